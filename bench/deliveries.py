@@ -194,7 +194,7 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
     """A gift as partners are told of it: slices react to what they read in it."""
     gift_id = tx.ids.parse("donation", stage.donations[0])
     assert gift_id is not None
-    return donations.build_api_record(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
+    return donations.serialise_for_api(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
 
 
 async def _settled(stage: Stage, wanted: int) -> None:

@@ -26,7 +26,7 @@ from almoner.cli import local
 from almoner.cli.serve import reduce_garbage_collection
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations import store_search as organisations_store_search
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.http.paging import Page
@@ -146,9 +146,9 @@ async def _first(db: Database) -> Figures:
 async def _hard(db: Database) -> tuple[str, Figures]:
     """The worst that may be typed, with and without filters, and the slowest of it."""
     filtered = (
-        Filters(),
-        Filters(active=True, country_code="USA"),
-        Filters(usa_group_exempt=True, types=("education",)),
+        OrganisationFilters(),
+        OrganisationFilters(active=True, country_code="USA"),
+        OrganisationFilters(usa_group_exempt=True, types=("education",)),
     )
     asked = [Question(text, text, filters) for text in HARD for filters in filtered]
     await measured(ours(db), asked)
@@ -183,7 +183,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
     async with db.read() as tx:
         timed = _Timed(tx)
         for body in meant:
-            exactly = Filters(number_keys=(body.number,))
+            exactly = OrganisationFilters(number_keys=(body.number,))
             found, _ = await organisations_store_search.list_page(
                 cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True)
             )

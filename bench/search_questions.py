@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.normalisation import NOT_IN_INITIALS, STOP_WORDS, normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 
@@ -31,7 +31,7 @@ class Question:
 
     text: str
     meant: str
-    filters: Filters = field(default_factory=Filters)
+    filters: OrganisationFilters = field(default_factory=OrganisationFilters)
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ KINDS: dict[str, Callable[[Body, random.Random], Question]] = {
         f"{two_slips(body, pick)} {(body.city or '').lower()}", body.name
     ),
     "two slips, within a country": lambda body, pick: Question(
-        two_slips(body, pick), body.name, Filters(country_code=body.country)
+        two_slips(body, pick), body.name, OrganisationFilters(country_code=body.country)
     ),
     "number": lambda body, _: Question(f"{body.number[:2]}-{body.number[2:]}", body.name),
     "number without its zeros": lambda body, _: Question(body.number.lstrip("0"), body.name),

@@ -1,4 +1,4 @@
-"""What the settings name of the outside: where documents are kept, and who carries mails."""
+"""Builds the configured document storage and mail transport."""
 
 from almoner.adapters.lazy import LazyStorage
 from almoner.kit.time import Clock

@@ -1,4 +1,4 @@
-"""What every slice does in the background, collected: jobs, sweeps and reactions to events."""
+"""Collects the background work of all slices: jobs, schedules and reactions."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,13 +86,13 @@ from almoner.webhooks.deliveries.jobs import DeliveryWorker
 Compared = TypeVar("Compared")
 
 
-async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> Contact | None:
+async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitContact | None:
     """Where a nonprofit is asked: the address that an officer has recorded, for agents and for payments alike."""
     found = await agents.find_official_contact(tx, organisation_id)
-    return None if found is None else Contact(found.email, found.source)
+    return None if found is None else NonprofitContact(found.email, found.source)
 
 
-PARTNERS_BY_ORGANISATION = (
+_PARTNERS_BY_ORGANISATION = (
     categories.partners_following,
     donations.partners_by_organisation,
     verifications.partners_by_organisation,
@@ -103,7 +103,7 @@ PARTNERS_BY_ORGANISATION = (
 
 
 class WatchlistScreening:
-    """A ``giving.verifications.ports.Screening``: people are asked about matches where all matches are decided."""
+    """Screens nonprofits for verifications, and sends matches to review."""
 
     def __init__(self, screener: Screener) -> None:
         self._screener = screener
@@ -185,7 +185,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
         credentials_jobs.tasks.collected,
         sign_ins_jobs.tasks.collected,
-        organisations_jobs.tasks.using(PARTNERS_BY_ORGANISATION),
+        organisations_jobs.tasks.using(_PARTNERS_BY_ORGANISATION),
         registers_jobs.tasks.collected,
         registers_jobs.refresh_tasks.using(parts.registers),
         watchlists_jobs.tasks.collected,

@@ -1,4 +1,4 @@
-"""Who takes payments: Stripe where it is set up, else in the sandbox the built-in provider, else nobody."""
+"""The payment provider: Stripe if configured, in the sandbox the built-in one, else none."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,7 +35,7 @@ from almoner.settings import Settings, UnsafeSettings
 
 
 class ConnectedProvider(PaymentProvider, Protocol):
-    """A payment provider that holds connections open."""
+    """A payment provider with open connections, which must be closed."""
 
     def refund_status_reader(self) -> RefundStatusReader | None:
         """How refunds stand that it has sent, where they may yet fail."""
@@ -61,7 +61,7 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
 def build_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
 ) -> tuple[ConnectedProvider | None, SimulatedProvider | None]:
-    """Our side of payments, and of the built-in provider also the outside party."""
+    """The configured payment provider, and the built-in one's own application in the sandbox."""
     if (account := settings.stripe) is not None:
         tariff = Tariff(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url

@@ -1,4 +1,4 @@
-"""What people decide about, kind by kind."""
+"""The review handlers by kind."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""All that `almoner selfcheck` and the nightly job ask, slice by slice."""
+"""All consistency checks, by slice."""
 
 from typing import Final
 

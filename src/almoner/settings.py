@@ -1,4 +1,4 @@
-"""All settings of a deployment, and the only reader of the environment (architecture 4).
+"""The deployment's settings, read from the environment (architecture 4).
 
 Each setting is the variable ``ALMONER_<NAME>``. ``read_settings`` reports all missing and unsafe settings at once;
 secrets have no defaults in production. In the sandbox the command line completes what is missing from files of the data
@@ -29,7 +29,7 @@ from almoner.settings_values import NO_SCANNER, StripeAccount
 from almoner.settings_values import Rate as Rate
 
 PREFIX = "ALMONER_"
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 REQUIRED_IN_PRODUCTION = {
     "database_url": "the database for the role almoner_app, such as postgresql://almoner_app:secret@db.internal/almoner",
@@ -46,7 +46,7 @@ REQUIRED_IN_PRODUCTION = {
 
 
 class UnsafeSettings(Exception):
-    """Settings are missing, malformed or unsafe; ``problems`` names each one and says what to do."""
+    """Settings are missing, malformed or unsafe; ``problems`` lists what to do."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -355,7 +355,7 @@ class Settings(BaseSettings):
     @property
     def is_loopback_only(self) -> bool:
         """Whether only this machine can reach the API: deliveries to loopback are allowed then (architecture 6)."""
-        return self.host in LOOPBACK_HOSTS
+        return self.host in _LOOPBACK_HOSTS
 
     @property
     def links(self) -> BaseUrls:
@@ -471,7 +471,7 @@ def read_settings(**given: Any) -> Settings:
         ) from None
 
 
-RENAMED = {
+_RENAMED = {
     "CARD_TESTING_BRAKES": "CARD_TESTING_LIMITS",
     "PAYOUT_LEAST_GIFTS": "DISBURSEMENT_MIN_DONATIONS",
     "KEEP_REFUSED_DAYS": "REJECTED_RETENTION_DAYS",
@@ -489,7 +489,7 @@ def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
         name = variable.removeprefix(PREFIX)
         if name == variable or name.upper() in known:
             continue
-        near = RENAMED.get(name) or next(iter(get_close_matches(name, known, 1, 0.6)), None)
+        near = _RENAMED.get(name) or next(iter(get_close_matches(name, known, 1, 0.6)), None)
         meant = f"did you mean {PREFIX}{near}?" if near else "see docs/reference/settings.md."
         sentences.append(f"{variable} is not a setting and has no effect: {meant}")
     return sentences

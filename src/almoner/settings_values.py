@@ -22,7 +22,7 @@ from almoner.platform.outbound.email_addresses import is_email_address
 
 NO_NOTICE: Final = "none"
 """States that a deployment has no such notice."""
-MAX_URL_LENGTH: Final = 2000
+_MAX_URL_LENGTH: Final = 2000
 NO_SCANNER: Final = "none"
 FEE: Final = r"^[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*$"
 _LAST_PORT: Final = 65535
@@ -150,7 +150,7 @@ def check_base_url(value: str) -> str:
 def check_notice_url(value: str) -> str:
     """The https address of a page, or that there is none."""
     parts = urlsplit(value)
-    if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= MAX_URL_LENGTH):
+    if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= _MAX_URL_LENGTH):
         return value
     raise ValueError(f"must be an address such as https://www.example.org/privacy, or `{NO_NOTICE}`")
 
@@ -163,7 +163,7 @@ def check_time_zone(value: str) -> str:
 
 
 def check_contact_email(value: str) -> str:
-    """An e-mail address, or that there is none."""
+    """An email address, or that there is none."""
     if value in ("", NO_NOTICE) or is_email_address(value):
         return value
     raise ValueError(f"must be an email address such as help@example.org, or `{NO_NOTICE}`")

@@ -1,4 +1,4 @@
-"""Composition: from settings to the living parts. With ``sources`` the only module that names adapters."""
+"""Composes the application from its settings."""
 
 import asyncio
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
 from almoner.platform.events.waiters import EventWaiters
 from almoner.platform.files.storage import BlobStore
-from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.http.drain import Drain
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
@@ -165,7 +165,7 @@ ROUTES = (
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The living parts of one process."""
+    """All components of one process."""
 
     settings: Settings
     clock: MovableClock
@@ -178,7 +178,7 @@ class Services:
     background: BackgroundWorker
     copy_watch: CopyWatch
     disk_watch: DiskWatch
-    checker: Checker
+    checker: UploadChecker
     intake: UploadIntake
     waiters: EventWaiters
     provider: ConnectedProvider | None
@@ -217,7 +217,7 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-NAVIGATION: tuple[NavigationLink, ...] = (
+_NAVIGATION: tuple[NavigationLink, ...] = (
     *dashboard_pages.LINKS,
     *members_pages.LINKS,
     *providers_pages.LINKS,
@@ -235,7 +235,7 @@ def _people_pages(
 ) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
-    gate = PageGuard(db, pages, NAVIGATION)
+    gate = PageGuard(db, pages, _NAVIGATION)
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
         *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api),
@@ -469,8 +469,8 @@ def _schema_refusal(revision: str, compatible: list[str]) -> str | None:
 
 def _build_upload_checks(
     settings: Settings, db: Database, telemetry: Telemetry, blobs: BlobStore
-) -> tuple[Checker, UploadIntake]:
-    checker = Checker(telemetry.record_upload_check)
+) -> tuple[UploadChecker, UploadIntake]:
+    checker = UploadChecker(telemetry.record_upload_check)
     return checker, UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
 
 

@@ -1,4 +1,4 @@
-"""The loops of one process besides answering requests: pulse, clock, dispatcher; in a worker also jobs and sweeps."""
+"""The background loops of a server or worker process."""
 
 import asyncio
 from dataclasses import asdict
@@ -30,7 +30,7 @@ _TURNS_OF_HISTORY: Final = 12
 
 
 async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
-    """Run until ``stop`` is set; then finish or give back what is in hand.
+    """Run the loops until ``stop`` is set, then finish or release what is in progress.
 
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
@@ -57,7 +57,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
 
 
 async def drain(services: Services) -> None:
-    """Do everything that is due now, and what follows from it."""
+    """Run everything that is due now, and what follows from it."""
     await services.background.drain()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Filters
+from almoner.validation.decisions.reviews.domain import ReviewFilters
 from tests.support import agents
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -48,5 +48,5 @@ async def test_a_website_counts_in_data_that_may_decide(
     assert (await agents.shown(api, made))["status"] == ("pending_review" if reasons else "approved")
     subject = service.db.deployment.ids.parse("agentverification", made["id"])
     async with service.db.read() as tx:
-        queue = await reviews.list_open_reviews(tx, Filters(), 10_000)
+        queue = await reviews.list_open_reviews(tx, ReviewFilters(), 10_000)
     assert [one.reasons for one in queue if one.subject.id == subject] == ([reasons] if reasons else [])

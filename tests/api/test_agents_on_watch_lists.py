@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.agents import agent_review
 from almoner.validation.applications.submissions import service as applications
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Filters, Review, ReviewRefused
+from almoner.validation.decisions.reviews.domain import Review, ReviewDecision, ReviewFilters, ReviewRefused
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import agents, appeals, factories, submissions
 from tests.support.client import Client
@@ -20,8 +20,8 @@ from tests.support.watchlists import Lists, listing
 
 LISTED = listing(36, "DEGTYAREVA, Zinaida", person=True)
 BODY = {"firstName": "Zinaida", "lastName": "Degtyareva", "email": "zinaida@relief.example"}
-OTHER = Decision("rejected", "not_the_same", "operator_1", "Born in another century")
-SAME = Decision("accepted", None, "operator_1", "The passport says so")
+OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Born in another century")
+SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def applied(service: Service, api: Client, **body: Any) -> dict[str, Any]:
 
 async def waiting(service: Service) -> dict[str, Review]:
     async with service.db.read() as tx:
-        return {review.subject.kind: review for review in await reviews.list_open_reviews(tx, Filters(), 10)}
+        return {review.subject.kind: review for review in await reviews.list_open_reviews(tx, ReviewFilters(), 10)}
 
 
 async def test_a_name_that_nobody_listed_has_is_let_through(service: Service, api: Client, lists: Lists) -> None:

@@ -166,7 +166,7 @@ async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, hom
     await doing.post(browser, home, "/recovery-codes", {"do": "make"})
     await doing.post(browser, home, "/password", CHOSEN)
     async with service.db.write() as tx:
-        await sign_ins.begin(tx, owner, "password_totp", Device("198.51.100.80"))
+        await sign_ins.begin_sign_in(tx, owner, "password_totp", Device("198.51.100.80"))
     await doing.post(browser, home, "/sign-ins", {"others": "yes"})
     await people.person(service, owner.realm, "dev@example.org", "developer")
     other = Browser(service.app, service.db.deployment.links.pages, "198.51.100.78")
@@ -202,7 +202,7 @@ async def what_administrators_do(doing: Doing) -> None:
     ada = await people.person(service, OPERATORS, f"ada-{uuid4().hex}@example.org", "administrator", password=None)
     await people.authenticator(service, ada)
     async with service.db.write() as tx:
-        entered = await sign_ins.begin(tx, ada, "password_totp", Device("198.51.100.79"))
+        entered = await sign_ins.begin_sign_in(tx, ada, "password_totp", Device("198.51.100.79"))
     browser = Browser(service.app, service.db.deployment.links.pages, "198.51.100.79")
     browser.cookies["__Host-operator"] = entered.secret
     email = f"bo-{uuid4().hex}@example.org"

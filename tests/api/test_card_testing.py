@@ -13,7 +13,7 @@ from almoner import settings as configuration
 from almoner import worker
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing import store as card_testing_store
-from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, RecentDeclines, Visitor
+from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, BrowserFingerprint, RecentDeclines
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner
@@ -366,7 +366,7 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
         row = await tx.fetchrow("select partner_id, address, device from card_attempt order by started_at limit 1")
         assert row is not None
         seen = await card_testing_store.recent_declines(
-            tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"])
+            tx, Partner(row["partner_id"]), BrowserFingerprint(row["address"], row["device"])
         )
     assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, tries=9)
     assert await street.value("select sum(tries) from payment") == 9  # what a partner's donation knows of them

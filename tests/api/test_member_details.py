@@ -39,7 +39,7 @@ async def changes(service: Service, tenant: Tenant) -> list[Entry]:
 async def invited(service: Service, tenant: Tenant, email: str) -> tuple[Person, str]:
     """Somebody who was invited, and the token of the link."""
     async with service.db.write() as tx:
-        person, link = await members.invite(tx, tenant.partner, BY, email)
+        person, link = await members.invite_member(tx, tenant.partner, BY, email)
     return person, link.partition("token=")[2]
 
 
@@ -131,7 +131,7 @@ async def test_who_is_in_a_group_is_listed_page_by_page(owner: Desk, service: Se
             for number in range(60)
         ]
         group = await members.create_group(tx, tenant.partner, {"displayName": "All"}, [one.id for one in made])
-        await members.set_group_role(tx, tenant.partner, group.id, "read_only", BY)
+        await members.set_role_for_group_members(tx, tenant.partner, group.id, "read_only", BY)
     page = f"{owner.home}/groups/{service.db.deployment.ids.text('group', group.id)}"
     await owner.get(f"{owner.home}/groups")
     assert owner.page is not None

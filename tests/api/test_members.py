@@ -113,7 +113,7 @@ async def test_k5_nobody_else_opens_a_page_of_the_partner(path: str, service: Se
     operator = Desk(service, tenant, None)
     async with service.db.write() as tx:
         person = await people.create(tx, OPERATORS, build_profile(f"operator-{uuid4()}"), ["administrator"])
-        entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
+        entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
     operator.cookies["__Host-operator"] = entered.secret
     forged = Desk(service, tenant, None)
     forged.cookies[f"__Host-member-{nobody.name}"] = next(iter(theirs.cookies.values()))
@@ -201,7 +201,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
     owner: Desk, service: Service, tenant: Tenant
 ) -> None:
     async with service.db.write() as tx:
-        person, _ = await members.invite(tx, tenant.partner, BY, "late@example.org")
+        person, _ = await members.invite_member(tx, tenant.partner, BY, "late@example.org")
         first = await links.find_invitation(tx, person)
         assert first is not None
         old = links.link_token(tx, first)
@@ -217,7 +217,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
             await links.get_open_link(tx, old, "invitation")
     joined = await member(service, tenant)
     async with service.db.write() as tx:
-        await sign_ins.begin(tx, joined, "passkey", Device(ADDRESS))
+        await sign_ins.begin_sign_in(tx, joined, "passkey", Device(ADDRESS))
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', joined.id)}"
     await owner.get(page)
     assert "Resend invitation" not in owner.text()

@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewRefused, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from tests.support import appeals, eligibility, submissions
@@ -31,8 +31,8 @@ CCEW, OSCR, LINKS = (
     Written("gb-links", "CCEW", lists_organisations=False),
 )
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 7)]
-SAME = Decision("accepted", None, "operator_1", "The same board")
-OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+SAME = ReviewDecision("accepted", None, "operator_1", "The same board")
+OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 JOIN = RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
 UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
 
@@ -84,7 +84,7 @@ async def waiting(service: Service) -> list[Any]:
     return [row["subject_id"] for row in rows]
 
 
-async def decide(service: Service, decision: Decision) -> None:
+async def decide(service: Service, decision: ReviewDecision) -> None:
     """Decide whatever waits."""
     for match in await waiting(service):
         async with service.db.write() as tx:
@@ -138,7 +138,7 @@ async def test_what_is_found_of_a_record_that_does_not_answer_is_told_of_the_bod
 
 @pytest.mark.parametrize(("decision", "status"), [(SAME, "flag"), (OTHER, "clear")])
 async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_another(
-    alone: Service, api: Client, tmp_path: Path, decision: Decision, status: str
+    alone: Service, api: Client, tmp_path: Path, decision: ReviewDecision, status: str
 ) -> None:
     await Lists(alone.db, tmp_path).load(listing(1, AQSA))
     loader, ours, _ = await registered(alone, tmp_path, AQSA, AQSA)

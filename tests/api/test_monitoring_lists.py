@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Filters, Verdict
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters, Verdict
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from almoner.validation.ongoing.monitoring import service as monitoring
@@ -25,8 +25,8 @@ from tests.support.service import Service, Tenant, serving
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-SAME = Decision("accepted", None, "operator_1", "The passport says so")
-OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
+OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
 
 
@@ -58,7 +58,7 @@ async def monitored(service: Service, api: Client, name: str = AQSA) -> dict[str
     return await looked(service, api, organisationId=await factories.nonprofit(service, name=name))
 
 
-async def decide(service: Service, decision: Decision, code: str = "ofac-sdn") -> None:
+async def decide(service: Service, decision: ReviewDecision, code: str = "ofac-sdn") -> None:
     """Decide the open match with a list."""
     async with service.db.write() as tx:
         match = await tx.fetchval(
@@ -117,7 +117,7 @@ async def test_settled_11_what_cannot_be_compared_is_not_clear(
 async def unscreened_subject(service: Service) -> UUID:
     """The record that waits for a person since it cannot be compared."""
     async with service.db.read() as tx:
-        (open_review,) = await reviews.list_open_reviews(tx, Filters(kind="screening"), 10)
+        (open_review,) = await reviews.list_open_reviews(tx, ReviewFilters(kind="screening"), 10)
     return open_review.subject.id
 
 
@@ -131,7 +131,9 @@ async def test_settled_11_a_person_looks_up_what_cannot_be_compared(
     unscreened = await monitored(alone, api, "អង្គការ ជំនួយ")
     subject = await unscreened_subject(alone)
     async with alone.db.write() as tx:
-        await matches.record_manual_result(tx, ALL_PARTNERS, subject, Decision(verdict, category, "operator_1", "UN"))
+        await matches.record_manual_result(
+            tx, ALL_PARTNERS, subject, ReviewDecision(verdict, category, "operator_1", "UN")
+        )
     await alone.drain()
     now = await shown(api, unscreened)
     assert now["results"]["complianceStatus"] == compliance
@@ -149,7 +151,7 @@ async def test_what_no_configuration_asks_for_waits_for_nobody(alone: Service, a
     unscreened = await monitored(alone, api, "អង្គការ ជំនួយ")
     assert unscreened["results"]["complianceStatus"] == "pass"
     async with alone.db.read() as tx:
-        assert not await reviews.list_open_reviews(tx, Filters(), 10)
+        assert not await reviews.list_open_reviews(tx, ReviewFilters(), 10)
 
 
 async def test_what_is_renamed_into_letters_that_are_read_is_compared(
@@ -168,7 +170,7 @@ async def test_what_is_renamed_into_letters_that_are_read_is_compared(
     await alone.drain()
     assert statuses(await shown(api, unscreened)) == {**UNSEEN, "sanction": "clear"}
     async with alone.db.read() as tx:
-        assert not await reviews.list_open_reviews(tx, Filters(), 10)
+        assert not await reviews.list_open_reviews(tx, ReviewFilters(), 10)
 
 
 async def test_settled_11_the_database_keeps_nobody_clear_who_was_not_compared(

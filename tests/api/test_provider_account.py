@@ -49,7 +49,7 @@ async def at(here: Setup, pages: str, home: str) -> AsyncIterator[At]:
     async def sit(who: si.Account) -> Browser:
         browser = Browser(here.service.app, pages)
         async with here.service.db.write() as tx:
-            secret = (await sign_ins.begin(tx, who.person, "password_totp", Where("127.0.0.1"))).secret
+            secret = (await sign_ins.begin_sign_in(tx, who.person, "password_totp", Where("127.0.0.1"))).secret
         browser.cookies[f"__Host-member-{home.removeprefix('/account/')}"] = secret
         made.append(browser)
         return browser

@@ -30,7 +30,7 @@ async def sign_in(service: Service, tenant: Tenant, record: dict[str, Any]) -> s
     """Somebody signs in; the secret of their cookie."""
     person = await person_of(service, tenant, record)
     async with service.db.write() as tx:
-        return (await sign_ins.begin(tx, person, "password", Browser("127.0.0.1"))).secret
+        return (await sign_ins.begin_sign_in(tx, person, "password", Browser("127.0.0.1"))).secret
 
 
 async def is_signed_in(service: Service, tenant: Tenant, secret: str) -> bool:
@@ -77,7 +77,7 @@ async def test_a_group_gives_its_role_to_those_in_it_alone(service: Service, ten
     async with service.db.write() as tx:
         id_ = tx.ids.parse("group", team["id"])
         assert id_ is not None
-        await members.set_group_role(tx, tenant.partner, id_, "finance", OPERATOR)
+        await members.set_role_for_group_members(tx, tenant.partner, id_, "finance", OPERATOR)
     assert (await roles(ada), await roles(grace)) == ({"finance"}, set())
     path = f"/Groups/{team['id']}"
     shown(await scim.patch(path, {"op": "add", "path": "members", "value": [{"value": grace["id"]}]}))

@@ -227,7 +227,7 @@ async def test_roles_follow_the_groups_at_every_sign_in(here: Setup, evil: Hosti
     evil.claims = {"groups": ["staff"]}
     await here.sign_in()
     async with here.service.db.write() as tx:
-        await sso.remove(tx, BY, here.partner)
+        await sso.remove_provider(tx, BY, here.partner)
     assert (await here.find(ada)).roles == set(), "what is believed no more gives nothing"
 
 
@@ -293,7 +293,7 @@ async def test_what_an_owner_cannot_set_up(
     here: Setup, evil: HostileProvider, wrong: dict[str, Any], told: str
 ) -> None:
     async with here.service.db.write() as tx:
-        await sso.remove(tx, BY, here.partner)
+        await sso.remove_provider(tx, BY, here.partner)
     with pytest.raises(InvalidProviderSettings) as caught:
         await here.set_up(**{"issuer": evil.url, **wrong})
     assert any(told in reason for reason in caught.value.reasons)
@@ -313,7 +313,7 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
         offer = await sso.find_sso_option(tx, here.partner)
         assert offer is not None
         assert offer.name == "Example ID"
-        await sso.remove(tx, BY, here.partner)
+        await sso.remove_provider(tx, BY, here.partner)
         assert await sso.find_sso_option(tx, here.partner) is None
         with pytest.raises(NoSuchProvider):
-            await sso.remove(tx, BY, here.partner)
+            await sso.remove_provider(tx, BY, here.partner)

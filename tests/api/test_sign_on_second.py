@@ -54,7 +54,7 @@ async def needed(here: Setup) -> SecondFactorRequired:
 
 
 async def is_owner(here: Setup, one: NewSignIn) -> bool:
-    async with here.service.db.single() as tx:
+    async with here.service.db.single_statement() as tx:
         seen = await sign_ins.find_by_secret(tx, one.person.realm, one.secret)
     return seen is not None and "owner" in seen[1].roles
 

@@ -40,14 +40,14 @@ async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
 
 async def roles(here: Setup, one: NewSignIn) -> set[Role] | None:
     """What a sign-in lets its person do; None where it opens nothing any more."""
-    async with here.service.db.single() as tx:
+    async with here.service.db.single_statement() as tx:
         found = await sign_ins.find_by_secret(tx, one.person.realm, one.secret)
     return set(found[1].roles) if found else None
 
 
 async def begin(here: Setup, person: Person, method: Method) -> NewSignIn:
     async with here.service.db.write() as tx:
-        return await sign_ins.begin(tx, person, method, BROWSER)
+        return await sign_ins.begin_sign_in(tx, person, method, BROWSER)
 
 
 async def somebody(here: Setup, *roles: Role, password: bool = False) -> Account:
@@ -95,7 +95,7 @@ async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: Setup
     await somebody(here)
     there = entered(await here.sign_in())
     async with here.service.db.write() as tx:
-        await sso.remove(tx, BY, here.partner)
+        await sso.remove_provider(tx, BY, here.partner)
     assert await roles(here, there) is None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import service as validation_requests
 from tests.support.client import Client, data
 from tests.support.hostile_files import picture
@@ -88,7 +88,7 @@ async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
     request_id = service.db.deployment.ids.parse("validationrequest", address.split("/")[3])
     assert request_id is not None
     async with service.db.write() as tx:
-        noted = Decision("rejected", "not_eligible", "operator_olive", "By telephone with Mrs Example, case 7")
+        noted = ReviewDecision("rejected", "not_eligible", "operator_olive", "By telephone with Mrs Example, case 7")
         await validation_requests.reject(tx, tenant.partner, request_id, noted)
     [decision] = data(await api.get(address))["decisions"]
     assert (decision["reasonCode"], decision["decidedBy"], decision["note"]) == ("not_eligible", "operator_olive", None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.agents import contact, link_in, mail_to, path_of
@@ -140,7 +140,7 @@ async def test_mails_to_one_address_have_limits_and_the_last_address_counts(
     async def ask(address: str) -> None:
         async with service.db.write() as tx:
             await organisation_confirmations.request_confirmation(
-                tx, verification_id, Contact(address, "the register"), by="operator_olive"
+                tx, verification_id, NonprofitContact(address, "the register"), by="operator_olive"
             )
 
     with pytest.raises(InvalidState, match="share of mails"):

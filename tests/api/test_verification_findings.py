@@ -9,8 +9,8 @@ import pytest
 
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import Evidence, InvalidState
-from almoner.giving.disbursing.verifications.findings import Flag, StoredFinding
+from almoner.giving.disbursing.verifications.domain import DecisionEvidence, InvalidState
+from almoner.giving.disbursing.verifications.findings import StoredFinding, VerificationFlag
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import bank, factories
 from tests.support.client import Client, data
@@ -20,7 +20,7 @@ from tests.support.service import Service
 from tests.support.verifications import PATH, checks, refused, shown, simulate, told
 from tests.support.written_register import Loader, Written, entry
 
-OFFICER = Evidence("olive", "Letter of 3 March")
+OFFICER = DecisionEvidence("olive", "Letter of 3 March")
 
 
 async def noted(service: Service, record: dict[str, Any]) -> list[StoredFinding]:
@@ -29,13 +29,13 @@ async def noted(service: Service, record: dict[str, Any]) -> list[StoredFinding]
         return await verifications.list_findings(tx, uuid_of(service, "monetarydonationverification", record["id"]))
 
 
-async def flags(service: Service, record: dict[str, Any]) -> list[Flag]:
+async def flags(service: Service, record: dict[str, Any]) -> list[VerificationFlag]:
     """What was other than when a check succeeded."""
     async with service.db.read() as tx:
         return await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", record["id"]))
 
 
-async def lift(service: Service, flag: Flag, by: str) -> Flag:
+async def lift(service: Service, flag: VerificationFlag, by: str) -> VerificationFlag:
     """An officer looks at a flag."""
     async with service.db.write() as tx:
         return await verifications.review_flag(tx, flag.id, note="seen", by=by)

@@ -8,7 +8,7 @@ import pytest
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
 from tests.api.test_verification_findings import flags, lift
 from tests.support import factories
@@ -20,8 +20,8 @@ from tests.support.verifications import checks, shown, simulate
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-SAME = Decision("accepted", None, "operator_1", "The passport says so")
-OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
+OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def lists(alone: Service, tmp_path: Path) -> Lists:
     return Lists(alone.db, tmp_path)
 
 
-async def decide(service: Service, decision: Decision) -> None:
+async def decide(service: Service, decision: ReviewDecision) -> None:
     """A person decides the open match."""
     async with service.db.write() as tx:
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
@@ -86,7 +86,7 @@ async def test_settled_11_whoever_cannot_be_compared_waits_for_a_person(
 
 @pytest.mark.parametrize(("decision", "status"), [(OTHER, "approved"), (SAME, "rejected")])
 async def test_a_match_waits_for_a_person(
-    alone: Service, api: Client, lists: Lists, decision: Decision, status: str
+    alone: Service, api: Client, lists: Lists, decision: ReviewDecision, status: str
 ) -> None:
     await lists.load(listing(1, AQSA))
     named = await factories.nonprofit(alone, name=AQSA)
@@ -126,7 +126,7 @@ async def test_a_match_after_the_approval_is_flagged_once(alone: Service, api: C
 
 @pytest.mark.parametrize("decision", [OTHER, SAME])
 async def test_a_flagged_match_is_lifted_once_a_person_has_said_that_it_is_another(
-    alone: Service, api: Client, lists: Lists, decision: Decision
+    alone: Service, api: Client, lists: Lists, decision: ReviewDecision
 ) -> None:
     await lists.load(listing(1, "SOMEBODY ELSE ENTIRELY"))
     named = await factories.nonprofit(alone, name=AQSA)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import EligibilityStatus, Evidence
+from almoner.giving.disbursing.verifications.domain import DecisionEvidence, EligibilityStatus
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from tests.support import factories
@@ -298,7 +298,7 @@ async def test_what_officers_decided_stays_with_who_and_why(service: Service, ap
     await simulate(api, made, "approve")
     async with service.db.read() as tx:
         history = await verifications.list_decisions(tx, verification_id)
-    evidence = Evidence("sandbox", "Simulated by the partner.")
+    evidence = DecisionEvidence("sandbox", "Simulated by the partner.")
     assert [(one.decision, one.reason) for one in history] == [
         ("rejected", "no_response"),
         ("reopened", None),

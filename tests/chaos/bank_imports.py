@@ -14,14 +14,14 @@ from typing import Any
 
 from almoner.giving.banking.bank_statements import camt
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
-from almoner.giving.banking.bank_statements.domain import Statement
+from almoner.giving.banking.bank_statements.domain import BankStatement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.platform.database.transactions import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each
 
 
-async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
+async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
     """Nobody reads the audit log here."""
 
 

@@ -19,7 +19,7 @@ import pytest
 from almoner import migrations, wiring
 from almoner.app import create_app
 from almoner.platform.database import postgres
-from almoner.platform.database.identity import DatabaseCopyNotReleased
+from almoner.platform.database.identity import UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.files import StoredFile
@@ -99,9 +99,9 @@ class Place:
         await client.close()
         assert answer.status_code == 200, answer.text
         assert answer.json()["unreleasedCopy"]["why"].endswith(self.why or "?")
-        with pytest.raises(DatabaseCopyNotReleased):
+        with pytest.raises(UnreleasedDatabaseCopy):
             await self.services.outbound.get("http://localhost:1/", {}, owner="tests")
-        with pytest.raises(DatabaseCopyNotReleased):
+        with pytest.raises(UnreleasedDatabaseCopy):
             await self.blobs.remove(next(iter(before)))
         outcome = await selfcheck.run_selfcheck(self.services.db, CHECKS)
         assert "deployment.released" in {finding.check.name for finding in outcome.findings}

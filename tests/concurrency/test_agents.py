@@ -17,13 +17,13 @@ from almoner.validation.agents import agent_review, email_confirmation
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, InvalidState, OfficialContact
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from tests.support import factories
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
 
 WRITERS = 8
-ACCEPTED = Decision("accepted", None, "tests", "Chance")
+ACCEPTED = ReviewDecision("accepted", None, "tests", "Chance")
 EMAILS = ("ada@charity.example", "ada@elsewhere.example", "ada@gmail.com")
 
 Step = Callable[[Tx, UUID], Awaitable[object]]
@@ -33,7 +33,9 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
     """What somebody may try with a verification at any time."""
 
     def reject(tx: Tx, one: UUID) -> Awaitable[object]:
-        return agents.reject(tx, ALL_PARTNERS, one, Decision("rejected", chance.choice(REJECTIONS), "tests", "Chance"))
+        return agents.reject(
+            tx, ALL_PARTNERS, one, ReviewDecision("rejected", chance.choice(REJECTIONS), "tests", "Chance")
+        )
 
     def create(tx: Tx, _: UUID) -> Awaitable[object]:
         agent = Agent("Ada", "Byron", chance.choice(EMAILS), organisation_id=organisation)

@@ -13,7 +13,7 @@ from almoner.validation.agents.domain import Agent
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceNotShown, ReviewNotOpen
+from almoner.validation.decisions.reviews.domain import EvidenceNotShown, ReviewDecision, ReviewNotOpen
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as validation_requests
 from tests.support import appeals
@@ -74,7 +74,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
 
         async def decide(request: UUID = request, who: str = who) -> None:
             async with service.db.write() as tx:
-                verdict = Decision("rejected", "other", who, "The number is another body's.")
+                verdict = ReviewDecision("rejected", "other", who, "The number is another body's.")
                 await reviews.decide_review(tx, case, request, verdict)
 
         steps = [decide(), correct(service, submission, after)]
@@ -99,7 +99,9 @@ async def reviews_again(service: Service, request: UUID) -> None:
         looked = await reviews.claim_for_review(tx, case, request, who)
         assert looked.claimed_by == who
     async with service.db.write() as tx:
-        await reviews.decide_review(tx, case, request, Decision("rejected", "other", who, "It is another body's."))
+        await reviews.decide_review(
+            tx, case, request, ReviewDecision("rejected", "other", who, "It is another body's.")
+        )
 
 
 async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(service: Service, api: Client) -> None:

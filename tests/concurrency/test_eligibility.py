@@ -15,17 +15,17 @@ from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.eligibility import eligibility_evaluation
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
     NO_RESULTS,
     SUBSCRIPTION,
     AlreadyCancelled,
+    EligibilityInput,
     EligibilityStatus,
     EligibilitySubscription,
     InvalidState,
-    SubscriptionInput,
 )
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
@@ -50,11 +50,11 @@ class Tries:
 
     async def create(self, tx: Tx, _: UUID) -> EligibilitySubscription:
         return await eligibility.create(
-            tx, self._tenant.partner, SubscriptionInput(self._chance.choice(self._organisations))
+            tx, self._tenant.partner, EligibilityInput(self._chance.choice(self._organisations))
         )
 
     async def create_waiting(self, tx: Tx, _: UUID) -> EligibilitySubscription:
-        asked = SubscriptionInput(validation_request_id=self._chance.choice(self._waiting))
+        asked = EligibilityInput(validation_request_id=self._chance.choice(self._waiting))
         return await eligibility.create(tx, self._tenant.partner, asked)
 
     async def decide(self, tx: Tx, _: UUID) -> None:
@@ -62,11 +62,11 @@ class Tries:
         assert request is not None
         if self._chance.random() < 0.5:
             await validation_requests.accept(
-                tx, self._tenant.partner, request, Decision("accepted", None, "tests", "Chance")
+                tx, self._tenant.partner, request, ReviewDecision("accepted", None, "tests", "Chance")
             )
         else:
             await validation_requests.reject(
-                tx, self._tenant.partner, request, Decision("rejected", "other", "tests", "Chance")
+                tx, self._tenant.partner, request, ReviewDecision("rejected", "other", "tests", "Chance")
             )
 
     async def evaluate(self, tx: Tx, one: UUID) -> None:

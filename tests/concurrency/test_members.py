@@ -26,11 +26,11 @@ async def _demote(tx: Tx, partner: Partner, person: UUID) -> None:
 
 
 async def _deactivate(tx: Tx, partner: Partner, person: UUID) -> None:
-    await members.deactivate(tx, partner, BY, person)
+    await members.deactivate_member(tx, partner, BY, person)
 
 
 async def _remove(tx: Tx, partner: Partner, person: UUID) -> None:
-    await members.remove(tx, partner, BY, person)
+    await members.remove_member(tx, partner, BY, person)
 
 
 @pytest.mark.parametrize("takes", [[_remove, _remove], [_demote, _deactivate], [_deactivate, _remove]])
@@ -66,10 +66,10 @@ async def test_the_owners_of_a_group_are_owners_too(service: Service, tenant: Te
         owner = await people.create(tx, realm, build_profile(f"owner-{uuid4()}"), ["owner"])
         other = await people.create(tx, realm, build_profile(f"other-{uuid4()}"))
         group = await members.create_group(tx, tenant.partner, {"displayName": "Owners"}, [other.id])
-        await members.set_group_role(tx, tenant.partner, group.id, "owner", BY)
+        await members.set_role_for_group_members(tx, tenant.partner, group.id, "owner", BY)
         await _remove(tx, tenant.partner, owner.id)
     for change in (
-        lambda tx: members.set_group_role(tx, tenant.partner, group.id, "finance", BY),
+        lambda tx: members.set_role_for_group_members(tx, tenant.partner, group.id, "finance", BY),
         lambda tx: _deactivate(tx, tenant.partner, other.id),
     ):
         with pytest.raises(LastOwnerRequired):
@@ -129,7 +129,7 @@ async def test_an_owner_who_never_came_is_none_beside_one_who_can_sign_in(
     realm = member_realm(tenant.partner)
     there = await somebody(service, realm, f"there-{uuid4()}", "owner")
     async with service.db.write() as tx:
-        invited, _ = await members.invite(tx, tenant.partner, BY, f"typo-{uuid4()}@example.org", roles=["owner"])
+        invited, _ = await members.invite_member(tx, tenant.partner, BY, f"typo-{uuid4()}@example.org", roles=["owner"])
     with pytest.raises(LastOwnerRequired, match="the only active owner who can sign in"):
         async with service.db.write() as tx:
             await take(tx, tenant.partner, there.id)

@@ -17,7 +17,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen
 from almoner.validation.ongoing.matches import checks as matches_checks
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
@@ -33,8 +33,8 @@ from tests.support.watchlists import Lists, listing
 
 WRITERS = 8
 AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
-SAME = Decision("accepted", None, "tests", "The same board")
-OTHER = Decision("rejected", "not_the_same", "tests", "Another town")
+SAME = ReviewDecision("accepted", None, "tests", "The same board")
+OTHER = ReviewDecision("rejected", "not_the_same", "tests", "Another town")
 
 Step = Callable[[], Awaitable[object]]
 
@@ -62,9 +62,11 @@ class Tries:
             one = tx.ids.parse("validationrequest", self.chance.choice(self.requests))
             assert one is not None
             if self.chance.random() < 0.5:
-                await validation_requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "x"))
+                await validation_requests.accept(tx, ALL_PARTNERS, one, ReviewDecision("accepted", None, "tests", "x"))
             else:
-                await validation_requests.reject(tx, ALL_PARTNERS, one, Decision("rejected", "other", "tests", "x"))
+                await validation_requests.reject(
+                    tx, ALL_PARTNERS, one, ReviewDecision("rejected", "other", "tests", "x")
+                )
 
     async def choose(self) -> None:
         stated = MonitoringResults(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})

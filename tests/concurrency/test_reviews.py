@@ -11,9 +11,9 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    Decision,
     EvidenceNotShown,
     ReviewClaimedByAnother,
+    ReviewDecision,
     ReviewNotOpen,
     ReviewRefused,
 )
@@ -111,7 +111,7 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
             assert await one.case.lock_subject(tx, one.subject.id)
             history = await reviews.review_history_of(tx, one.subject)
             if history.open:  # its own lifecycle would say so
-                decision = Decision("rejected", "no_response", "rules", "Out of time")
+                decision = ReviewDecision("rejected", "no_response", "rules", "Out of time")
                 await one.case.reject(tx, ALL_PARTNERS, one.subject.id, decision)
 
     for _ in range(6):

@@ -11,7 +11,7 @@ import pytest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -84,9 +84,9 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
         (match,) = (await matches.get_screening_result(tx, who)).matches
 
     async def decide(number: int) -> bool:
-        verdict = Decision("accepted", None, f"operator_{number}", "Seen")
+        verdict = ReviewDecision("accepted", None, f"operator_{number}", "Seen")
         if number % 2:
-            verdict = Decision("rejected", "not_the_same", f"operator_{number}", "Seen")
+            verdict = ReviewDecision("rejected", "not_the_same", f"operator_{number}", "Seen")
         try:
             async with alone.db.write() as tx:
                 await matches.decide_match(tx, ALL_PARTNERS, match.id, verdict)

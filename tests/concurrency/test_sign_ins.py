@@ -225,7 +225,7 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
         while not stop.is_set():
             async with service.db.write() as tx:
                 try:
-                    secrets.append((await sign_ins.begin(tx, who.person, "password", who.home)).secret)
+                    secrets.append((await sign_ins.begin_sign_in(tx, who.person, "password", who.home)).secret)
                 except SignInFailed:
                     return
 

@@ -18,7 +18,7 @@ from almoner.validation.applications.configurations.domain import CHECKS, Check
 from almoner.validation.applications.submissions import checks as submissions_checks
 from almoner.validation.applications.submissions import submission_evaluation
 from almoner.validation.applications.submissions.domain import CheckStatus, SubmissionStatus
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.eligibility import eligibility_evaluation
 from almoner.validation.ongoing.monitoring import monitoring_evaluation
 from almoner.validation.requests import service as validation_requests
@@ -41,8 +41,8 @@ EVERY: Final = [
     for values in product(*(OUTCOMES[check] for check in CHECKS))
 ]
 """24 orders of 24 outcomes."""
-YES = Decision("accepted", None, "tests", "As agreed")
-NO = Decision("rejected", "other", "tests", "As agreed")
+YES = ReviewDecision("accepted", None, "tests", "As agreed")
+NO = ReviewDecision("rejected", "other", "tests", "As agreed")
 
 
 def expected(outcomes: dict[Check, CheckStatus]) -> SubmissionStatus:

@@ -12,7 +12,7 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, InvalidState, NonprofitDetails
@@ -33,13 +33,13 @@ def steps(chance: random.Random, partner: Partner, base: int) -> dict[str, Step]
         name = chance.choice(("Somebody", "Somebody", *ACTIONS))
         return NonprofitDetails(name, "IRS", f"{base + chance.randrange(NUMBERS):09d}", "example.org", "USA")
 
-    def rejected() -> Decision:
-        return Decision("rejected", chance.choice(REJECTION_REASONS), "tests", "Chance")
+    def rejected() -> ReviewDecision:
+        return ReviewDecision("rejected", chance.choice(REJECTION_REASONS), "tests", "Chance")
 
     return {
         "create": lambda tx, _: validation_requests.create(tx, partner, asked()),
         "accept": lambda tx, one: validation_requests.accept(
-            tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "Chance")
+            tx, ALL_PARTNERS, one, ReviewDecision("accepted", None, "tests", "Chance")
         ),
         "reject": lambda tx, one: validation_requests.reject(tx, partner, one, rejected()),
         "evaluate": lambda tx, one: evaluate.evaluate_request(tx, THRESHOLD, one, "register_loaded"),

@@ -5,7 +5,7 @@ from itertools import count
 from uuid import UUID
 
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact, PageChanged
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact, PageChanged
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
@@ -47,7 +47,7 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
         await service.drain()
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
-            contact = Contact(f"office{next(_numbers)}@flags.example", "the register")
+            contact = NonprofitContact(f"office{next(_numbers)}@flags.example", "the register")
             asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")
             page = await organisation_confirmations.load_page(tx, asked.id)
             proposal = bank.proposal(service, made["organisationId"])

@@ -15,7 +15,7 @@ import pytest
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
+from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, DecisionEvidence, InvalidState, Outcome
 from almoner.giving.disbursing.verifications.ports import Screening
 from almoner.job_registry import WatchlistScreening
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -26,7 +26,7 @@ from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
 
 WRITERS, ORGANISATIONS = 8, 4
-EVIDENCE = Evidence("tests", "Chance")
+EVIDENCE = DecisionEvidence("tests", "Chance")
 OUTCOMES: tuple[Outcome, ...] = ("succeeded", "succeeded", "failed")
 
 Step = Callable[[Tx, UUID], Awaitable[object]]

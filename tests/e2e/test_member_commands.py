@@ -175,7 +175,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
         code = pyotp.TOTP(setup.secret.replace(" ", "")).at(tx.real_now)
         assert await authenticators.confirm_setup(tx, person, code, credentials.own_audit_context(tx, person, None))
         await recovery.create_codes(tx, person, credentials.own_audit_context(tx, person, None))
-        entered = await sign_ins.begin(tx, person, "password_totp", Browser("192.0.2.1"))
+        entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("192.0.2.1"))
     status, printed = await almoner("members", "reset-second-factor", partner, "cleo")
     assert status == 0, printed
     assert "token=" not in printed, "the mailbox is a part of the proof"

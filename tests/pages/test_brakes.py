@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 from starlette.applications import Starlette
 
-from almoner.giving.checkout.card_testing.domain import Visitor
+from almoner.giving.checkout.card_testing.domain import BrowserFingerprint
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
@@ -37,7 +37,7 @@ async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
 def checkout(error: Exception | None = None) -> Checkout:
     """A provider that opens a page, or fails."""
 
-    async def begin(_session: UUID, _gift: DonationDetails, _browser: Visitor) -> SessionDonation:
+    async def begin(_session: UUID, _gift: DonationDetails, _browser: BrowserFingerprint) -> SessionDonation:
         if error:
             raise error
         return SessionDonation(CheckoutState.UNDER_WAY, None, PAY_URL)

@@ -13,7 +13,7 @@ from almoner.platform.http.paging import Page
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store as agents_store
 from almoner.validation.agents import store_mails as agents_store_mails
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters
+from almoner.validation.agents.domain import VERIFICATION, AgentFilters, AgentVerification, EndReason
 from tests.support import factories
 from tests.support.agents import create, simulate
 from tests.support.client import Client
@@ -208,12 +208,12 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             tx: Any = listening
             rows: list[AgentVerification] = []
             for filters in (
-                Filters(),
-                Filters(status="pending"),
-                Filters(status="rejected"),
-                Filters(email="ADA5@a.example"),
-                Filters(start=now.replace(hour=0)),
-                Filters(status="pending_review", end=now),
+                AgentFilters(),
+                AgentFilters(status="pending"),
+                AgentFilters(status="rejected"),
+                AgentFilters(email="ADA5@a.example"),
+                AgentFilters(start=now.replace(hour=0)),
+                AgentFilters(status="pending_review", end=now),
             ):
                 rows, total = await agents_store.list_page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
@@ -222,7 +222,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await agents_store.lock_due(tx, 10)
             await agents_store.list_open_by_requests(tx, [uuid4()])
             assert len(await agents_store.list_in_review(tx, organisation)) == 50
-            assert await agents_store.oldest_erasable_time(tx, "unconfirmed", now)
+            assert await agents_store.first_erasure_due_at(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
             await agents_store.list_evaluation_steps(tx, rows[0].id)

@@ -10,7 +10,7 @@ from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.accounting.suspense import store as suspense_store
 from almoner.giving.banking.bank_statements import store as bank_statements_store
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenLineReason, Statement
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, BankStatement, OpenLineReason
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
@@ -51,7 +51,7 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await suspense_store.applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
         await bank_statements_store.similar_movements(cast("Tx", explaining), line)
         await bank_statements_store.is_reference_booked(cast("Tx", explaining), line, "request")
-        statement = Statement("a", "1", "USD", None, None, "0" * 64, (nothing,))
+        statement = BankStatement("a", "1", "USD", None, None, "0" * 64, (nothing,))
         await bank_statements_store.statement_parts(cast("Tx", explaining), statement)
         await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)

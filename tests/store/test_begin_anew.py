@@ -105,7 +105,9 @@ async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: S
 async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) -> None:
     key = await add_passkey(ada)
     async with ada.service.db.write() as tx:
-        await passkeys.verify(tx, ada.realm, BROWSER, key.get(await passkeys.authentication_options(tx, BROWSER)))
+        await passkeys.verify_passkey(
+            tx, ada.realm, BROWSER, key.get(await passkeys.authentication_options(tx, BROWSER))
+        )
     entered = await ada.begun()
     key.count = 0
     answer = await shown(ada, key)

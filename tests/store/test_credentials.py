@@ -59,7 +59,7 @@ async def options(who: Account) -> str:
 async def shows(who: Account, answer: str, binding: bytes = BROWSER) -> Passkey:
     """The passkey that an answer shows to be there."""
     async with who.service.db.write() as tx:
-        person, passkey = await passkeys.verify(tx, who.realm, binding, answer)
+        person, passkey = await passkeys.verify_passkey(tx, who.realm, binding, answer)
     assert person.id == passkey.person_id
     return passkey
 
@@ -304,12 +304,12 @@ async def test_an_addition_is_of_one_person_and_once(ada: Account, tenant: Tenan
     async with ada.service.db.write() as tx:
         answer = key.create(await passkeys.registration_options(tx, ada.person, BROWSER))
         with pytest.raises(PasskeyRefused, match="not made here"):
-            await passkeys.add(tx, other.person, BROWSER, answer, "", BY)
-        made = await passkeys.add(tx, ada.person, BROWSER, answer, "", BY)
+            await passkeys.add_passkey(tx, other.person, BROWSER, answer, "", BY)
+        made = await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
         assert made.name == "Passkey"
     async with ada.service.db.write() as tx:
         with pytest.raises(PasskeyRefused, match="was used"):
-            await passkeys.add(tx, ada.person, BROWSER, answer, "", BY)
+            await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
     with pytest.raises(PasskeyRefused, match="known already"):
         await add(other, key)
 
@@ -339,7 +339,7 @@ async def test_what_is_no_answer_is_refused(ada: Account, key: SecurityKey, answ
         await shows(ada, key.get(await options(ada), authenticatorData="AAAA"))
     async with ada.service.db.write() as tx:
         with pytest.raises(PasskeyRefused):
-            await passkeys.add(tx, ada.person, BROWSER, answer, "", BY)
+            await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
 
 
 async def test_a_count_that_goes_back_is_noted_and_lets_in(ada: Account, key: SecurityKey) -> None:

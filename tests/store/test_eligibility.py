@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility import store as eligibility_store
 from almoner.validation.ongoing.eligibility import store_evidence as eligibility_store_evidence
-from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, Filters
+from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, EligibilityFilters
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eligibility import body_of, cancel, create, evaluated, evidence, shown, summary, tag, told, uuid
@@ -250,7 +250,10 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             (some,) = await tx.fetch(
                 f"select * from {RECORD} where partner_id = $1 and status = 'live' limit 1", partner.id
             )
-        for index, filters in (("partner_id_id_key", Filters()), ("with_status", Filters(status="live"))):
+        for index, filters in (
+            ("partner_id_id_key", EligibilityFilters()),
+            ("with_status", EligibilityFilters(status="live")),
+        ):
             for page in (Page(25, descending=True), Page(25, descending=False)):
                 async with service.db.read() as reading:
                     listing: Any = Explaining(reading)

@@ -14,7 +14,7 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import jobs as matches_jobs
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories
@@ -25,8 +25,8 @@ from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, body, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-CLEARED = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
-CONFIRMED = Decision("accepted", None, "operator_1", "The passport says so")
+CLEARED = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
+CONFIRMED = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ async def all_matches(service: Service) -> list[ScreeningMatch]:
     return [match for match in found if match is not None]
 
 
-async def decide(service: Service, match: ScreeningMatch, decision: Decision) -> None:
+async def decide(service: Service, match: ScreeningMatch, decision: ReviewDecision) -> None:
     async with service.db.write() as tx:
         await matches.decide_match(tx, ALL_PARTNERS, match.id, decision)
 
@@ -82,7 +82,7 @@ async def engines(service: Service) -> set[int]:
 
 @pytest.mark.parametrize(("decision", "status"), [(CLEARED, "clear"), (CONFIRMED, "flag")])
 async def test_what_was_decided_holds_however_the_engine_reads_the_same_names(
-    alone: Service, api: Client, decision: Decision, status: str
+    alone: Service, api: Client, decision: ReviewDecision, status: str
 ) -> None:
     record = await looked(alone, api, organisationId=await factories.nonprofit(alone, name=AQSA))
     (match,) = await all_matches(alone)
@@ -98,7 +98,7 @@ async def test_what_was_decided_holds_however_the_engine_reads_the_same_names(
     assert await engines(alone) == {ENGINE_VERSION}
 
 
-def match_of(decision: Decision) -> str:
+def match_of(decision: ReviewDecision) -> str:
     return "cleared" if decision is CLEARED else "confirmed"
 
 

@@ -143,15 +143,15 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     person = await somebody(tx, tenant)
     group = await members.create_group(tx, tenant.partner, {"displayName": "owner"}, [person.id])
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    mapped = await members.set_group_role(tx, tenant.partner, group.id, "finance", BY)
+    mapped = await members.set_role_for_group_members(tx, tenant.partner, group.id, "finance", BY)
     assert mapped.role == "finance"
     assert (await people.get(tx, realm, person.id)).roles == {"finance"}
     assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
     with pytest.raises(IncorrectParams):
-        await members.set_group_role(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
-    await members.set_group_role(tx, tenant.partner, group.id, None, BY)
+        await members.set_role_for_group_members(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
+    await members.set_role_for_group_members(tx, tenant.partner, group.id, None, BY)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    await members.set_group_role(tx, tenant.partner, group.id, "owner", BY)
+    await members.set_role_for_group_members(tx, tenant.partner, group.id, "owner", BY)
     await members.delete_group(tx, tenant.partner, group.id)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
     assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: []}
@@ -251,8 +251,8 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         await members.add_people_to_group(tx, locked, [person])
         await members.update_group(tx, locked, profile={"displayName": "Newer"}, people=[person])
         await members.list_page(tx, partner, after=person, limit=50)
-        await members.set_group_role(tx, partner, group.id, "owner", BY)
-        await members.get(tx, partner, person)
+        await members.set_role_for_group_members(tx, partner, group.id, "owner", BY)
+        await members.get_member(tx, partner, person)
         await people.delete(tx, member_realm(partner), person)
         await members.delete_group(tx, partner, group.id)
     await db.close()

@@ -358,7 +358,7 @@ async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, p
 
 
 async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, provider: str, cause: UUID) -> None:
-    for mode in (service.db.read, service.db.single, service.db.snapshot):
+    for mode in (service.db.read, service.db.single_statement, service.db.snapshot):
         with pytest.raises(RuntimeError, match=r"open db.write"):
             async with mode() as tx:
                 ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))

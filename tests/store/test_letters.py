@@ -17,8 +17,8 @@ async def test_what_others_change_of_somebody_is_mailed_to_them(service: Service
     async with service.db.write() as tx:
         await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance", "read_only"])
         await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance", "read_only"])
-        await members.deactivate(tx, tenant.partner, BOSS, who.person.id)
-        await members.activate(tx, tenant.partner, BOSS, who.person.id)
+        await members.deactivate_member(tx, tenant.partner, BOSS, who.person.id)
+        await members.activate_member(tx, tenant.partner, BOSS, who.person.id)
     mails = dict(await who.mails())
     assert len(await who.mails()) == 2, "nothing is told that is as before"
     [roles] = [text for subject, text in mails.items() if subject.startswith("Your roles at")]

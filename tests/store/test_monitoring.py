@@ -13,7 +13,7 @@ from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.monitoring import store as monitoring_store
 from almoner.validation.ongoing.monitoring import store_evidence as monitoring_store_evidence
-from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Filters, Sort
+from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringFilters, Sort
 from tests.support import factories, validation
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -207,13 +207,13 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
         partners = [(await service.tenant()).partner for _ in range(50)]
         await fill(service, [partner.id for partner in partners])
         partner, page = partners[7], Page(25, descending=True)
-        wanted: list[tuple[Filters, Sort, str]] = [
-            (Filters(), "id", "partner_id_id_key"),
-            (Filters(), "name", "name"),
-            (Filters(status="cancelled"), "id", "with_status"),
-            (Filters(status="pending_validation_request"), "name", "with_status"),
-            (Filters(has_organisation=False), "id", "without_organisation"),
-            (Filters(words=("fund", "399")), "id", ""),  # of few, all of the partner
+        wanted: list[tuple[MonitoringFilters, Sort, str]] = [
+            (MonitoringFilters(), "id", "partner_id_id_key"),
+            (MonitoringFilters(), "name", "name"),
+            (MonitoringFilters(status="cancelled"), "id", "with_status"),
+            (MonitoringFilters(status="pending_validation_request"), "name", "with_status"),
+            (MonitoringFilters(has_organisation=False), "id", "without_organisation"),
+            (MonitoringFilters(words=("fund", "399")), "id", ""),  # of few, all of the partner
         ]
         for filters, sort, index in wanted:
             async with service.db.read() as reading:
@@ -225,7 +225,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
         async with service.db.read() as reading:
             one = next(
                 row
-                for row in (await monitoring_store.list_page(reading, partner, page, Filters(status="live"), "id"))[0]
+                for row in (
+                    await monitoring_store.list_page(reading, partner, page, MonitoringFilters(status="live"), "id")
+                )[0]
             )
             asking: Any = Explaining(reading)
             assert await monitoring_store.find(asking, partner, one.id)

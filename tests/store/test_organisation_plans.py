@@ -15,7 +15,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations import store_search as organisations_store_search
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.store_search import SearchRequest
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registries import service as registries
@@ -72,7 +72,7 @@ async def test_a_number_is_looked_up_by_its_index(asked: Explaining) -> None:
 
 async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> None:
     middle = (
-        (await organisations.list_page(as_tx(asked), PARTNER, Filters(), Page(25, descending=True)))
+        (await organisations.list_page(as_tx(asked), PARTNER, OrganisationFilters(), Page(25, descending=True)))
         .organisations[24]
         .id
     )
@@ -81,7 +81,7 @@ async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> N
         Page(25, descending=True, position=(middle.bytes,)),
         Page(25, descending=False, position=(middle.bytes,)),
     ):
-        await organisations.list_page(as_tx(asked), PARTNER, Filters(), page)
+        await organisations.list_page(as_tx(asked), PARTNER, OrganisationFilters(), page)
     assert "organisation_search_pkey" in asked.indexes()
     assert "organisation" not in asked.scans()  # what is counted is read in the order it lies, no further than 10,001
     assert asked.sorts_before_limit() == []
@@ -90,22 +90,24 @@ async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> N
 @pytest.mark.parametrize(
     ("filters", "index"),
     [
-        (Filters(country_code="GBR"), "organisation_search_country"),
-        (Filters(number_keys=(RED_CROSS,)), "organisation_number"),
-        (Filters(active=False), "organisation_search_inactive"),
-        (Filters(types=("education",)), "organisation_search_kinds"),
-        (Filters(tags=((UUID(int=1),),)), "organisation_search_tags"),
-        (Filters(categories=((UUID(int=1),),)), "category_member"),
+        (OrganisationFilters(country_code="GBR"), "organisation_search_country"),
+        (OrganisationFilters(number_keys=(RED_CROSS,)), "organisation_number"),
+        (OrganisationFilters(active=False), "organisation_search_inactive"),
+        (OrganisationFilters(types=("education",)), "organisation_search_kinds"),
+        (OrganisationFilters(tags=((UUID(int=1),),)), "organisation_search_tags"),
+        (OrganisationFilters(categories=((UUID(int=1),),)), "category_member"),
     ],
 )
-async def test_a_rare_filter_has_an_index(asked: Explaining, filters: Filters, index: str) -> None:
+async def test_a_rare_filter_has_an_index(asked: Explaining, filters: OrganisationFilters, index: str) -> None:
     await organisations.list_page(as_tx(asked), PARTNER, filters, Page(25, descending=True))
     assert any(name.startswith(index) for name in asked.indexes()), asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()
 
 
 async def test_words_are_matched_by_their_index(asked: Explaining) -> None:
-    found = await organisations.search_by_text(as_tx(asked), PARTNER, Filters(), "red cross", 0, 25, best_first=True)
+    found = await organisations.search_by_text(
+        as_tx(asked), PARTNER, OrganisationFilters(), "red cross", 0, 25, best_first=True
+    )
     assert found.organisations[0].registry_number == RED_CROSS
     assert {"organisation_search_words", "organisation_search_foremost", "organisation_search_name"} <= asked.indexes()
     assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
@@ -113,7 +115,7 @@ async def test_words_are_matched_by_their_index(asked: Explaining) -> None:
 
 async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(asked: Explaining) -> None:
     found = await organisations.search_by_text(
-        as_tx(asked), PARTNER, Filters(), "amrican natinal red cros", 0, 25, best_first=True
+        as_tx(asked), PARTNER, OrganisationFilters(), "amrican natinal red cros", 0, 25, best_first=True
     )
     assert found.organisations[0].registry_number == RED_CROSS
     assert {"organisation_search_term_variants", "organisation_search_term_pkey"} <= asked.indexes()
@@ -122,7 +124,7 @@ async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(ask
 
 async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked: Explaining) -> None:
     await organisations.search_by_text(
-        as_tx(asked), PARTNER, Filters(), "qzxv smithsonianinstitution", 0, 25, best_first=True
+        as_tx(asked), PARTNER, OrganisationFilters(), "qzxv smithsonianinstitution", 0, 25, best_first=True
     )
     assert "organisation_search_term_trigrams" in asked.indexes()
     assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
@@ -131,7 +133,7 @@ async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked:
 async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:
     ways = tuple(combinations(("'smithsonian'", "'institution'", "'american'", "'museum'"), 2))
     wanted = SearchRequest(ways, (), "smithsonian institution american museum", compare_by="letters")
-    found = await organisations_store_search.match_words(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
+    found = await organisations_store_search.match_words(as_tx(asked), PARTNER, OrganisationFilters(), wanted, 0, 25)
     assert found.candidates
     assert {"organisation_search_words", "organisation_search_foremost"} <= asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()

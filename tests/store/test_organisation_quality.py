@@ -10,7 +10,7 @@ import pytest
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -105,9 +105,11 @@ async def known(postgres_server: PostgresServer) -> AsyncIterator[Database]:
         yield service.db
 
 
-async def found(db: Database, text: str, filters: Filters | None = None) -> list[str]:
+async def found(db: Database, text: str, filters: OrganisationFilters | None = None) -> list[str]:
     async with db.read() as tx:
-        answer = await organisations.search_by_text(tx, NOBODY, filters or Filters(), text, 0, 25, best_first=True)
+        answer = await organisations.search_by_text(
+            tx, NOBODY, filters or OrganisationFilters(), text, 0, 25, best_first=True
+        )
     return [row.name for row in answer.organisations]
 
 
@@ -155,7 +157,7 @@ async def test_initials_find_the_words_that_they_stand_for(known: Database) -> N
 async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: str) -> None:
     async with known.read() as tx:
         answer = await organisations.search_by_text(
-            tx, NOBODY, Filters(), f"first baptist church {place}", 0, 25, best_first=True
+            tx, NOBODY, OrganisationFilters(), f"first baptist church {place}", 0, 25, best_first=True
         )
     first = answer.organisations[0]
     assert first.registry_number == "700000000"
@@ -165,7 +167,9 @@ async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: st
 
 async def test_that_very_name_then_active_then_central_bodies_are_first(known: Database) -> None:
     async with known.read() as tx:
-        answer = await organisations.search_by_text(tx, NOBODY, Filters(), "laramie lions club", 0, 25, best_first=True)
+        answer = await organisations.search_by_text(
+            tx, NOBODY, OrganisationFilters(), "laramie lions club", 0, 25, best_first=True
+        )
     reported = [(row.name, row.active, row.is_branch_parent) for row in answer.organisations]
     name = "LARAMIE LIONS CLUB"
     assert reported[:3] == [(name, True, True), (name, True, False), (name, False, False)]
@@ -197,8 +201,8 @@ async def test_a_changed_record_is_found_by_what_it_is_now(known: Database) -> N
         words = await tx.fetch("select word, n from organisation_search_term where word in ('hollyhock', 'larkspur')")
     assert {row["word"]: row["n"] for row in words} == {"hollyhock": 0, "larkspur": 1}
     assert await found(known, "hollyhock") == []
-    assert await found(known, "larkspur", Filters(active=False)) == ["LARKSPUR CIRCLE"]
-    assert await found(known, "larkspur", Filters(active=True)) == []
+    assert await found(known, "larkspur", OrganisationFilters(active=False)) == ["LARKSPUR CIRCLE"]
+    assert await found(known, "larkspur", OrganisationFilters(active=True)) == []
 
 
 def _made(pick: random.Random) -> tuple[Body, ...]:
@@ -217,7 +221,7 @@ def _made(pick: random.Random) -> tuple[Body, ...]:
     )
 
 
-def _filters(pick: random.Random) -> Filters:
+def _filters(pick: random.Random) -> OrganisationFilters:
     def tags() -> tuple[UUID, ...]:
         return tuple(pick.sample(TAGS, pick.randint(1, 2)))
 
@@ -238,10 +242,10 @@ def _filters(pick: random.Random) -> Filters:
         made["not_tags"] = tags()
     if pick.random() < 0.1:
         made["number_keys"] = tuple(f"{600_000_000 + pick.randrange(150)}" for _ in range(3))
-    return Filters(**made)
+    return OrganisationFilters(**made)
 
 
-def _meets(body: Body, filters: Filters) -> bool:
+def _meets(body: Body, filters: OrganisationFilters) -> bool:
     """The rule of settled 8, word by word."""
     return (
         filters.country_code in {None, body.country}

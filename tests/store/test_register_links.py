@@ -12,7 +12,7 @@ import pytest
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
@@ -60,7 +60,9 @@ async def kinds(loader: Loader, organisation_id: UUID) -> list[tuple[str, str]]:
 
 async def listed(loader: Loader, **filters: Any) -> list[str]:
     async with loader.db.read() as tx:
-        page = await organisations.list_page(tx, ALL_PARTNERS, Filters(**filters), Page(50, descending=False))
+        page = await organisations.list_page(
+            tx, ALL_PARTNERS, OrganisationFilters(**filters), Page(50, descending=False)
+        )
     return [row.registry_number for row in page.organisations]
 
 

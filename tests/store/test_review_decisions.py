@@ -8,11 +8,11 @@ from almoner.kit.errors import NotFound
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    Decision,
     EvidenceNotShown,
-    Filters,
     Review,
     ReviewClaimedByAnother,
+    ReviewDecision,
+    ReviewFilters,
     ReviewNotClaimed,
     ReviewNotOpen,
     ReviewRefused,
@@ -39,7 +39,7 @@ async def people(service: Service) -> tuple[Operator, Operator]:
 async def queued(service: Service, tenant: Tenant, **filters: object) -> list[Review]:
     """The queue of one partner."""
     async with service.db.read() as tx:
-        return await reviews.list_open_reviews(tx, Filters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
+        return await reviews.list_open_reviews(tx, ReviewFilters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
 
 
 async def test_who_was_shown_it_decides_and_it_is_kept(
@@ -56,7 +56,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     [review], [stored] = history.reviews, history.decisions
     assert (review.status, review.reasons, review.asked_at) == ("decided", REASONS, asked_at)
     assert review.ended_at == stored.at == asked_at + timedelta(hours=2)
-    assert stored.decision == Decision("accepted", None, olive.id, "The register of 3 March, case 7")
+    assert stored.decision == ReviewDecision("accepted", None, olive.id, "The register of 3 March, case 7")
     assert stored.review_id == review.id
     assert history.open is None
     assert await queued(service, tenant) == []
@@ -69,7 +69,7 @@ async def test_a_refusal_keeps_reason_and_person(one: Waiting, people: tuple[Ope
         await one.reject(olive, "mood")
     await one.reject(olive, "not_eligible", "Its register struck it off")
     [stored] = (await one.history()).decisions
-    assert stored.decision == Decision("rejected", "not_eligible", olive.id, "Its register struck it off")
+    assert stored.decision == ReviewDecision("rejected", "not_eligible", olive.id, "Its register struck it off")
 
 
 async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[Operator, Operator]) -> None:
@@ -78,7 +78,7 @@ async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[O
     await one.reject(olive)
     async with one.service.db.write() as tx:
         await reviews.request_review(tx, one.subject, ["appealed"])
-        again = Decision("accepted", None, otto.id, "The appeal was right")
+        again = ReviewDecision("accepted", None, otto.id, "The appeal was right")
         await reviews.record_decision(tx, one.subject, again)
     history = await one.history()
     assert [review.status for review in history.reviews] == ["decided", "decided"]
@@ -201,7 +201,7 @@ async def test_asking_again_adds_reasons_and_opens_nothing_twice(
 
 async def test_what_rules_decide_alone_is_kept_too(service: Service, api: Client) -> None:
     one = await waiting(service, api)
-    alone = Decision("rejected", "no_response", "rules", "30 days without an answer")
+    alone = ReviewDecision("rejected", "no_response", "rules", "30 days without an answer")
     async with service.db.write() as tx:
         await reviews.withdraw_review(tx, one.subject)
         await reviews.record_decision(tx, one.subject, alone)
@@ -254,7 +254,7 @@ async def test_the_queue_is_oldest_first_and_can_be_narrowed(
     assert [one.subject.id for one in await queued(service, tenant, holder=olive.id)] == [second.subject.id]
     assert await queued(service, tenant, holder=otto.id) == []
     async with service.db.read() as tx:
-        assert len(await reviews.list_open_reviews(tx, Filters(partner_id=tenant.partner.id), 1)) == 1
+        assert len(await reviews.list_open_reviews(tx, ReviewFilters(partner_id=tenant.partner.id), 1)) == 1
     service.clock.advance_wall(minutes=16)
     assert await queued(service, tenant, holder=olive.id) == []
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.validation.decisions.reviews import store as reviews_store
-from almoner.validation.decisions.reviews.domain import REVIEW, Filters, ReviewSubject
+from almoner.validation.decisions.reviews.domain import REVIEW, ReviewFilters, ReviewSubject
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
@@ -166,10 +166,10 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         partners = [(await service.tenant()).partner.id for _ in range(30)]
         await fill(service, partners)
         for filters, index in (
-            (Filters(), "review_queue"),
-            (Filters("appeal"), "review_queue_of_kind"),
-            (Filters(partner_id=partners[7]), "review_queue_of_partner"),
-            (Filters(holder="operator_3"), "review_claimed_by"),
+            (ReviewFilters(), "review_queue"),
+            (ReviewFilters("appeal"), "review_queue_of_kind"),
+            (ReviewFilters(partner_id=partners[7]), "review_queue_of_partner"),
+            (ReviewFilters(holder="operator_3"), "review_claimed_by"),
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)

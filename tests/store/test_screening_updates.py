@@ -15,7 +15,7 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Load
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -26,8 +26,8 @@ PLACES = {"USA": "United States", "IRN": "Iran", "LBN": "Lebanon"}
 NUMBERS = ("745-95112", "10021-7", "83-0000001")
 STREETS = ("12 Sour Street", "7 Elm Road", "PO Box 44")
 DECISIONS = (
-    Decision("accepted", None, "operator_1", "The passport says so"),
-    Decision("rejected", "not_the_same", "operator_1", "Another town, another board"),
+    ReviewDecision("accepted", None, "operator_1", "The passport says so"),
+    ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board"),
 )
 
 

@@ -12,7 +12,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewRefused
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewRefused
 from almoner.validation.ongoing.matches import review_handler
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
@@ -20,8 +20,8 @@ from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-SAME = Decision("accepted", None, "operator_1", "The passport says so")
-OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
+OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ class Desk:
         async with self.db.read() as tx:
             return await matches.get_screening_result(tx, self.who)
 
-    async def decide(self, match: ScreeningMatch, decision: Decision) -> None:
+    async def decide(self, match: ScreeningMatch, decision: ReviewDecision) -> None:
         async with self.db.write() as tx:
             await matches.decide_match(tx, ALL_PARTNERS, match.id, decision)
 
@@ -106,7 +106,9 @@ async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists:
 
 
 @pytest.mark.parametrize(("decision", "status"), [(SAME, "confirmed"), (OTHER, "clear")])
-async def test_what_a_person_decided_is_remembered(desk: Desk, lists: Lists, decision: Decision, status: str) -> None:
+async def test_what_a_person_decided_is_remembered(
+    desk: Desk, lists: Lists, decision: ReviewDecision, status: str
+) -> None:
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     await desk.decide(match, decision)
@@ -209,7 +211,9 @@ async def test_the_score_follows_a_subject_that_moves(desk: Desk, lists: Lists) 
 
 
 @pytest.mark.parametrize("wrong", [SAME, OTHER])
-async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk, lists: Lists, wrong: Decision) -> None:
+async def test_a_wrong_decision_is_taken_back_with_person_and_reason(
+    desk: Desk, lists: Lists, wrong: ReviewDecision
+) -> None:
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     with pytest.raises(ReviewNotOpen):

@@ -54,7 +54,7 @@ async def reasons(who: Account) -> list[str | None]:
 async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> None:
     entered = await ada.enter()
     assert (entered.sign_in.method, entered.sign_in.device) == ("password", "Firefox on Windows")
-    async with ada.service.db.single() as tx:
+    async with ada.service.db.single_statement() as tx:
         seen = await sign_ins.find_by_secret(tx, ada.realm, entered.secret)
     assert seen is not None
     assert (seen[0].id, seen[1].id, seen[1].roles) == (entered.sign_in.id, ada.person.id, frozenset({"developer"}))
@@ -71,7 +71,7 @@ async def test_names_are_compared_without_regard_to_case_and_within_one_partner(
     assert isinstance(entered, NewSignIn)
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
-    async with ada.service.db.single() as tx:
+    async with ada.service.db.single_statement() as tx:
         assert await sign_ins.find_by_secret(tx, other, entered.secret) is None, "a cookie is of one realm"
 
 
@@ -241,7 +241,7 @@ async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None
     )
     assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
-        await sign_ins.end(tx, ada.person, stolen.sign_in.id, "revoked", BY)
+        await sign_ins.end_sign_in(tx, ada.person, stolen.sign_in.id, "revoked", BY)
         ended = await sign_ins.record_reauthentication(tx, stolen.sign_in)
     assert not await found(ada, ended), "who was revoked meanwhile proves nothing"
 
@@ -260,7 +260,7 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
 
 async def fresh(who: Account, secret: str) -> bool:
     """Whether the holder of a cookie has proved lately who they are."""
-    async with who.service.db.single() as tx:
+    async with who.service.db.single_statement() as tx:
         seen = await sign_ins.find_by_secret(tx, who.realm, secret)
     assert seen is not None
     return sign_ins.is_recently_authenticated(seen[0], who.service.clock.real_now())
@@ -285,12 +285,12 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
             ("Safari on iPhone", AWAY.address, True),
             ("Firefox on Windows", ada.home.address, True),
         ]
-        assert not await sign_ins.end(tx, other.person, there.sign_in.id, "revoked", BY), "not one's own"
-        assert await sign_ins.end(tx, ada.person, there.sign_in.id, "revoked", BY)
-        assert not await sign_ins.end(tx, ada.person, there.sign_in.id, "revoked", BY)
+        assert not await sign_ins.end_sign_in(tx, other.person, there.sign_in.id, "revoked", BY), "not one's own"
+        assert await sign_ins.end_sign_in(tx, ada.person, there.sign_in.id, "revoked", BY)
+        assert not await sign_ins.end_sign_in(tx, ada.person, there.sign_in.id, "revoked", BY)
     assert [await found(ada, one.secret) for one in (here, there)] == [True, False]
     async with ada.service.db.write() as tx:
-        assert await sign_ins.end(tx, ada.person, here.sign_in.id, "signed_out", BY)
+        assert await sign_ins.end_sign_in(tx, ada.person, here.sign_in.id, "signed_out", BY)
     assert await reasons(ada) == ["revoked", "signed_out"]
     assert (await ada.recorded())[-2:] == ["sign_in.revoked", "signed_out"]
 
@@ -324,7 +324,7 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
         who = await member(service, await service.tenant())
         ended, forgotten = await who.enter(), await who.enter()
         async with service.db.write() as tx:
-            await sign_ins.end(tx, who.person, ended.sign_in.id, "signed_out", BY)
+            await sign_ins.end_sign_in(tx, who.person, ended.sign_in.id, "signed_out", BY)
             await links.send_invitation(tx, who.person)
         left = []
         for days in (89, 2, 5, 3, 24):  # 90 after the end, 97 after the link's, 120 after the expiry of the other one

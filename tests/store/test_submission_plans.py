@@ -24,7 +24,7 @@ from almoner.validation.applications.submissions import loader
 from almoner.validation.applications.submissions import store as submissions_store
 from almoner.validation.applications.submissions import store_erasure as submissions_store_erasure
 from almoner.validation.applications.submissions import store_previous as submissions_store_previous
-from almoner.validation.applications.submissions.domain import Filters
+from almoner.validation.applications.submissions.domain import SubmissionFilters
 from almoner.validation.decisions.appeals import store as appeals_store
 from tests.support import database, factories
 from tests.support.planning import Connection
@@ -146,15 +146,15 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
             f"select * from {RECORD} where partner_id = $1 and status = 'pending' limit 1", partner.id
         )
     assert some is not None
-    wanted: list[tuple[Filters, str]] = [
-        (Filters(), "partner_id_id_key"),
-        (Filters(statuses=("pending",)), "status"),
-        (Filters(configuration_ids=(some["configuration_id"],)), ""),  # all of the partner
-        (Filters(validation_request_ids=(some["validation_request_id"],)), "of_request"),
-        (Filters(country_codes=("GBR",)), "country"),
-        (Filters(email="FUND7@example.org"), "of_agent"),
-        (Filters(words=("fund", "399")), ""),  # of few, all of the partner
-        (Filters(words=("fu",)), ""),
+    wanted: list[tuple[SubmissionFilters, str]] = [
+        (SubmissionFilters(), "partner_id_id_key"),
+        (SubmissionFilters(statuses=("pending",)), "status"),
+        (SubmissionFilters(configuration_ids=(some["configuration_id"],)), ""),  # all of the partner
+        (SubmissionFilters(validation_request_ids=(some["validation_request_id"],)), "of_request"),
+        (SubmissionFilters(country_codes=("GBR",)), "country"),
+        (SubmissionFilters(email="FUND7@example.org"), "of_agent"),
+        (SubmissionFilters(words=("fund", "399")), ""),  # of few, all of the partner
+        (SubmissionFilters(words=("fu",)), ""),
     ]
     for filters, index in wanted:
         for page in (Page(25, descending=True), Page(25, descending=False)):
@@ -164,11 +164,11 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
             assert rows, filters
             assert not asking.scans() & {RECORD, "agent_verification"}, filters
             assert not index or f"{RECORD}_{index}" in asking.indexes(), (filters, asking.indexes())
-    nobody = Filters(organisation_ids=(uuid4(),))
+    nobody = SubmissionFilters(organisation_ids=(uuid4(),))
     async with db.read() as reading:
         asking = Explaining(reading)
         assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
-        rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), Filters())
+        rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), SubmissionFilters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
         assert await submissions_store.list_by_checks(asking, "validation_request", [some["validation_request_id"]])
         assert await submissions_store.list_by_checks(asking, "agent_verification", [some["agent_verification_id"]])
@@ -201,7 +201,7 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.oldest_erasable_time(asking, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.first_erasure_due_at(asking, ended, tx.now) == tx.now
         assert await submissions_store_erasure.erase_personal_data(asking, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
@@ -213,7 +213,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.oldest_erasable_time(asking, ended, tx.now) == tx.now
+        assert await agents_store.first_erasure_due_at(asking, ended, tx.now) == tx.now
         assert len(await agents_store.erase_personal_data(asking, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
@@ -296,10 +296,10 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals_store.oldest_erasable_time(asking)
+        first = await appeals_store.first_erasure_due_at(asking)
         assert first is not None
         assert await appeals_store.erase_texts(asking, first, 10) == 1
-        first = await agents_store_mails.oldest_erasable_time(asking)
+        first = await agents_store_mails.first_erasure_due_at(asking)
         assert first is not None
         assert await agents_store_mails.erase_representation_requests(asking, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}

@@ -161,7 +161,9 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
             tenant = await reading.fetchval(
                 f"select partner_id from {RECORD} where id = $1", await named(service, data(answer)[0])
             )
-            rows, _ = await submissions_store.list_page(asking, Partner(tenant), Page(25, descending=True), Filters())
+            rows, _ = await submissions_store.list_page(
+                asking, Partner(tenant), Page(25, descending=True), SubmissionFilters()
+            )
             await loader.load_submissions(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))
     assert counted[0] == counted[1]

@@ -18,7 +18,7 @@ from almoner.platform.http.paging import Page
 from almoner.platform.observability import selfcheck
 from almoner.validation.requests import store as requests_store
 from almoner.validation.requests import store_evidence as requests_store_evidence
-from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Filters
+from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, RequestFilters
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -189,12 +189,12 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(serv
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
     async with service.db.write() as tx:
-        await organisations.publish(tx, ours.id)
+        await organisations.publish_organisation(tx, ours.id)
         assert (await organisations.get(tx, ALL_PARTNERS, ours.id)).partner_id is None
         with pytest.raises(RegistryNumberTaken):
-            await organisations.publish(tx, second.id)
+            await organisations.publish_organisation(tx, second.id)
         with pytest.raises(NotFound):
-            await organisations.publish(tx, ours.id)
+            await organisations.publish_organisation(tx, ours.id)
         found = await organisations.find_by_number_key(tx, other, factories.IRS, "987654321")
         assert found is not None
         assert found.id == ours.id
@@ -213,7 +213,7 @@ async def test_what_is_published_is_found_by_everybody(empty_database: TestDatab
             ]
             assert data(await other.get("/v1/organisations", query=words)) == []
         async with service.db.write() as tx:
-            await organisations.publish(tx, organisation)
+            await organisations.publish_organisation(tx, organisation)
         assert [row["id"] for row in data(await other.get("/v1/organisations", query="test accept"))] == [
             made["organisationId"]
         ]
@@ -263,17 +263,17 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         first, last = Page(25, descending=True), Page(25, descending=False)
         async with service.db.read() as tx:
             some = await tx.fetchval(f"select id from {RECORD} where partner_id = $1 limit 1", partner.id)
-        wanted: dict[str, tuple[Filters, Any]] = {
-            f"{RECORD}_partner_id_id_key": (Filters(), "id"),
-            f"{RECORD}_status": (Filters(status="pending"), "id"),
-            f"{RECORD}_name": (Filters(), "name"),
-            f"{RECORD}_created": (Filters(starts=now, ends=now.replace(year=now.year + 1)), "id"),
+        wanted: dict[str, tuple[RequestFilters, Any]] = {
+            f"{RECORD}_partner_id_id_key": (RequestFilters(), "id"),
+            f"{RECORD}_status": (RequestFilters(status="pending"), "id"),
+            f"{RECORD}_name": (RequestFilters(), "name"),
+            f"{RECORD}_created": (RequestFilters(starts=now, ends=now.replace(year=now.year + 1)), "id"),
         }
         for index, (filters, sort) in wanted.items():
             for page in (first, last):
                 assert index in await used(service, partner, filters, page, sort), (index, page)
-        assert await used(service, partner, Filters(words=("fund", "000000399")), first, "id")
-        assert f"{RECORD}_words" not in await used(service, partner, Filters(words=("fu",)), first, "id")
+        assert await used(service, partner, RequestFilters(words=("fund", "000000399")), first, "id")
+        assert f"{RECORD}_words" not in await used(service, partner, RequestFilters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
             assert await requests_store_evidence.list_evaluations(explaining, some)
@@ -285,13 +285,13 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
 
 
-async def used(service: Service, partner: Partner, filters: Filters, page: Page, sort: Any) -> set[str]:
+async def used(service: Service, partner: Partner, filters: RequestFilters, page: Page, sort: Any) -> set[str]:
     """The indexes that answer a list, which reads no table whole."""
     async with service.db.read() as reading:
         tx: Any = Explaining(reading)
         rows, total = await requests_store.list_page(tx, partner, page, filters, sort)
         assert rows
-        assert total or (filters == Filters() and sort == "id"), "the counters were passed by"
+        assert total or (filters == RequestFilters() and sort == "id"), "the counters were passed by"
     assert not tx.scans() - {"list_counter"}, tx.scans()
     indexes: set[str] = tx.indexes()
     return indexes

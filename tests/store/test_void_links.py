@@ -65,7 +65,7 @@ async def test_another_change_of_the_profile_leaves_the_link(ada: Account) -> No
 
 async def test_a_reset_that_a_thief_asked_for_is_void_with_a_new_password(ada: Account) -> None:
     async with ada.service.db.write() as tx:
-        entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
+        entered = await sign_ins.begin_sign_in(tx, ada.person, "passkey", ada.home)
     token = await mailed(ada, "reset")
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     await is_revoked(ada, token, "reset")
@@ -99,7 +99,7 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     await ada.add_app()
     needed = await second(ada)
     async with ada.service.db.write() as tx:
-        entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
+        entered = await sign_ins.begin_sign_in(tx, ada.person, "passkey", ada.home)
     assert (await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     with pytest.raises(TicketExpired):
@@ -112,7 +112,7 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
     await ada.add_app()
     needed = await second(ada)
     async with ada.service.db.write() as tx:
-        await sign_ins.end_all(tx, ada.person, "revoked", BY)
+        await sign_ins.end_all_sign_ins(tx, ada.person, "revoked", BY)
     with pytest.raises(TicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
@@ -136,6 +136,6 @@ async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(
 async def test_a_browser_is_unknown_again_after_all_sign_ins_were_ended(ada: Account) -> None:
     device = (await ada.enter()).device
     async with ada.service.db.write() as tx:
-        await sign_ins.end_all(tx, ada.person, "revoked", BY)
+        await sign_ins.end_all_sign_ins(tx, ada.person, "revoked", BY)
     await ada.enter(browser=Browser("9.9.9.10", FIREFOX, device))
     assert [subject for subject, _ in await ada.mails() if "ew sign-in" in subject]

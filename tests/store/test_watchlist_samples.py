@@ -13,7 +13,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -22,8 +22,8 @@ from tests.support.watchlists import Lists, body, listing
 AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
 SAMPLE, WHOLE = "ofac-sdn-sample", "ofac-sdn"
 DECISIONS = {
-    "cleared": Decision("rejected", "not_the_same", "operator_1", "Another town, another board"),
-    "confirmed": Decision("accepted", None, "operator_1", "The passport says so"),
+    "cleared": ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board"),
+    "confirmed": ReviewDecision("accepted", None, "operator_1", "The passport says so"),
 }
 
 

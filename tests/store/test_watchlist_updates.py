@@ -17,7 +17,7 @@ from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import checks as matches_checks
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
@@ -146,9 +146,9 @@ async def decide_some(service: Service, random: Random) -> None:
     for row in rows:
         async with service.db.write() as tx:
             if row["awaiting_review"] and random.random() < 0.5:
-                verdict = Decision("accepted", None, "operator_1", "Seen")
+                verdict = ReviewDecision("accepted", None, "operator_1", "Seen")
                 if random.random() < 0.5:
-                    verdict = Decision("rejected", "not_the_same", "operator_1", "Seen")
+                    verdict = ReviewDecision("rejected", "not_the_same", "operator_1", "Seen")
                 await matches.decide_match(tx, ALL_PARTNERS, row["id"], verdict)
             elif row["decision"] != "open" and not row["awaiting_review"] and random.random() < 0.1:
                 await matches.reopen_match(tx, row["id"], "operator_1", "It was about another one")

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Verdict
+from almoner.validation.decisions.reviews.domain import ReviewDecision, Verdict
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.submissions import PATH
@@ -36,7 +36,7 @@ async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by:
     async with service.db.write() as tx:
         await reviews.claim_for_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), who)
     async with service.db.write() as tx:
-        decision = Decision(verdict, reason, who, "I have seen the certificate.")
+        decision = ReviewDecision(verdict, reason, who, "I have seen the certificate.")
         await reviews.decide_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), decision)
 
 
@@ -52,7 +52,9 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
     assert subject is not None
     case = REVIEW_HANDLERS["validation_request" if kind == "validation_request" else "agent_verification"]
     async with service.db.write() as tx:
-        await case.reject(tx, ALL_PARTNERS, subject, Decision("rejected", reason, by, "The number is another body's."))
+        await case.reject(
+            tx, ALL_PARTNERS, subject, ReviewDecision("rejected", reason, by, "The number is another body's.")
+        )
 
 
 async def documents_shown(service: Service, appeal: dict[str, Any]) -> list[UUID]:

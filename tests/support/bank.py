@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
-from almoner.giving.banking.bank_statements.domain import Statement
+from almoner.giving.banking.bank_statements.domain import BankStatement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
@@ -151,7 +151,7 @@ async def stated(
 ) -> ImportProgress:
     """An officer has imported a statement; without ``ours`` there is no file of our accounts."""
 
-    async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
+    async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
         return None
 
     return await bank_statements_flows.import_statements(

@@ -36,7 +36,7 @@ class Desk(Browser):
     async def sign_in(self, person: Person) -> None:
         """Sign the member in, who has just proved who they are."""
         async with self.service.db.write() as tx:
-            entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
+            entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
         place = member_portal(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
         self.cookies[place.session_cookie_name] = entered.secret
 

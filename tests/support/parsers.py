@@ -175,5 +175,5 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "CSV of a bank": (HEAD, _csv),
     "MT940": (HEAD, _mt940),
     "camt.053": (HEAD, _camt),
-    "archive": (HEAD, lambda typed: packed_files.unpack(b"PK\x03\x04" + typed.encode(errors="replace"))),
+    "archive": (HEAD, lambda typed: packed_files.unpack_archive(b"PK\x03\x04" + typed.encode(errors="replace"))),
 }  # fmt: skip

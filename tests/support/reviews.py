@@ -7,13 +7,13 @@ from uuid import UUID
 
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store as verifications_store
-from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evidence
+from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, DecisionEvidence
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    Decision,
     EvidenceStep,
+    ReviewDecision,
     ReviewEvidence,
     ReviewHistory,
     ReviewSubject,
@@ -46,14 +46,14 @@ class VerificationCase:
         steps = [EvidenceStep(check, status) for check, status in found.checks.items()]
         return ReviewEvidence(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /) -> None:
         """Approve."""
-        approved = await verifications.approve(tx, scope, subject_id, Evidence(decision.by, decision.note))
+        approved = await verifications.approve(tx, scope, subject_id, DecisionEvidence(decision.by, decision.note))
         await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, approved.partner_id), decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /) -> None:
         """Reject; the reasons of this case are those of the record."""
-        evidence = Evidence(decision.by, decision.note)
+        evidence = DecisionEvidence(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
         await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, rejected.partner_id), decision)
 
@@ -74,12 +74,12 @@ class Waiting:
     async def accept(self, by: Operator, note: str = "Seen") -> None:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            await reviews.decide_review(tx, self.case, self.subject.id, Decision("accepted", None, by.id, note))
+            await reviews.decide_review(tx, self.case, self.subject.id, ReviewDecision("accepted", None, by.id, note))
 
     async def reject(self, by: Operator, reason: str = "no_response", note: str = "Three letters") -> None:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            await reviews.decide_review(tx, self.case, self.subject.id, Decision("rejected", reason, by.id, note))
+            await reviews.decide_review(tx, self.case, self.subject.id, ReviewDecision("rejected", reason, by.id, note))
 
     async def release(self, by: Operator) -> None:
         """As at the terminal."""

@@ -8,7 +8,7 @@ import pyotp
 import pytest
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import AttemptThrottled, AuditContext, Factors
+from almoner.access.credentials.domain import AttemptThrottled, AuditContext, AuthenticationFactors
 from almoner.access.credentials.service import authenticators, login_attempts, passwords
 from almoner.access.credentials.service.login_attempts import AttemptSource
 from almoner.access.people import service as people
@@ -59,7 +59,7 @@ class Account:
     async def begun(self) -> NewSignIn:
         """A sign-in as at a provider."""
         async with self.service.db.write() as tx:
-            return await sign_ins.begin(tx, self.person, "provider", self.home)
+            return await sign_ins.begin_sign_in(tx, self.person, "provider", self.home)
 
     async def add_app(self) -> pyotp.TOTP:
         """Set an authenticator app up, with the code of the step before: the one of now is left for the test."""
@@ -129,7 +129,7 @@ async def person_of(
     return Account(service, person)
 
 
-async def factors_of(account_: Account) -> Factors:
+async def factors_of(account_: Account) -> AuthenticationFactors:
     """What the person can sign in by."""
     async with account_.service.db.read() as tx:
         return await credentials.get_factors(tx, account_.person)
@@ -137,7 +137,7 @@ async def factors_of(account_: Account) -> Factors:
 
 async def found(who: Account, secret: str) -> bool:
     """Whether a sign-in's cookie opens anything."""
-    async with who.service.db.single() as tx:
+    async with who.service.db.single_statement() as tx:
         return await sign_ins.find_by_secret(tx, who.realm, secret) is not None
 
 

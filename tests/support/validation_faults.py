@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Verdict
+from almoner.validation.decisions.reviews.domain import ReviewDecision, Verdict
 from tests.support import agents, eligibility, monitoring
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -42,7 +42,7 @@ async def validations(service: Service, api: Client) -> None:
             await reviews.claim_for_review(tx, case, request_id, by)
             if verdict is not None:
                 reason = "other" if verdict == "rejected" else None
-                await reviews.decide_review(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
+                await reviews.decide_review(tx, case, request_id, ReviewDecision(verdict, reason, by, "Seen"))
     for action in ("approve", "reject", "confirm_email"):
         made = await agents.create(service, api, email="ada@somewhere-else.example")
         await agents.simulate(api, made, "confirm_email")

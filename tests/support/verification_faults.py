@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import uuid_of
@@ -15,7 +15,7 @@ async def lived(service: Service, api: Client) -> None:
     """A nonprofit that has confirmed, whose account is in another name."""
     made = await factories.verification(service, api)
     await service.drain()
-    contact = Contact("office@payee.example", "the register")
+    contact = NonprofitContact("office@payee.example", "the register")
     async with service.db.write() as tx:
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")

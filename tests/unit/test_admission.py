@@ -11,7 +11,7 @@ from almoner.platform.http.admission import MOST, MOST_OF_CLIENT, MOST_WITH_MONE
 def admit(stack: ExitStack, admission: Admission, address: str, method: str = "GET", path: str = "/v1/x") -> None:
     """A request that stays in flight."""
     scope = {"type": "http", "method": method, "path": path, "client": (address, 0)}
-    stack.callback(admission.leave, admission.enter(scope))
+    stack.callback(admission.release_request, admission.admit_request(scope))
 
 
 def fill(stack: ExitStack, admission: Admission, numbers: range, method: str) -> None:

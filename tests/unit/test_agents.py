@@ -27,8 +27,8 @@ from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
     InvalidState,
-    Nonprofit,
     OfficialContactRefused,
+    RepresentedNonprofit,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -59,7 +59,7 @@ test_reject_nonprofit_association_expired test_reject_other
 def received(*, email_check: bool = True) -> AgentVerification:
     """A new one."""
     agent = Agent("Ada", "Byron", "ada@charity.example")
-    nonprofit = Nonprofit(uuid4(), "Relief")
+    nonprofit = RepresentedNonprofit(uuid4(), "Relief")
     return agents_domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
 
 

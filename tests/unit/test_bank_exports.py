@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from almoner.giving.banking.bank_statements import account_ownership, service
-from almoner.giving.banking.bank_statements.domain import Statement, StatementError, donation_references
+from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, donation_references
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
@@ -112,7 +112,7 @@ OWN: Final = AccountNumbers("iban", "DE89370400440532013000")
     ],
 )
 def test_m7_our_account_is_known_as_mt940_names_it(stated: str, *, ours: bool) -> None:
-    statement = Statement(stated, "1", "EUR", None, None, "0" * 64, ())
+    statement = BankStatement(stated, "1", "EUR", None, None, "0" * 64, ())
     own = {"EUR": OwnAccount("Us", OWN, Address("Berlin", "DEU"), Money(0, "EUR"))}
     assert (account_ownership.ownership_problems(statement, own) == []) is ours
     if ours:

@@ -12,6 +12,7 @@ from almoner.giving.checkout.card_testing.domain import (
     BLOCK_DURATION,
     LOOSE_LIMITS,
     STRICT_LIMITS,
+    BrowserFingerprint,
     CodeRequired,
     CodeResult,
     EmailCode,
@@ -19,7 +20,6 @@ from almoner.giving.checkout.card_testing.domain import (
     RecentDeclines,
     SourceHistory,
     VelocityState,
-    Visitor,
     WaitReason,
     allowed_tries_for,
 )
@@ -141,7 +141,7 @@ def test_h6_a_pause_ends_thirty_minutes_later_to_the_moment() -> None:
 
 
 def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
-    visitor = Visitor(b"a" * 16, b"d" * 16)
+    visitor = BrowserFingerprint(b"a" * 16, b"d" * 16)
     for by_address, by_device, paused in (
         (5, 5, []),
         (6, 5, [b"a" * 16]),
@@ -153,7 +153,7 @@ def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
             == paused
         )
     assert card_testing_domain.sources_to_block(
-        Visitor(b"a" * 16, None), RecentDeclines(6, 6, 0, 0), STRICT_LIMITS
+        BrowserFingerprint(b"a" * 16, None), RecentDeclines(6, 6, 0, 0), STRICT_LIMITS
     ) == [b"a" * 16]
 
 

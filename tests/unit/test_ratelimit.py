@@ -42,16 +42,16 @@ def test_what_other_servers_tell_counts_here_too_and_what_was_used_since_is_adde
     slot = (LIMIT.policy, "a")
     for _ in range(10):
         limiter.count_call(LIMIT, "a", 0.0)
-    sent = limiter.take_used()
+    sent = limiter.drain_usage()
     assert sent == {slot: pytest.approx(10 / LIMIT.rate)}
     limiter.count_call(LIMIT, "a", 0.0)
-    limiter.learn({slot_digest(slot): 30 / LIMIT.rate}, 0.0)
+    limiter.apply_shared_usage({slot_digest(slot): 30 / LIMIT.rate}, 0.0)
     assert limiter.count_call(LIMIT, "a", 0.0).remaining == 50 - 30 - 1 - 1
 
 
 def test_a_key_that_others_used_up_is_refused_at_its_first_call_here() -> None:
     limiter = RateLimiter()
-    limiter.learn({slot_digest((LIMIT.policy, "a")): LIMIT.burst / LIMIT.rate}, 100.0)
+    limiter.apply_shared_usage({slot_digest((LIMIT.policy, "a")): LIMIT.burst / LIMIT.rate}, 100.0)
     assert limiter.count_call(LIMIT, "a", 100.0).retry_after == 1
     assert limiter.count_call(LIMIT, "b", 100.0).retry_after is None
     assert limiter.count_call(LIMIT, "a", 101.0).retry_after is None

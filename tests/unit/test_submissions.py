@@ -11,7 +11,7 @@ import pytest
 
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents import domain as agents_domain
-from almoner.validation.agents.domain import Agent, AgentVerification, Nonprofit
+from almoner.validation.agents.domain import Agent, AgentVerification, RepresentedNonprofit
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
     COMPLIANCE_FLAGS,
@@ -28,9 +28,9 @@ from almoner.validation.applications.submissions.domain import (
     CheckStatus,
     InvalidState,
     LatestAppeal,
-    Organisation,
     PendingReview,
     Submission,
+    SubmissionOrganisation,
     SubmissionStatus,
     check_statuses,
     submission_status_of,
@@ -151,14 +151,14 @@ def judged(status: str = "pending", result: str | None = None) -> EligibilitySub
 def agent(**members: Any) -> AgentVerification:
     """A pending agent verification."""
     made = agents_domain.new_verification(
-        A, P, Agent("Ada", "E", "ada@example.org"), Nonprofit(BODY, "Casper"), None, NOW, email_check=True
+        A, P, Agent("Ada", "E", "ada@example.org"), RepresentedNonprofit(BODY, "Casper"), None, NOW, email_check=True
     )
     return AgentVerification(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
 
 
-def organisation(*types: OrganisationType) -> Organisation:
+def organisation(*types: OrganisationType) -> SubmissionOrganisation:
     """The organisation."""
-    return Organisation(BODY, "Casper", "USA", types or ("nonprofit",))
+    return SubmissionOrganisation(BODY, "Casper", "USA", types or ("nonprofit",))
 
 
 def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] = CHECKS, **parts: Any) -> Submission:
@@ -197,7 +197,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
     )
 
 
-UNTYPED = Organisation(BODY, "Casper", "USA")
+UNTYPED = SubmissionOrganisation(BODY, "Casper", "USA")
 ONE_TAG = configuration(allowed_activity_sub_tags=("AR301",))
 UNASKED = configuration(checks=("validation_request",), allowed_activity_sub_tags=("AR301",))
 EDUCATION = configuration(allowed_organisation_types=("education",))

@@ -23,7 +23,7 @@ from PIL import Image
 
 import almoner
 from almoner.platform.files.uploads import checking
-from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from tests.support import hostile_files, hostile_pdfs
 from tests.support.eventually import eventually
@@ -46,8 +46,8 @@ HOME = str(Path(almoner.__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
-async def checker() -> AsyncIterator[Checker]:
-    checker = Checker()
+async def checker() -> AsyncIterator[UploadChecker]:
+    checker = UploadChecker()
     yield checker
     checker.close()
 
@@ -65,7 +65,7 @@ def received(content: bytes) -> Iterator[BinaryIO]:
         yield file
 
 
-async def checked(checker: Checker, content: bytes, declared: str) -> tuple[str, bytes, tuple[str, ...]]:
+async def checked(checker: UploadChecker, content: bytes, declared: str) -> tuple[str, bytes, tuple[str, ...]]:
     with received(content) as file:
         result = await checker.check(file, [declared] if declared else None)
         with result.content:
@@ -74,7 +74,7 @@ async def checked(checker: Checker, content: bytes, declared: str) -> tuple[str,
         return result.media_type, stored, result.flags
 
 
-async def fate(checker: Checker, file: HostileFile) -> str:
+async def fate(checker: UploadChecker, file: HostileFile) -> str:
     """What became of it."""
     try:
         media_type, stored, flags = await checked(checker, file.content, file.declared)
@@ -91,7 +91,7 @@ async def fate(checker: Checker, file: HostileFile) -> str:
     return "made harmless"
 
 
-async def test_u2_u8_no_hostile_file_is_accepted_and_the_server_does_not_grow(checker: Checker) -> None:
+async def test_u2_u8_no_hostile_file_is_accepted_and_the_server_does_not_grow(checker: UploadChecker) -> None:
     for declared, content in HONEST.items():
         assert (await checked(checker, content, declared))[0] == declared
     files = corpus()
@@ -108,7 +108,7 @@ async def test_u2_u8_no_hostile_file_is_accepted_and_the_server_does_not_grow(ch
     assert most < 8 * MEGABYTE
 
 
-async def test_u3_an_image_is_written_anew_without_its_metadata(checker: Checker) -> None:
+async def test_u3_an_image_is_written_anew_without_its_metadata(checker: UploadChecker) -> None:
     exif = Image.Exif()
     exif[0x0112], exif[0x010E] = 6, "taken at 1 Home Street"
     exif.get_ifd(GPS)[2] = (51.0, 30.0, 0.0)
@@ -124,18 +124,18 @@ async def test_u3_an_image_is_written_anew_without_its_metadata(checker: Checker
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
-async def test_every_kind_of_png_is_read(checker: Checker, mode: str) -> None:
+async def test_every_kind_of_png_is_read(checker: UploadChecker, mode: str) -> None:
     written = BytesIO()
     Image.new(mode, (40, 30)).save(written, "PNG")
     assert (await checked(checker, written.getvalue(), PNG))[0] == PNG
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
-async def test_every_kind_of_jpeg_is_read(checker: Checker, mode: str) -> None:
+async def test_every_kind_of_jpeg_is_read(checker: UploadChecker, mode: str) -> None:
     assert (await checked(checker, hostile_files.picture(mode=mode), JPEG))[0] == JPEG
 
 
-async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped(checker: Checker) -> None:
+async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped(checker: UploadChecker) -> None:
     first, second = hostile_files.picture(), hostile_files.picture(size=(20, 10))
     written = BytesIO()
     with Image.open(BytesIO(first)) as picture, Image.open(BytesIO(second)) as further:
@@ -157,12 +157,12 @@ async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped
         hostile_pdfs.pdf().replace(b"\n%\xe2", b"\r\n%\xe2"[1:]) + b"\r\n",
     ],
 )
-async def test_an_ordinary_pdf_is_kept_as_it_came(checker: Checker, content: bytes) -> None:
+async def test_an_ordinary_pdf_is_kept_as_it_came(checker: UploadChecker, content: bytes) -> None:
     assert await checked(checker, content, PDF) == (PDF, content, ())
 
 
 @pytest.mark.parametrize(("name", "content"), list(hostile_pdfs.repairable()))
-async def test_u1_small_damage_is_repaired_and_said(checker: Checker, name: str, content: bytes) -> None:
+async def test_u1_small_damage_is_repaired_and_said(checker: UploadChecker, name: str, content: bytes) -> None:
     media_type, stored, flags = await checked(checker, content, PDF)
     assert (media_type, flags) == (PDF, ("pdf_repaired",)), name
     with pikepdf.open(BytesIO(stored), attempt_recovery=False) as opened:
@@ -171,7 +171,7 @@ async def test_u1_small_damage_is_repaired_and_said(checker: Checker, name: str,
 
 @pytest.mark.parametrize("strength", [2, 3, 4, 6])
 async def test_u1_a_pdf_with_a_password_of_its_owner_alone_is_taken(
-    checker: Checker, strength: Literal[2, 3, 4, 6]
+    checker: UploadChecker, strength: Literal[2, 3, 4, 6]
 ) -> None:
     content = hostile_pdfs.encrypted(
         pikepdf.Encryption(owner="o", user="", R=strength, aes=strength > 3, metadata=strength > 3)
@@ -180,7 +180,7 @@ async def test_u1_a_pdf_with_a_password_of_its_owner_alone_is_taken(
 
 
 @pytest.mark.parametrize("tail", [b"\n", b"\r\n\0", b"x", b"SEFT\x01\0\0\0", b"\0\0\0\x18ftypmp42" + bytes(400)])
-async def test_u3_what_a_camera_leaves_behind_its_picture_is_dropped(checker: Checker, tail: bytes) -> None:
+async def test_u3_what_a_camera_leaves_behind_its_picture_is_dropped(checker: UploadChecker, tail: bytes) -> None:
     for kind in (JPEG, PNG):
         media_type, stored, _ = await checked(checker, HONEST[kind] + tail, kind)
         assert media_type == kind
@@ -201,7 +201,9 @@ def snapshot(width: int, height: int, kind: str = "JPEG", **given: object) -> by
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-async def test_u2_a_photo_of_48_megapixels_is_taken_and_made_smaller(checker: Checker, *, progressive: bool) -> None:
+async def test_u2_a_photo_of_48_megapixels_is_taken_and_made_smaller(
+    checker: UploadChecker, *, progressive: bool
+) -> None:
     content = snapshot(8064, 6048, quality=60, progressive=progressive)
     assert len(content) > 5 * MEGABYTE
     media_type, stored, _ = await checked(checker, content, JPEG)
@@ -212,13 +214,13 @@ async def test_u2_a_photo_of_48_megapixels_is_taken_and_made_smaller(checker: Ch
         assert made.width >= 2000
 
 
-async def test_u2_a_png_that_is_too_large_to_keep_becomes_a_jpeg(checker: Checker) -> None:
+async def test_u2_a_png_that_is_too_large_to_keep_becomes_a_jpeg(checker: UploadChecker) -> None:
     media_type, stored, _ = await checked(checker, snapshot(4000, 3000, "PNG", compress_level=1), PNG)
     assert media_type == JPEG
     assert len(stored) <= 5 * MEGABYTE
 
 
-async def test_u2_a_heic_becomes_a_jpeg_without_its_metadata(checker: Checker) -> None:
+async def test_u2_a_heic_becomes_a_jpeg_without_its_metadata(checker: UploadChecker) -> None:
     media_type, stored, _ = await checked(checker, HEIC_PHOTO, "image/heic")
     assert media_type == JPEG
     assert b"Home Street" not in stored
@@ -239,7 +241,7 @@ async def test_u2_a_heic_becomes_a_jpeg_without_its_metadata(checker: Checker) -
     ],
 )
 async def test_u2_a_refused_file_is_refused_for_its_true_reason(
-    checker: Checker, content: bytes, kinds: list[str] | None, cause: str
+    checker: UploadChecker, content: bytes, kinds: list[str] | None, cause: str
 ) -> None:
     with received(content) as file, pytest.raises(FiletypeNotSupported) as refused:
         await checker.check(file, kinds)
@@ -316,7 +318,7 @@ def living(fork_server: psutil.Process) -> list[psutil.Process]:
     return [child for child in fork_server.children() if lives(child)]
 
 
-async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
+async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: UploadChecker) -> None:
     scans = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans").content
     slow = scans[:-2] + scans[scans.rindex(b"\xff\xda") : -2] * 1500 + scans[-2:]  # takes seconds
     await checked(checker, HONEST[PDF], PDF)
@@ -355,7 +357,7 @@ async def test_u8_a_child_that_is_killed_as_it_starts_costs_its_file_and_no_time
 
 async def test_the_fork_server_is_started_again_and_ends_with_its_checker() -> None:
     reported: list[str] = []
-    checker = Checker(lambda outcome, seconds: reported.append(outcome))
+    checker = UploadChecker(lambda outcome, seconds: reported.append(outcome))
     before = set(psutil.Process().children())
     await checked(checker, HONEST[PDF], PDF)
     (fork_server,) = set(psutil.Process().children()) - before
@@ -370,6 +372,6 @@ async def test_the_fork_server_is_started_again_and_ends_with_its_checker() -> N
     assert reported == ["accepted", "accepted"]
 
 
-async def test_files_wait_for_their_turn(checker: Checker) -> None:
+async def test_files_wait_for_their_turn(checker: UploadChecker) -> None:
     results = await asyncio.gather(*(checked(checker, HONEST[kind], kind) for kind in [JPEG, PNG, PDF] * 4))
     assert len(results) == 12

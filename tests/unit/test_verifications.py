@@ -19,8 +19,8 @@ from almoner.giving.disbursing.verifications.domain import (
     CheckType,
     EligibilityStatus,
     InvalidState,
+    MonetaryDonationVerification,
     Outcome,
-    Verification,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -31,23 +31,23 @@ SETTLED = {("pending", "approved"), ("pending", "rejected"), ("pending", "expire
 }
 
 
-def received() -> Verification:
+def received() -> MonetaryDonationVerification:
     """A new one."""
     return verifications_domain.new_verification(uuid4(), uuid4(), uuid4(), None, NOW)
 
 
-def registered() -> Verification:
+def registered() -> MonetaryDonationVerification:
     """One whose register lists it."""
     return received().with_ended_check("registration", "succeeded", NOW)
 
 
-STATES: dict[str, Callable[[], Verification]] = {
+STATES: dict[str, Callable[[], MonetaryDonationVerification]] = {
     "pending": registered,
     "approved": lambda: registered().as_approved(NOW),
     "rejected": lambda: registered().as_rejected("other", NOW),
     "expired": lambda: registered().as_expired(NOW),
 }
-MOVES: dict[str, Callable[[Verification], Verification]] = {
+MOVES: dict[str, Callable[[MonetaryDonationVerification], MonetaryDonationVerification]] = {
     "approved": lambda one: one.as_approved(NOW),
     "rejected": lambda one: one.as_rejected("other", NOW),
     "expired": lambda one: one.as_expired(NOW),
@@ -145,7 +145,7 @@ def test_whose_turn_it_is() -> None:
 
 
 def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
-    def of(state: str, minute: int) -> Verification:
+    def of(state: str, minute: int) -> MonetaryDonationVerification:
         moved = replace(STATES[state](), id=UUID(int=100 - minute))
         return replace(moved, processed_at=moved.processed_at and NOW + timedelta(minutes=minute))
 

@@ -12,7 +12,7 @@ async def test_no_call_goes_out_while_a_writing_transaction_is_open(service: Ser
         async with service.db.write():
             with pytest.raises(RuntimeError, match="inside a transaction"):
                 await outbound.post(sink.url, b"x", {}, owner="p")
-        async with service.db.single():
+        async with service.db.single_statement():
             with pytest.raises(RuntimeError, match="inside a transaction"):
                 await outbound.post(sink.url, b"x", {}, owner="p")
         assert sink.received == []

@@ -1,7 +1,7 @@
 """The queue in figures: what waits and since when, who decided how often, and how long it took."""
 
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from tests.support.database import TestDatabase
 from tests.support.reviews import reviewers, waiting
 from tests.support.service import Service, serving
@@ -52,7 +52,7 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
 
         async with service.db.write() as tx:
             await reviews.withdraw_review(tx, third.subject)
-            await reviews.record_decision(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
+            await reviews.record_decision(tx, third.subject, ReviewDecision("accepted", None, "rules", "By rule"))
         reported = await figures(service)
         assert reported['almoner_reviews_open{kind="match"}'] == 0
         assert not any('by="rules"' in name for name in reported), "what nobody had to be asked for is no one's work"

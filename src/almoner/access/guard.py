@@ -1,4 +1,4 @@
-"""Who may call what: keys behind the Authorization header, and the rate limits of settled 8."""
+"""Authenticates API keys in the Authorization header and applies the rate limits of settled 8."""
 
 import binascii
 from base64 import b64decode
@@ -24,7 +24,7 @@ _MOST_KEYS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """Calls a second and bursts (settled 8)."""
+    """The rate limits for each kind of key: calls a second, and bursts (settled 8)."""
 
     secret: RateLimit
     publishable: RateLimit
@@ -34,6 +34,8 @@ class RateLimits:
 
 
 class TooManyInvalidKeys(RateExceeded):
+    """Too many invalid keys were sent from this network address."""
+
     message = "Too many different invalid keys from this address. Wait as long as the Retry-After header says"
 
 
@@ -51,7 +53,7 @@ class _CachedKey:
 
 
 class KeyGuard:
-    """Implements ``platform.http.caller.AccessGuard`` over the stored keys, remembering each for half a second."""
+    """Authenticates API keys and limits their rate; remembers each key for half a second."""
 
     def __init__(self, db: Database, clock: Clock, limiter: RateLimiter, limits: RateLimits) -> None:
         self._db = db
@@ -64,7 +66,7 @@ class KeyGuard:
         self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
 
     async def authenticate(self, authorization: str | None, address: str) -> Caller:
-        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
+        """The caller behind an Authorization header: a bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
 
         Raises Unauthorised; TooManyInvalidKeys when the address has tried too many that are none.
         """
@@ -113,7 +115,7 @@ class KeyGuard:
         return known
 
     def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
-        """Count a call: per secret key; per publishable key and address; without a key per address."""
+        """Count a call against its limit: by secret key, by publishable key and address, or by address alone."""
         now = self._clock.real_now().timestamp()
         limits, limiter, network = self._limits, self._limiter, client_network(address)
         if caller is None:
@@ -129,14 +131,14 @@ class KeyGuard:
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
     def record_use(self, caller: Caller, address: str, route: str) -> None:
-        """Remember the use until ``write_uses``, at most once a minute a key."""
+        """Remember that a key was used, at most once a minute, until ``flush_uses``."""
         real_now = self._clock.real_now()
         if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
             self._noted[caller.key_id] = real_now.timestamp()
             self._uses[caller.key_id] = (caller.key_id, real_now, address, route)
 
     async def flush_uses(self) -> None:
-        """Write the remembered uses; called every few seconds by the server, never inside a request."""
+        """Store the remembered key uses; the server calls it every few seconds."""
         if self._uses:
             uses, self._uses = list(self._uses.values()), {}
             async with self._db.write() as tx:
@@ -144,7 +146,7 @@ class KeyGuard:
 
 
 def read_authorization(header: str | None) -> str:
-    """The key in an Authorization header (settled 2). Raises Unauthorised when there is none."""
+    """The key in an Authorization header (settled 2). Raises Unauthorised."""
     if not header:
         raise Unauthorised("header.Authorization is required")
     scheme, _, rest = header.strip().partition(" ")

@@ -19,7 +19,7 @@ WHOLE_PART: Final = "all"
 """The part of a list that comes in one file."""
 
 EIN_PROBLEM: Final = "the EIN is not nine digits, or is 000000000"
-NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
+_NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
 
 _LOOKED_AT: Final = 50
 _LONGEST_KEPT: Final = 2000
@@ -61,7 +61,7 @@ def find_row_problem(ein: str, name: str) -> str | None:
         return EIN_PROBLEM
     if not name:
         return "the name is empty"
-    return NAME_PROBLEM if has_invalid_characters(name) else None
+    return _NAME_PROBLEM if has_invalid_characters(name) else None
 
 
 def strip_care_of(text: str) -> str:
@@ -136,7 +136,7 @@ NOTICES: Final = ListFormat(
     "the list of 990-N notices",
     lambda fields: len(fields) >= 26 and is_ein(fields[0]) and _YEAR.fullmatch(fields[1].strip()) is not None,
 )
-LIST_FORMATS: Final = (PUB78, REVOCATIONS, NOTICES)
+_LIST_FORMATS: Final = (PUB78, REVOCATIONS, NOTICES)
 
 
 def read_rows(file: SourceFile, form: ListFormat) -> Iterator[tuple[int, list[str]]]:
@@ -165,7 +165,7 @@ def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[s
         raise ImportRefused(f"{file.name} is empty: fetch it again")
     if sum(form.matches(fields) for fields in first) * 2 > len(first):
         return
-    for other in LIST_FORMATS:
+    for other in _LIST_FORMATS:
         if other is not form and sum(other.matches(fields) for fields in first) * 2 > len(first):
             raise ImportRefused(
                 f"{file.name} is {other.title}, not {form.title}: "
@@ -201,7 +201,7 @@ def build_rejected_row(
     return RejectedRow(line, reason, content, file, ein, called)
 
 
-def leading_number(fields: Sequence[str]) -> list[str]:
+def leading_number_fields(fields: Sequence[str]) -> list[str]:
     """Of a row whose fields are not in their places, the number it begins with, if it does."""
     first = fields[0].strip() if fields else ""
     return [first] if first.isascii() and first.isdigit() else []

@@ -1,4 +1,4 @@
-"""A donor at the built-in payment provider, for the sandbox's simulated gifts."""
+"""A donor at the built-in payment provider, for the sandbox's simulated donations."""
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database

@@ -47,12 +47,12 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import Money
 
-NAME: Final = "stripe"
-REFERENCE_KEY: Final = "almoner"
+_NAME: Final = "stripe"
+_REFERENCE_KEY: Final = "almoner"
 """The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
-DEPLOYMENT_KEY: Final = "almoner_deployment"
+_DEPLOYMENT_KEY: Final = "almoner_deployment"
 """The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
-ATTEMPTS_KEY: Final = "almoner_tries"
+_ATTEMPTS_KEY: Final = "almoner_tries"
 """The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
 _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
@@ -101,7 +101,7 @@ class StripeProvider:
     @property
     def name(self) -> str:
         """As stored with each payment."""
-        return NAME
+        return _NAME
 
     @property
     def origin(self) -> str:
@@ -185,7 +185,7 @@ class StripeProvider:
         while more:
             with translate_errors("refunds"):
                 page = parse_response(await self._line.client.v1.refunds.list_async(asked), RefundList)
-            if made := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
+            if made := next((one for one in page.data if (one.metadata or {}).get(_REFERENCE_KEY) == key), None):
                 return made
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
@@ -195,7 +195,7 @@ class StripeProvider:
         params: RefundCreateParams = {
             "payment_intent": intent.id,
             "amount": _to_stripe_amount(money),
-            "metadata": {REFERENCE_KEY: key},
+            "metadata": {_REFERENCE_KEY: key},
         }
         with translate_errors("a refund"):
             try:
@@ -207,7 +207,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """A refund as it stands. Raises NoSuchPayment, ForeignPayment, ProviderFailure."""
+        """A refund as it stands. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         session = await self._session(payment)
         with translate_errors(refund):
             made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
@@ -247,7 +247,7 @@ class StripeProvider:
 
     def payout_reports(self) -> StripePayoutReports:
         """What Stripe has paid out to us."""
-        return StripePayoutReports(NAME, self._line, self._kept_as)
+        return StripePayoutReports(_NAME, self._line, self._kept_as)
 
     async def _kept_as(self, payment: str) -> str | None:
         """The name under which we keep a payment; None for one that is none of ours."""
@@ -261,7 +261,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _session(self, payment: str) -> CheckoutSession:
-        """The Checkout Session of any name. Raises NoSuchPayment, ForeignPayment for one that we have not asked for."""
+        """The Checkout Session behind any payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
@@ -281,7 +281,7 @@ class StripeProvider:
         )
 
     def _asked_for(self, metadata: Mapping[str, object]) -> bool:
-        return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == self._mark
+        return _REFERENCE_KEY in metadata and metadata.get(_DEPLOYMENT_KEY) == self._mark
 
     async def _tries(self, session: CheckoutSession) -> int:
         """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
@@ -330,7 +330,7 @@ class StripeProvider:
 
 def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
     """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
-    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, ATTEMPTS_KEY: str(order.tries)}
+    marks = {_REFERENCE_KEY: order.reference, _DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.tries)}
     return {
         "mode": "payment",
         "submit_type": "donate",
@@ -361,7 +361,7 @@ def _locale(language: str) -> str:
 
 
 def _allowed_attempts(session: CheckoutSession) -> int:
-    allowed = session.metadata.get(ATTEMPTS_KEY, "")
+    allowed = session.metadata.get(_ATTEMPTS_KEY, "")
     return int(allowed) if allowed.isascii() and allowed.isdigit() and len(allowed) < 4 else 1
 
 

@@ -29,11 +29,11 @@ from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.jobs.outside import waiting_outside
 
-T = TypeVar("T", bound=msgspec.Struct)
+_T = TypeVar("_T", bound=msgspec.Struct)
 
-NAME: Final = "test"
-MAX_AGE_SECONDS: Final = 300
-TARIFF: Final = Tariff(basis_points=250)
+_NAME: Final = "test"
+_MAX_AGE_SECONDS: Final = 300
+_TARIFF: Final = Tariff(basis_points=250)
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=3)
 _MOST_BYTES: Final = 65_536
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})", re.ASCII)
@@ -105,7 +105,7 @@ class TestProvider:
     @property
     def name(self) -> str:
         """As stored with each payment."""
-        return NAME
+        return _NAME
 
     @property
     def origin(self) -> str:
@@ -116,7 +116,7 @@ class TestProvider:
     @property
     def tariff(self) -> Tariff:
         """What it keeps of each payment."""
-        return TARIFF
+        return _TARIFF
 
     @property
     def currencies(self) -> Collection[str]:
@@ -179,7 +179,7 @@ class TestProvider:
         expected = hmac.new(self._secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
         if not hmac.compare_digest(expected, match[2]):
             raise WebhookRefused("header.Provider-Signature does not match the body")
-        if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
+        if abs(at.timestamp() - int(match[1])) > _MAX_AGE_SECONDS:
             raise WebhookRefused("header.Provider-Signature is older than five minutes")
         try:
             notice = msgspec.json.decode(body, type=_WebhookBody)
@@ -228,7 +228,7 @@ class TestProvider:
         return content
 
 
-def _parse_response(content: bytes, form: type[T]) -> T:
+def _parse_response(content: bytes, form: type[_T]) -> _T:
     try:
         return msgspec.json.decode(content, type=form)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

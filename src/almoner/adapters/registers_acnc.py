@@ -2,7 +2,7 @@
 
 Bodies whose number is withheld are published without one, and revoked ones leave the file. The column
 Other_Organisation_Names mixes names with remarks and with persons, so only what cannot be a person is taken of it:
-``other_names`` says how. Who may receive deductible gifts (DGR) is in another register.
+``other_names`` says how. Who may receive deductible donations (DGR) is in another register.
 """
 
 import re
@@ -29,11 +29,11 @@ from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
-NUMBER: Final = ("ABN", "CABN")
+_NUMBER: Final = ("ABN", "CABN")
 """Older files call the number CABN."""
 NAME: Final = ("Charity_Legal_Name", "Charity Legal Name")
 NEEDED: Final = (
-    NUMBER,
+    _NUMBER,
     NAME,
     ("Town_City", "Town City"),
     "State",
@@ -245,7 +245,7 @@ def other_organisation_names(name: str, written: str) -> list[str]:
     """The further names of a body that cannot be a person's.
 
     Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal
-    name, and single words. Left out: persons, e-mail addresses, remarks.
+    name, and single words. Left out: persons, email addresses, remarks.
     """
     words = [word.casefold() for word in _WORDS.findall(name)]
     initials = "".join(word[0] for word in words)

@@ -26,11 +26,13 @@ from almoner.adapters.registers_values import (
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-RECORD: Final = "beschikking"
+_RECORD: Final = "beschikking"
 NUMBER: Final = "fiscaalNummer"
-NAME: Final = "naam"
-END_DATE: Final = "eindDatum"
-READ_ELEMENTS: Final = frozenset({NUMBER, NAME, END_DATE, "aliasNaam", "vestigingsPlaats", "webSite", "ingangsDatum"})
+_NAME: Final = "naam"
+_END_DATE: Final = "eindDatum"
+_READ_ELEMENTS: Final = frozenset(
+    {NUMBER, _NAME, _END_DATE, "aliasNaam", "vestigingsPlaats", "webSite", "ingangsDatum"}
+)
 
 _NUMBER: Final = re.compile(r"[0-9]{9}", re.ASCII)
 _WINDING_UP: Final = re.compile(r"\bin liquidatie\b", re.IGNORECASE)
@@ -57,9 +59,9 @@ class AnbiReader:
         for place, file in enumerate(files):
             seen: set[str] = set()
             yield from latest_rulings(_read_rulings(file, place, seen))
-            if missing := [name for name in (NUMBER, NAME) if name not in seen]:
+            if missing := [name for name in (NUMBER, _NAME) if name not in seen]:
                 raise ImportRefused(
-                    f"{file.name} is not this register: it has no <{RECORD}> with {', '.join(missing)}. Fetch it again"
+                    f"{file.name} is not this register: it has no <{_RECORD}> with {', '.join(missing)}. Fetch it again"
                 )
 
 
@@ -121,9 +123,9 @@ class _RecordParser:
             raise ImportRefused("the XML is nested deeper than this register is: it is not loaded")
         bare = name.rpartition(":")[2]
         if self._record is None:
-            if bare == RECORD:
+            if bare == _RECORD:
                 self._record, self._at, self._line = {}, self._depth, self.parser.CurrentLineNumber
-        elif self._depth == self._at + 1 and bare in READ_ELEMENTS:
+        elif self._depth == self._at + 1 and bare in _READ_ELEMENTS:
             self._member = bare
             self._record[bare] = ""
 
@@ -143,7 +145,7 @@ class _RecordParser:
 def _entry(
     line: int, stated: dict[str, str], file: int, reading: ValueReader
 ) -> RegisterEntry | RejectedRow | UnnumberedRow:
-    number, name, ended = stated.get(NUMBER, ""), stated.get(NAME, ""), stated.get(END_DATE, "")
+    number, name, ended = stated.get(NUMBER, ""), stated.get(_NAME, ""), stated.get(_END_DATE, "")
     ends = parse_date(ended)
     if not number:
         return UnnumberedRow(line, file, name)
@@ -153,7 +155,7 @@ def _entry(
     elif not name:
         reason = "the name is empty or damaged"
     elif ended and ends is None:
-        reason = f"{END_DATE} is no day: whether the ruling has ended is unsure"
+        reason = f"{_END_DATE} is no day: whether the ruling has ended is unsure"
     else:
         return RegisterEntry(
             number=number,
@@ -166,6 +168,6 @@ def _entry(
             city=stated.get("vestigingsPlaats") or None,
             registration_date=reading.read_date("ingangsDatum", stated.get("ingangsDatum", "")),
             until=ends,
-            facts=drop_empty_facts({END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
+            facts=drop_empty_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
     return RejectedRow(line, reason, rejected_row_content(number=redact_number(number), naam=name), file, known, name)

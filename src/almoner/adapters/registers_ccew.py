@@ -1,7 +1,7 @@
 """Reads the extract of the Charity Commission for England and Wales, all its tables together (OGL v3).
 
 What becomes of its columns is decided here and told in ``docs/guides/registers.md``. Trustees, telephone numbers and
-e-mail addresses are never read.
+email addresses are never read.
 """
 
 import re
@@ -37,8 +37,8 @@ from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnreadableValue
 from almoner.nonprofits.registers.ports import SourceFile
 
-REGISTRY: Final = "CCEW"
-WHOLE_PART: Final = "all"
+_REGISTRY: Final = "CCEW"
+_WHOLE_PART: Final = "all"
 _ORGANISATION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _Adder = Callable[[TableJoin, int, list[str], int, ValueReader], None]
 _CLASS: Final = re.compile(r"[0-9]{3}", re.ASCII)
@@ -68,7 +68,7 @@ class CcewReader:
     """The reader of ``publicextract.charity.zip`` and its further tables, in text or JSON."""
 
     code = "ccew"
-    registry_code = REGISTRY
+    registry_code = _REGISTRY
     lists_organisations = True
     unverified = False
     repeats_numbers = False
@@ -105,7 +105,7 @@ class CcewReader:
 def _read_table(
     join: TableJoin, table: ExtractTable, file: SourceFile, place: int
 ) -> Iterator[RejectedRow | UnreadableValue]:
-    """Keep the rows of a table for the join; what is wrong with one is told and kept without its content."""
+    """Store the rows of a table for the join; what is wrong with one is told and kept without its content."""
     reading = ValueReader(place)
     for row in read_rows(table, file, place):
         if isinstance(row, RejectedRow):
@@ -242,7 +242,7 @@ def _links(join: TableJoin) -> Iterator[RegisterLink]:
     for gone in join.read_successors():
         kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
         numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
-        yield RegisterLink(kind, REGISTRY, numbers[0], REGISTRY, numbers[1], parse_date(gone.data_date))
+        yield RegisterLink(kind, _REGISTRY, numbers[0], _REGISTRY, numbers[1], parse_date(gone.data_date))
 
 
 def _iso_date(text: str) -> str | None:
@@ -258,7 +258,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
     income = parse_amount(reported["latest_income"])
     return RegisterEntry(
         number=_key(main, linked),
-        part=WHOLE_PART,
+        part=_WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, (further for kind in names.values() for further in kind)),

@@ -115,18 +115,18 @@ class TableJoin:
         return found and (found[0], found[1])
 
     def add_table_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
-        """Keep what another table says of a body."""
+        """Store what another table says of a body."""
         self._waiting.append((organisation, kind, _join_values(reported)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
     def add_asset_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
-        """Keep that assets went from one organisation to another."""
+        """Store that assets went from one organisation to another."""
         row = (giver, taker, taker_number, day, incorporated)
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
     def mark_incorporated(self, giver: int) -> None:
-        """Keep that a body was removed because it became an incorporated one."""
+        """Store that a body was removed because it became an incorporated one."""
         self._connection.execute("insert or ignore into incorporated values (?)", (giver,))
 
     def _write(self) -> None:

@@ -125,7 +125,7 @@ TABLES: Final[Mapping[str, ExtractTable]] = {
         CHARITY, NAMES, CLASSES, AREAS, DOCUMENT, EVENTS, REGULATORS, REPORTS, RETURNS, PART_A, PART_B,
     )
 }  # fmt: skip
-SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
+_SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
 """Trustees are people; of policies only the names are told."""
 
 
@@ -135,7 +135,7 @@ def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
     for place, file in enumerate(files):
         named = _NAMED.search(file.name)
         name = named[1].lower() if named else ""
-        if name in SKIPPED_TABLES:
+        if name in _SKIPPED_TABLES:
             continue
         if name not in TABLES:
             raise ImportRefused(

@@ -1,6 +1,6 @@
 """Reads the export of the Charity Commission for Northern Ireland (OGL v3; Windows-1252, or UTF-8 line by line).
 
-The columns Email and Telephone are never read; some bodies give an e-mail address as their website, which is dropped.
+The columns Email and Telephone are never read; some bodies give an email address as their website, which is dropped.
 """
 
 import re
@@ -16,8 +16,8 @@ from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow, Unnu
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 
-REGISTRY: Final = "CCNI"
-WHOLE_PART: Final = "all"
+_REGISTRY: Final = "CCNI"
+_WHOLE_PART: Final = "all"
 NEEDED: Final = (
     "Reg charity number", "Charity name", "Date registered", "Status", "Date for financial year ending", "Total income",
     "Total spending", "Public address", "Website", "Company number", "What the charity does", "Who the charity helps",
@@ -47,7 +47,7 @@ class CcniReader:
     """The reader of ``charitydetails.csv``."""
 
     code = "ccni"
-    registry_code = REGISTRY
+    registry_code = _REGISTRY
     lists_organisations = True
     unverified = False
     repeats_numbers = False
@@ -65,7 +65,7 @@ class CcniReader:
 def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
     columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
     columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.find_column_index(name)) is not None}
-    table.identify_rows_by_column(columns["Reg charity number"], partial(parse_number_key, REGISTRY))
+    table.identify_rows_by_column(columns["Reg charity number"], partial(parse_number_key, _REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
@@ -75,7 +75,7 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
         if reading.read_amount(_SUB, reported.get(_SUB, "")):
             yield UnnumberedRow(row.line, place)
             continue
-        key = parse_number_key(REGISTRY, reported["Reg charity number"])
+        key = parse_number_key(_REGISTRY, reported["Reg charity number"])
         if key is None:
             reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity name"])
@@ -99,7 +99,7 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
     place = registers_uk.parse_address(pieces)
     return RegisterEntry(
         number=key,
-        part=WHOLE_PART,
+        part=_WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, [reported["Other name"]]),

@@ -31,11 +31,11 @@ from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("BN/Registration Number", "BN", "BN/Business Number", "Registration Number")
 """The column of the number has another name by table and year; letters are compared without case."""
-NAME: Final = ("Legal Name", "Charity Name", "Name")
-STATUS: Final = ("Charity Status", "Status")
-SINCE: Final = ("Effective Date of Status", "Effective Date", "Status Effective Date")
-STATUSES: Final = frozenset({"registered", "revoked", "annulled", "suspended"})
-ACTIVE: Final = "registered"
+_NAME: Final = ("Legal Name", "Charity Name", "Name")
+_STATUS: Final = ("Charity Status", "Status")
+_SINCE: Final = ("Effective Date of Status", "Effective Date", "Status Effective Date")
+_STATUSES: Final = frozenset({"registered", "revoked", "annulled", "suspended"})
+_ACTIVE: Final = "registered"
 
 _NUMBER: Final = re.compile(r"([0-9]{9}) ?RR ?([0-9]{4})", re.ASCII)
 _NO_SUFFIX: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -62,7 +62,7 @@ class CraReader:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
-            needed = table.get_column_indexes(NUMBER, NAME, STATUS, SINCE)
+            needed = table.get_column_indexes(NUMBER, _NAME, _STATUS, _SINCE)
             optional = _optional_columns(table)
             yield from latest_rulings(_read_list(table, needed, optional, place))
 
@@ -83,7 +83,7 @@ class CraIdentificationReader:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
-            needed = table.get_column_indexes(NUMBER, NAME, "Category", "Designation")
+            needed = table.get_column_indexes(NUMBER, _NAME, "Category", "Designation")
             optional = _optional_columns(table)
             year = found.group(1) if (found := _YEAR.search(file.name)) else ""
             reading = ValueReader(place)
@@ -147,14 +147,14 @@ def _read_list(
             continue
         number, name, more = _read_columns(row, needed, optional, reading)
         status, since = (clean_text(row.fields[at]) for at in needed[2:])
-        if status.casefold() not in STATUSES:
+        if status.casefold() not in _STATUSES:
             reading.discard_unreadable_values()
             reason = "the status is none of those known"
             yield _rejected_row(row.line, reason, number, name, file), None
             continue
-        day = reading.read_date(SINCE[0], since)
+        day = reading.read_date(_SINCE[0], since)
         facts: dict[str, object] = {"Status": status, "Effective Date of Status": format_date(day)}
-        active = status.casefold() == ACTIVE
+        active = status.casefold() == _ACTIVE
         found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
         if isinstance(found, RejectedRow):
             reading.discard_unreadable_values()

@@ -28,16 +28,16 @@ from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-SHEET: Final = "Public Register"
+_SHEET: Final = "Public Register"
 NUMBER: Final = "Registered Charity Number"
-NAME: Final = "Registered Charity Name"
-STATUS: Final = "Status"
-NEEDED: Final = (NUMBER, NAME, "Also Known As", STATUS, "Primary Address", "Charitable Purpose")
-CLASSIFICATION: Final = "Charity Classification"
+_NAME: Final = "Registered Charity Name"
+_STATUS: Final = "Status"
+NEEDED: Final = (NUMBER, _NAME, "Also Known As", _STATUS, "Primary Address", "Charitable Purpose")
+_CLASSIFICATION: Final = "Charity Classification"
 """Begins the name of its column, which goes on in brackets."""
-FACTS: Final = ("Also Operates In", "Governing Form", "CRO Number", "Country Established", "Charitable Purpose")
-OBJECTS: Final = "Charitable Objects"
-STATUSES: Final = {"registered": True, "deregistered": False, "deregistered s40 by revenue": False}
+_FACTS: Final = ("Also Operates In", "Governing Form", "CRO Number", "Country Established", "Charitable Purpose")
+_OBJECTS: Final = "Charitable Objects"
+_STATUSES: Final = {"registered": True, "deregistered": False, "deregistered s40 by revenue": False}
 
 _NUMBER: Final = re.compile(r"20[0-9]{6}", re.ASCII)
 _NO_COMPANY: Final = re.compile(r"0*|20[0-9]{6}", re.ASCII)
@@ -119,10 +119,10 @@ def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int,
     try:
         _check_sizes(content, limits)
         book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
-        if SHEET not in book.sheetnames:
+        if _SHEET not in book.sheetnames:
             named = ", ".join(book.sheetnames[:10])
-            raise ImportRefused(f"the workbook has no sheet '{SHEET}' (it has {named}): fetch the register again")
-        sheet = book[SHEET]
+            raise ImportRefused(f"the workbook has no sheet '{_SHEET}' (it has {named}): fetch the register again")
+        sheet = book[_SHEET]
         sheet.reset_dimensions()  # what the file says of its size may be wrong
         for line, row in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True), start=1):
             if line > _MOST_ROWS:
@@ -162,12 +162,12 @@ def _columns(header: tuple[Any, ...]) -> dict[str, int]:
     named = {" ".join(str(value).split()): place for place, value in enumerate(header) if value is not None}
     if missing := [name for name in NEEDED if name not in named]:
         raise ImportRefused(
-            f"the sheet '{SHEET}' has no column {', '.join(missing)}: its form has changed. Look at its header"
+            f"the sheet '{_SHEET}' has no column {', '.join(missing)}: its form has changed. Look at its header"
         )
-    wanted: tuple[str, ...] = (*NEEDED, *FACTS, OBJECTS)
+    wanted: tuple[str, ...] = (*NEEDED, *_FACTS, _OBJECTS)
     taken = {name: named[name] for name in wanted if name in named}
-    classified = next((place for name, place in named.items() if name.startswith(CLASSIFICATION)), None)
-    return taken if classified is None else {**taken, CLASSIFICATION: classified}
+    classified = next((place for name, place in named.items() if name.startswith(_CLASSIFICATION)), None)
+    return taken if classified is None else {**taken, _CLASSIFICATION: classified}
 
 
 def _entry(
@@ -176,8 +176,8 @@ def _entry(
     stated = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
     names = stated["Also Known As"]
     stated = reading.read_texts(stated)
-    number, name, status = stated[NUMBER], stated[NAME], stated[STATUS]
-    active = STATUSES.get(status.casefold())
+    number, name, status = stated[NUMBER], stated[_NAME], stated[_STATUS]
+    active = _STATUSES.get(status.casefold())
     if not _NUMBER.fullmatch(number):
         reason = "the number is not eight digits beginning with 20"
     elif not name:
@@ -186,22 +186,22 @@ def _entry(
         reason = "the status is none of those known"
     else:
         company = "" if _NO_COMPANY.fullmatch(stated.get("CRO Number", "")) else stated.get("CRO Number", "")
-        classified = [part.strip() for part in re.split(r"[\[\];]", stated.get(CLASSIFICATION, "")) if part.strip()]
+        classified = [part.strip() for part in re.split(r"[\[\];]", stated.get(_CLASSIFICATION, "")) if part.strip()]
         return RegisterEntry(
             number=number,
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
             other_names=distinct_names(name, re.split(r"[;|\n]", names if stated["Also Known As"] else "")),
-            description=strip_contact_details(stated.get(OBJECTS, "")),
+            description=strip_contact_details(stated.get(_OBJECTS, "")),
             types=["nonprofit"],
             active=active,
             address_line_1=single_line_address(stated["Primary Address"]),
             facts=drop_empty_facts(
                 {
-                    **{column: stated.get(column, "") for column in FACTS},
+                    **{column: stated.get(column, "") for column in _FACTS},
                     "CRO Number": company,
-                    STATUS: status,
+                    _STATUS: status,
                     "Classification": classified,
                 }
             ),

@@ -18,10 +18,10 @@ from almoner.adapters.registers_values import ValueReader, clean_text, format_da
 from almoner.nonprofits.registers.domain import RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-FIELDS: Final = 26
+_FIELDS: Final = 26
 _NAME: Final = 2
 _FLAGS: Final = 3
-_BEHIND_NAME: Final = FIELDS - _FLAGS
+_BEHIND_NAME: Final = _FIELDS - _FLAGS
 _FLAG: Final = frozenset({"T", "F"})
 _DAY: Final = re.compile(r"([0-9]{2})-([0-9]{2})-([0-9]{4})")
 _COUNTRY: Final = re.compile(r"(?:[A-Z]{2})?")
@@ -54,17 +54,17 @@ class Irs990NReader:
                     continue
                 reading.discard_unreadable_values()
                 # Of a row that is not understood nothing but the number is certainly not an officer's.
-                name = clean_text(fields[_NAME]) if len(fields) == FIELDS else ""
+                name = clean_text(fields[_NAME]) if len(fields) == _FIELDS else ""
                 number = clean_text(fields[0])
                 yield irs.build_rejected_row(
-                    line, made, irs.leading_number(fields), file=place, number=number, name=name
+                    line, made, irs.leading_number_fields(fields), file=place, number=number, name=name
                 )
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
-    if len(fields) < FIELDS:
-        return f"the row has {len(fields)} fields, the list has {FIELDS}"
+    if len(fields) < _FIELDS:
+        return f"the row has {len(fields)} fields, the list has {_FIELDS}"
     flags = _find_flags(fields)
     if flags is None:
         return "no two flags T or F and two days like 04-01-2009 follow the name"
@@ -79,7 +79,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     if terminated not in _FLAG:
         return "whether it is terminated is neither T nor F"
     columns = dict(zip(_OPTIONAL, (*fields[-8:-7], *fields[-6:]), strict=True))
-    if not _has_fields_in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == FIELDS):
+    if not _has_fields_in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == _FIELDS):
         return "the fields of the address are not in their places"
     city, state, zip_code, country, *further = reading.read_texts(columns).values()
     if not _COUNTRY.fullmatch(country):
@@ -119,7 +119,7 @@ def _has_fields_in_place(columns: dict[str, str], *, further: bool, exact: bool)
 
 def _find_flags(fields: list[str]) -> int | None:
     """Where the flags and days behind the name begin; in a row of the right length, one of the four may be wrong."""
-    if len(fields) == FIELDS:
+    if len(fields) == _FIELDS:
         reported = [clean_text(field) for field in fields[_FLAGS : _FLAGS + 4]]
         right = [
             *(flag in _FLAG for flag in reported[:2]),

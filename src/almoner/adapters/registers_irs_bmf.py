@@ -26,9 +26,9 @@ COLUMNS: Final = (
     "INCOME_AMT REVENUE_AMT NTEE_CD SORT_NAME"
 ).split()
 """Every column but the personal one, ICO: each is a fact under its own name."""
-AMOUNTS: Final = ("ASSET_AMT", "INCOME_AMT", "REVENUE_AMT")
+_AMOUNTS: Final = ("ASSET_AMT", "INCOME_AMT", "REVENUE_AMT")
 """Whole dollars, which may be negative."""
-_CAN_LACK: Final = frozenset({*AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET_CD PF_FILING_REQ_CD ACCT_PD".split()})
+_CAN_LACK: Final = frozenset({*_AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET_CD PF_FILING_REQ_CD ACCT_PD".split()})
 NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
 """What records and verdicts rest on: a file without one of them is refused."""
 _LONGEST_AMOUNT: Final = 19
@@ -38,13 +38,13 @@ _WITH_PERSONS: Final = (("STREET", irs.strip_care_of), ("SORT_NAME", irs.clean_s
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
 """INCOME_CD, the size of a body: it orders those whose names match equally well."""
 
-CHARITABLE: Final = frozenset({"03", "50", "60", "70", "71", "92"})
+_CHARITABLE: Final = frozenset({"03", "50", "60", "70", "71", "92"})
 """501(c)(3), (e) hospital services, (f) school investments, (k) child care, (n) risk pools, 4947(a)(1) trusts."""
-SOCIAL_WELFARE: Final = "04"
-DEDUCTIBLE: Final = "1"
-SCHOOLS: Final = frozenset({"11", "13"})
+_SOCIAL_WELFARE: Final = "04"
+_DEDUCTIBLE: Final = "1"
+_SCHOOLS: Final = frozenset({"11", "13"})
 CENTRAL: Final = frozenset({"6", "8"})
-SUBORDINATE: Final = "9"
+_SUBORDINATE: Final = "9"
 IRS: Final = "IRS"
 
 
@@ -114,7 +114,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
-                yield irs.build_rejected_row(nth, reason, irs.leading_number(fields), file=place, number=number)
+                yield irs.build_rejected_row(nth, reason, irs.leading_number_fields(fields), file=place, number=number)
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
     if nth == 1:
@@ -168,7 +168,7 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
         registration_date=_ruling_month(facts, reading),
         group_key=grouped,
         is_branch_parent=grouped is not None and affiliation in CENTRAL,
-        usa_group_exempt=grouped is not None and affiliation == SUBORDINATE,
+        usa_group_exempt=grouped is not None and affiliation == _SUBORDINATE,
         prominence=_PROMINENCE.get(stated("INCOME_CD"), 0),
         facts=facts,
     )
@@ -180,14 +180,14 @@ def _code_problem(facts: Mapping[str, str]) -> str | None:
         return "STATE is no code of two letters"
     if (subsection := facts.get("SUBSECTION")) and not (len(subsection) == 2 and subsection.isdigit()):
         return "SUBSECTION is no code of two digits"
-    if subsection not in CHARITABLE and len(facts.get("DEDUCTIBILITY", "")) > 1:
+    if subsection not in _CHARITABLE and len(facts.get("DEDUCTIBILITY", "")) > 1:
         return "DEDUCTIBILITY is no code of one digit"
     return None
 
 
 def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
     """Make the amounts numbers, leave out what is no code, and persons in the lines that have them."""
-    for column in AMOUNTS:
+    for column in _AMOUNTS:
         if column in facts:
             amount: str = facts[column]
             if amount.isascii() and amount.removeprefix("-").isdigit() and len(amount) < _LONGEST_AMOUNT:
@@ -223,9 +223,9 @@ def organisation_types(subsection: str, deductibility: str, foundation: str) -> 
     ``nonprofit`` for charities and for bodies to which gifts are deductible, ``education`` beside it for their schools,
     ``social_impact`` for other social welfare bodies; unions, business leagues, clubs and the rest have no type.
     """
-    if subsection in CHARITABLE or deductibility == DEDUCTIBLE:
-        return ("nonprofit", "education") if foundation in SCHOOLS and subsection == "03" else ("nonprofit",)
-    return ("social_impact",) if subsection == SOCIAL_WELFARE else ()
+    if subsection in _CHARITABLE or deductibility == _DEDUCTIBLE:
+        return ("nonprofit", "education") if foundation in _SCHOOLS and subsection == "03" else ("nonprofit",)
+    return ("social_impact",) if subsection == _SOCIAL_WELFARE else ()
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.nonprofits.registers.domain import RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-FIELDS: Final = 6
+_FIELDS: Final = 6
 _OPTIONAL: Final = ("CITY", "STATE", "COUNTRY", "DEDUCTIBILITY")
 
 
@@ -39,16 +39,16 @@ class IrsPub78Reader:
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
-                whole = fields if len(fields) == FIELDS else irs.leading_number(fields)
-                name = clean_text(fields[1]) if len(fields) == FIELDS else ""
+                whole = fields if len(fields) == _FIELDS else irs.leading_number_fields(fields)
+                name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(line, made, whole, file=place, number=clean_text(fields[0]), name=name)
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
-    if len(fields) != FIELDS:
+    if len(fields) != _FIELDS:
         if not irs.PUB78.matches(fields):
-            return f"the row has {len(fields)} fields, the list has {FIELDS}"
+            return f"the row has {len(fields)} fields, the list has {_FIELDS}"
         fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name holds the sign that parts the fields
     ein, name = map(clean_text, fields[:2])
     if wrong := irs.find_row_problem(ein, name):

@@ -14,13 +14,13 @@ from almoner.adapters.registers_values import ValueReader, clean_text, format_da
 from almoner.nonprofits.registers.domain import RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-FIELDS: Final = 12
+_FIELDS: Final = 12
 _STREET: Final = 3
 _OPTIONAL: Final = ("SECOND_NAME", "CITY", "STATE", "ZIP", "COUNTRY", "EXEMPTION_TYPE")
 _DATES: Final = ("REVOCATION_DATE", "POSTING_DATE", "REINSTATEMENT_DATE")
-WRONG_DATES: Final = ("2020-04-01", "2020-07-14")
+_WRONG_DATES: Final = ("2020-04-01", "2020-07-14")
 """Revocation dates from the first to the second of these days are wrong, says the IRS, and mean the next."""
-CORRECTED_DATE: Final = "2020-07-15"
+_CORRECTED_DATE: Final = "2020-07-15"
 
 
 class IrsRevocationsReader:
@@ -46,20 +46,20 @@ class IrsRevocationsReader:
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
-                name = clean_text(fields[1]) if len(fields) == FIELDS else ""
+                name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
                     line, made, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
                 )
 
 
 def _without_street(fields: list[str]) -> list[str]:
-    return fields[:_STREET] + fields[_STREET + 1 :] if len(fields) == FIELDS else irs.leading_number(fields)
+    return fields[:_STREET] + fields[_STREET + 1 :] if len(fields) == _FIELDS else irs.leading_number_fields(fields)
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
-    if len(fields) != FIELDS:
-        return f"the row has {len(fields)} fields, the list has {FIELDS}"
+    if len(fields) != _FIELDS:
+        return f"the row has {len(fields)} fields, the list has {_FIELDS}"
     ein, name = map(clean_text, fields[:2])
     if wrong := irs.find_row_problem(ein, name):
         return wrong
@@ -78,8 +78,8 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
         if day is None:  # whether it is revoked rests on the other two
             return f"{column} is no day like 15-NOV-2017"
         facts[column] = day
-        if column == "REVOCATION_DATE" and WRONG_DATES[0] <= day <= WRONG_DATES[1]:
-            facts["REVOCATION_DATE_CORRECTED"] = CORRECTED_DATE
+        if column == "REVOCATION_DATE" and _WRONG_DATES[0] <= day <= _WRONG_DATES[1]:
+            facts["REVOCATION_DATE_CORRECTED"] = _CORRECTED_DATE
     second = irs.strip_care_of(second)
     return RegisterEntry(
         number=ein,

@@ -157,10 +157,12 @@ class _MappingParser(MappingParser):
     def _code(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
         code = source.get("code")
         if not isinstance(code, str) or not _CODE.fullmatch(code):
-            self.say("source.code is not 2 to 40 small letters, digits and hyphens: give the source a name of its own")
+            self.add_problem(
+                "source.code is not 2 to 40 small letters, digits and hyphens: give the source a name of its own"
+            )
             return ""
         if code in taken:
-            self.say(f"source.code {code} is the name of a source with a reader of its own: give yours another")
+            self.add_problem(f"source.code {code} is the name of a source with a reader of its own: give yours another")
         return code
 
     def _registry(
@@ -168,34 +170,38 @@ class _MappingParser(MappingParser):
     ) -> tuple[DeclaredRegistry | None, str]:
         if "registry" not in self.document:
             return None, self._known_registry(source, taken)
-        declares = registers_declaration.parse_registry_table(self.document["registry"], self.say)
+        declares = registers_declaration.parse_registry_table(self.document["registry"], self.add_problem)
         code = declares.code if declares else ""
         if declares and source.get("registry", code) != code:
-            self.say(f"source.registry is not {code}, the code in [registry]: leave it out")
+            self.add_problem(f"source.registry is not {code}, the code in [registry]: leave it out")
         return declares, code
 
     def _known_registry(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
         code = source.get("registry")
         if not isinstance(code, str) or not code:
-            self.say("source.registry is missing: name the registry by its code, as GET /v1/registries lists it (NPO)")
+            self.add_problem(
+                "source.registry is missing: name the registry by its code, as GET /v1/registries lists it (NPO)"
+            )
             return ""
         if not has_known_number_format(code):
-            self.say(
+            self.add_problem(
                 f"source.registry {code} is no registry: use a code that GET /v1/registries lists, or declare it in "
                 "[registry]"
             )
             return ""
         lister = next((other for other, listed in taken.items() if listed == code), None)
         if lister and source.get("lists", True) is True:
-            self.say(f"the bodies of {code} are listed by {lister}: say source.lists = false to add facts to them")
+            self.add_problem(
+                f"the bodies of {code} are listed by {lister}: say source.lists = false to add facts to them"
+            )
         return code
 
     def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
         kind = file.get("format")
         if kind not in ("csv", "jsonl"):
-            self.say('file.format is not "csv" or "jsonl": say which of them the files are')
+            self.add_problem('file.format is not "csv" or "jsonl": say which of them the files are')
         if kind == "jsonl" and (stated := sorted({"delimiter", "quote"} & set(file))):
-            self.say(f"file.{stated[0]} is for csv: leave it out")
+            self.add_problem(f"file.{stated[0]} is for csv: leave it out")
         return {"format": kind, **self._file_options(file, ENCODINGS)}
 
     def _needed(
@@ -204,44 +210,48 @@ class _MappingParser(MappingParser):
         columns = self.document.get("columns", {})
         stated = set(columns) if isinstance(columns, dict) else set(members)
         if "number" not in stated:
-            self.say("columns.number is missing: name the column of the numbers in the register")
+            self.add_problem("columns.number is missing: name the column of the numbers in the register")
         if source.get("lists", True) is not True:
             return
         if "name" not in stated:
-            self.say("columns.name is missing: name the column of the names, or say source.lists = false")
+            self.add_problem("columns.name is missing: name the column of the names, or say source.lists = false")
         if "active" not in stated and "active" not in constants:
-            self.say(
+            self.add_problem(
                 "nothing says which bodies are active: columns.active with the values that mean it, or "
                 "constants.active = true when bodies leave the file as they leave the register"
             )
         if "until" in stated and "active" not in stated:
-            self.say(
+            self.add_problem(
                 "columns.until tells of ends and nothing says whose: name the column in columns.active too, such as "
                 'active = { column = "Ended", true = [""] }'
             )
         if source.get("repeats", False) is True:
-            self.say("source.repeats holds for sources that add facts: say source.lists = false, or leave it out")
+            self.add_problem(
+                "source.repeats holds for sources that add facts: say source.lists = false, or leave it out"
+            )
         if "types" not in constants:
-            self.say('constants.types is missing: types = ["nonprofit"], or [] when the register does not say it')
+            self.add_problem(
+                'constants.types is missing: types = ["nonprofit"], or [] when the register does not say it'
+            )
 
     def _constants(
         self, constants: Mapping[str, Any], members: Mapping[str, ColumnMapping], facts: Mapping[str, ColumnMapping]
     ) -> dict[str, Any]:
         for name in sorted(set(constants) & set(members)):
-            self.say(f"{name} is in columns and in constants: keep one of them")
+            self.add_problem(f"{name} is in columns and in constants: keep one of them")
         types = self._texts(constants, "constants.types")
         for wrong in sorted(set(types) - _TYPES):
-            self.say(f"constants.types: {wrong} is none of {', '.join(sorted(_TYPES))}")
+            self.add_problem(f"constants.types: {wrong} is none of {', '.join(sorted(_TYPES))}")
         for name in ("part", "city", "state"):
             if name in constants and not (isinstance(constants[name], str) and constants[name]):
-                self.say(f"constants.{name} is not a text")
+                self.add_problem(f"constants.{name} is not a text")
         self._flag(constants, "constants.active", default=True)
         own = constants.get("facts", {})
         if not isinstance(own, dict) or not all(isinstance(value, str | bool | int) for value in own.values()):
-            self.say("constants.facts is not a table of texts, numbers and booleans")
+            self.add_problem("constants.facts is not a table of texts, numbers and booleans")
             own = {}
         for name in sorted(set(own) & set(facts)):
-            self.say(f"the fact {name} is in facts and in constants.facts: keep one of them")
+            self.add_problem(f"the fact {name} is in facts and in constants.facts: keep one of them")
         return dict(constants)
 
     def _without_persons(self, takings: Mapping[str, Mapping[str, ColumnMapping]], personal: Mapping[str, Any]) -> None:
@@ -251,20 +261,22 @@ class _MappingParser(MappingParser):
             for name, taking in members.items():
                 for column in taking.columns:
                     if any(column == each or column.startswith(f"{each}.") for each in never):
-                        self.say(f"{table}.{name} reads {column}, which personal.never names: take one of them out")
+                        self.add_problem(
+                            f"{table}.{name} reads {column}, which personal.never names: take one of them out"
+                        )
                     elif column not in none and _SOUNDS_PERSONAL.search(column):
-                        self.say(
+                        self.add_problem(
                             f"{table}.{name} reads {column}, which sounds like personal data: leave it out, or list it "
                             "in personal.none if you have looked and it holds none"
                         )
         for column in sorted(never & none):
-            self.say(f"{column} is in personal.never and in personal.none: keep one of them")
+            self.add_problem(f"{column} is in personal.never and in personal.none: keep one of them")
 
     def _keys(self, registry: str, probes: Sequence[str]) -> frozenset[str]:
         keys = {text: parse_number_key(registry, text) for text in probes} if registry else {}
         for text, key in keys.items():
             if key is None:
-                self.say(f"source.canaries: {text} is no number of {registry}")
+                self.add_problem(f"source.canaries: {text} is no number of {registry}")
         return frozenset(key for key in keys.values() if key)
 
     def _quiet(
@@ -273,5 +285,5 @@ class _MappingParser(MappingParser):
         stated = self.document.get("facts", {})
         for name in quiet:
             if name not in facts and name not in stated and name not in constants.get("facts", {}):
-                self.say(f"source.quiet names {name}, which is no fact: add it to facts or take it out")
+                self.add_problem(f"source.quiet names {name}, which is no fact: add it to facts or take it out")
         return frozenset(quiet)

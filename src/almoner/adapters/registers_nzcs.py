@@ -1,6 +1,6 @@
 """Reads the charities register of New Zealand (OData: JSON in its two envelopes, or CSV).
 
-Written from the documented layout alone. Officers, contact persons, e-mail addresses and telephones are never read,
+Written from the documented layout alone. Officers, contact persons, email addresses and telephones are never read,
 nor anything that lies deeper in a record.
 """
 
@@ -25,9 +25,9 @@ from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
-NEEDED: Final = ("CharityRegistrationNumber", "Name", "RegistrationStatus")
-ADDRESS: Final = ("Line1", "Line2", "Suburb", "City", "Postcode", "Country")
-CODES: Final = (
+_NEEDED: Final = ("CharityRegistrationNumber", "Name", "RegistrationStatus")
+_ADDRESS: Final = ("Line1", "Line2", "Suburb", "City", "Postcode", "Country")
+_CODES: Final = (
     "OrganisationId",
     "CompaniesOfficeNumber",
     "NZBNNumber",
@@ -36,18 +36,18 @@ CODES: Final = (
     "MainBeneficiaryId",
     "IsIncorporated",
 )
-READ_MEMBERS: Final = frozenset(
+_READ_MEMBERS: Final = frozenset(
     (
-        *NEEDED,
-        *CODES,
+        *_NEEDED,
+        *_CODES,
         "DateRegistered",
         "DeregistrationDate",
         "WebSiteURL",
-        *(f"{kind}Address{part}" for kind in ("Street", "Postal") for part in ADDRESS),
+        *(f"{kind}Address{part}" for kind in ("Street", "Postal") for part in _ADDRESS),
     )
 )
-REGISTERED: Final = "registered"
-STATUSES: Final = frozenset({REGISTERED, "deregistered"})
+_REGISTERED: Final = "registered"
+_STATUSES: Final = frozenset({_REGISTERED, "deregistered"})
 
 _NUMBER: Final = re.compile(r"CC[0-9]{5}", re.ASCII)
 _MOMENT: Final = re.compile(r"/Date\((-?[0-9]{1,15})(?:[+-][0-9]{4})?\)/", re.ASCII)
@@ -78,8 +78,8 @@ class NzcsReader:
 
 def _read_csv(file: SourceFile, place: int) -> Iterator[SourceRow]:
     table = DelimitedTable(file, number=_NUMBER, place=place)
-    table.identify_rows_by_column(table.get_column_indexes(*NEEDED)[0], _number)
-    columns = {name: at for name in sorted(READ_MEMBERS) if (at := table.find_column_index(name)) is not None}
+    table.identify_rows_by_column(table.get_column_indexes(*_NEEDED)[0], _number)
+    columns = {name: at for name in sorted(_READ_MEMBERS) if (at := table.find_column_index(name)) is not None}
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
@@ -92,10 +92,10 @@ def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
     seen: set[str] = set()
     nth = 0
     reading = ValueReader(place)
-    for nth, record in enumerate(read_records(file.open_binary(), READ_MEMBERS), start=1):
+    for nth, record in enumerate(read_records(file.open_binary(), _READ_MEMBERS), start=1):
         seen.update(record)
         yield from _row(nth, {name: _text(value) for name, value in record.items()}, place, reading)
-    if missing := [name for name in NEEDED if name not in seen]:
+    if missing := [name for name in _NEEDED if name not in seen]:
         stated = f"none of its {nth} records has {', '.join(missing)}"
         raise ImportRefused(f"{file.name} is not this register: {stated}. Ask for $format=json of Organisations")
 
@@ -147,14 +147,14 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
         reason = "the number is not CC and five digits"
     elif not name:
         reason = "the name is empty or damaged"
-    elif status not in STATUSES:
+    elif status not in _STATUSES:
         reason = "the status is none of those known"
     else:
         kind = "Street" if stated.get("StreetAddressLine1") or stated.get("StreetAddressCity") else "Postal"
-        line_1, line_2, suburb, city, postcode, country = (stated.get(f"{kind}Address{part}", "") for part in ADDRESS)
+        line_1, line_2, suburb, city, postcode, country = (stated.get(f"{kind}Address{part}", "") for part in _ADDRESS)
         first, second = two_line_address((line_1, line_2, suburb))
         left = _day("DeregistrationDate", stated, reading)
-        facts: dict[str, object] = {column: stated.get(column, "") for column in CODES}
+        facts: dict[str, object] = {column: stated.get(column, "") for column in _CODES}
         facts |= {"RegistrationStatus": stated["RegistrationStatus"], "DeregistrationDate": format_date(left)}
         return RegisterEntry(
             number=number,
@@ -162,7 +162,7 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
             types=["nonprofit"],
-            active=status == REGISTERED,
+            active=status == _REGISTERED,
             websites=parse_websites(stated.get("WebSiteURL", "")),
             address_line_1=first,
             address_line_2=second,

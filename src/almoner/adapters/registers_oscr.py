@@ -21,13 +21,13 @@ from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, Re
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 
-REGISTRY: Final = "OSCR"
+_REGISTRY: Final = "OSCR"
 LIVE, FORMER = "live", "former"
-ADDRESS: Final = "Principal Office/Trustees Address"
+_ADDRESS: Final = "Principal Office/Trustees Address"
 NEEDED: Final = (
     "Charity Number", "Charity Name", "Registered Date", "Known As", "Charity Status", "Postcode",
     "Constitutional Form", "Geographical Spread", "Main Operating Location", "Purposes", "Beneficiaries", "Activities",
-    "Objectives", ADDRESS, "Website", "Most recent year income", "Most recent year expenditure", "Parent Charity Name",
+    "Objectives", _ADDRESS, "Website", "Most recent year income", "Most recent year expenditure", "Parent Charity Name",
     "Parent charity number", "Parent charity country of registration", "Designated religious body", "Regulatory Type",
 )  # fmt: skip
 _RELIGIOUS: Final = "Designated religious body"
@@ -53,7 +53,7 @@ class OscrReader:
     """The reader of the charity register and the former charity register."""
 
     code = "oscr"
-    registry_code = REGISTRY
+    registry_code = _REGISTRY
     lists_organisations = True
     unverified = False
     repeats_numbers = False
@@ -90,14 +90,14 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
     columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
     further = {name: table.find_column_index(name) for name in (*_FURTHER, *_FINANCE)}
     columns |= {name: at for name, at in further.items() if at is not None}
-    table.identify_rows_by_column(columns["Charity Number"], partial(parse_number_key, REGISTRY))
+    table.identify_rows_by_column(columns["Charity Number"], partial(parse_number_key, _REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
             yield row
             continue
         reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
-        key = parse_number_key(REGISTRY, reported["Charity Number"])
+        key = parse_number_key(_REGISTRY, reported["Charity Number"])
         if key is None:
             reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity Name"])
@@ -185,12 +185,12 @@ def _split_list(column: str, reported: Mapping[str, str], reading: ValueReader) 
 
 def _parent_number(key: str, reported: Mapping[str, str]) -> str | None:
     """The parent in this register; one in another register is a fact alone."""
-    parent = parse_number_key(REGISTRY, reported["Parent charity number"])
+    parent = parse_number_key(_REGISTRY, reported["Parent charity number"])
     return parent if parent != key else None
 
 
 def _parse_place(reported: Mapping[str, str]) -> registers_uk.UkAddress:
-    pieces = reported[ADDRESS].split(",")
+    pieces = reported[_ADDRESS].split(",")
     place = registers_uk.parse_address(pieces, reported["Postcode"])
     if reported["Constitutional Form"].lower().startswith(_CORPORATE):
         return place

@@ -2,7 +2,7 @@
 
 Written from the documented layout alone. Of 39 columns those of the seat and the purpose are read; ``dir_civilite``,
 the address of management (``adrg_*``, with the declarant's name) and ``observation`` never are. Being in the directory
-says that an association was declared, not that gifts to it are deductible: only those of recognised public utility
+says that an association was declared, not that donations to it are deductible: only those of recognised public utility
 are ``nonprofit``. Alsace-Moselle keeps registers of its own.
 """
 
@@ -45,7 +45,7 @@ NEEDED: Final = (
     "siteweb",
     "position",
 )
-OPTIONAL: Final = (
+_OPTIONAL: Final = (
     "rup_mi",
     "gestion",
     "date_publi",
@@ -57,7 +57,7 @@ OPTIONAL: Final = (
     "adrs_typevoie",
     "adrs_distrib",
 )
-POSITIONS: Final = {"A": True, "D": False, "S": False}
+_POSITIONS: Final = {"A": True, "D": False, "S": False}
 """Active, dissolved, deleted."""
 
 _WALDEC: Final = re.compile(r"W[0-9][0-9A-Z][0-9A-Z]{7}", re.ASCII)
@@ -85,7 +85,7 @@ class RnaReader:
         for place, file in enumerate(files):
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
             needed = table.get_column_indexes(*NEEDED)
-            optional = [table.find_column_index(name) for name in OPTIONAL]
+            optional = [table.find_column_index(name) for name in _OPTIONAL]
             part = register_part_of_file(file.name)
             table.identify_rows_by_column(needed[0], partial(_number, old=part.startswith("import")))
             reading = ValueReader(place)
@@ -127,7 +127,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
     ) = [reported[name] for name in NEEDED]  # fmt: skip
     (
         recognised, managed_by, published, dissolved, short, topic_2, complement, repetition, kind, distribution,
-    ) = [reported[name] for name in OPTIONAL]  # fmt: skip
+    ) = [reported[name] for name in _OPTIONAL]  # fmt: skip
     position = position.upper()
     road = " ".join(filter(None, (house, repetition, kind, street)))
     first, second = two_line_address((road, complement, distribution))
@@ -140,7 +140,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
         other_names=distinct_names(title, [short]),
         description=strip_contact_details(purpose),
         types=["nonprofit"] if recognised else ["social_impact"],
-        active=POSITIONS[position] and ended is None,
+        active=_POSITIONS[position] and ended is None,
         websites=parse_websites(site),
         address_line_1=first,
         address_line_2=second,
@@ -168,7 +168,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
 
 def _read_columns(row: TableRow, places: Sequence[int | None], reading: ValueReader) -> dict[str, str]:
     """The columns of a row, without what stands in empty ones of an address."""
-    named = zip((*NEEDED, *OPTIONAL), places, strict=True)
+    named = zip((*NEEDED, *_OPTIONAL), places, strict=True)
     reported = {name: row.fields[at] if at is not None else "" for name, at in named}
     filled = {name for name, text in reported.items() if name.startswith("adrs_") and _is_fill(text)}
     return reading.read_texts({name: "" if name in filled else text for name, text in reported.items()})
@@ -188,4 +188,4 @@ def _row_problem(number: str, title: str, position: str, *, old: bool) -> str:
         return "the id is not W and nine digits or letters"
     if not title:
         return "the title is empty or damaged"
-    return "" if position in POSITIONS else "the position is none of A, D, S"
+    return "" if position in _POSITIONS else "the position is none of A, D, S"

@@ -7,13 +7,13 @@ from typing import Final
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceRow
 
-MAX_ENDED: Final = 300_000
+_MAX_ENDED: Final = 300_000
 """Bodies whose rulings have all ended, held until the end of the file; about a kilobyte each."""
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def latest_rulings(
-    rows: Iterable[tuple[SourceRow, datetime | None]], most_ended: int = MAX_ENDED
+    rows: Iterable[tuple[SourceRow, datetime | None]], most_ended: int = _MAX_ENDED
 ) -> Iterator[SourceRow]:
     """Each body once, by its number; ``rows`` come with the day on which a ruling ended.
 

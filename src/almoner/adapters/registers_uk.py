@@ -1,7 +1,7 @@
 """What the three registers of the United Kingdom have in common: places, contacts that are cut out, money.
 
 Addresses in these registers are those of bodies, but many small ones are run from somebody's kitchen and give it as
-"c/o Mrs ...": the line that names a person is dropped, and so is every e-mail address and telephone number in free
+"c/o Mrs ...": the line that names a person is dropped, and so is every email address and telephone number in free
 text.
 """
 
@@ -97,7 +97,7 @@ def _is_county(line: str) -> bool:
 
 
 def clean_free_text(text: str) -> str:
-    """A text that people wrote, on one line, without e-mail addresses and telephone numbers."""
+    """A text that people wrote, on one line, without email addresses and telephone numbers."""
     return registers_values.strip_contact_details(" ".join(text.replace("`", "'").split()))
 
 

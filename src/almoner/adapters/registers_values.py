@@ -225,7 +225,7 @@ def redact_value(text: str) -> str:
 
 
 def parse_websites(text: str) -> list[str]:
-    """The web addresses of a column, each once, with a scheme; e-mail addresses and remarks are left out."""
+    """The web addresses of a column, each once, with a scheme; email addresses and remarks are left out."""
     found: list[str] = []
     if "." not in text:
         return found
@@ -248,7 +248,7 @@ def strip_person_names(lines: Iterable[str]) -> list[str]:
 
 
 def strip_contact_details(text: str) -> str:
-    """Free text without e-mail addresses and telephone numbers."""
+    """Free text without email addresses and telephone numbers."""
     return _TELEPHONE.sub("", _MAIL.sub("", text)).strip() if "@" in text or "0" in text else text
 
 

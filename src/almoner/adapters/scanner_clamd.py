@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
-PORT: Final = 3310
+_PORT: Final = 3310
 
 _PATIENCE_SECONDS: Final = 30.0
 _MOST_ANSWER: Final = 4096
@@ -19,10 +19,10 @@ class ClamdScanner:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._host, self._port, self._path = parts.hostname, parts.port or PORT, parts.path
+        self._host, self._port, self._path = parts.hostname, parts.port or _PORT, parts.path
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
-        """What was found; None when the content is clean. Raises ScannerUnavailable."""
+        """What was found; None when the content is clean. Raises MalwareScannerUnavailable."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 answer = await self._scan_stream(content)

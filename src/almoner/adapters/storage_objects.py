@@ -27,7 +27,7 @@ _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024
 _PATIENCE_SECONDS: Final = 15.0
 _MOST_WAITING: Final = 64
-MARKS_PREFIX: Final = "marks"
+_MARKS_PREFIX: Final = "marks"
 _TRASH: Final = "trash"
 _BLOB: Final = re.compile(r"(?:.*/)?([0-9a-z]{2})/(\1[0-9a-z]+)")
 _Piece = TypeVar("_Piece")
@@ -109,7 +109,7 @@ class ObjectStorage:
         """What a deployment says under its name; None: nothing."""
         try:
             async with self._call(name):
-                found = await obstore.get_async(self._store, f"{MARKS_PREFIX}/{name}")
+                found = await obstore.get_async(self._store, f"{_MARKS_PREFIX}/{name}")
                 return bytes(await found.bytes_async())
         except BlobMissing:
             return None
@@ -117,11 +117,11 @@ class ObjectStorage:
     async def write_mark(self, name: str, content: bytes) -> None:
         """Say it, in place of what was said before."""
         async with self._call():
-            await obstore.put_async(self._store, f"{MARKS_PREFIX}/{name}", content)
+            await obstore.put_async(self._store, f"{_MARKS_PREFIX}/{name}", content)
 
     async def list_marks(self) -> list[str]:
         """Under which names something is said."""
-        batches = [batch async for batch in self._each(obstore.list(self._store, prefix=MARKS_PREFIX))]
+        batches = [batch async for batch in self._each(obstore.list(self._store, prefix=_MARKS_PREFIX))]
         return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
     async def check(self) -> None:

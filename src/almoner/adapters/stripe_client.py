@@ -15,9 +15,9 @@ from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.jobs.outside import waiting_outside
 
-T = TypeVar("T", bound=msgspec.Struct)
+_T = TypeVar("_T", bound=msgspec.Struct)
 
-RETRIES: Final = 2
+_RETRIES: Final = 2
 """After a lost answer or while another call with the key is under way; three calls stay within a flow's lease."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -95,7 +95,7 @@ class StripeConnection:
     """Made and closed inside the event loop. ``client``: to be used inside ``translate_errors``."""
 
     def __init__(
-        self, key: str, api_url: str, *, retries: int = RETRIES, identity: DeploymentIdentity | None = None
+        self, key: str, api_url: str, *, retries: int = _RETRIES, identity: DeploymentIdentity | None = None
     ) -> None:
         self._http = _Http(identity or DeploymentIdentity())
         self.client = stripe.StripeClient(
@@ -122,7 +122,7 @@ def translate_errors(what: str) -> Iterator[None]:
         raise ProviderFailure(f"The request to Stripe for {what} failed: {type(error).__name__}") from error
 
 
-def parse_response(answer: object, form: type[T]) -> T:
+def parse_response(answer: object, form: type[_T]) -> _T:
     """What Stripe answered, in a form that is checked. Raises ProviderFailure."""
     if not isinstance(answer, stripe.StripeObject):
         raise ProviderFailure("Stripe sent an unexpected response")

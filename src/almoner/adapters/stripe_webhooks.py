@@ -13,8 +13,8 @@ from almoner.giving.checkout.payments.domain import ProviderEvent, WebhookRefuse
 
 _log: Final = structlog.get_logger("almoner.giving")
 
-MAX_AGE_SECONDS: Final = 300
-SIGNATURE_HEADER: Final = "stripe-signature"
+_MAX_AGE_SECONDS: Final = 300
+_SIGNATURE_HEADER: Final = "stripe-signature"
 # While its secret is rolled Stripe signs with both; other schemes than v1 are none of production.
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12})((?:,v\d=[0-9a-f]{64}){1,8})", re.ASCII)
 _V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
@@ -37,8 +37,8 @@ DISPUTE_EVENTS: Final = (
     "charge.dispute.funds_reinstated",
     "charge.dispute.closed",
 )
-REFUND_EVENTS: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
-EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *REFUND_EVENTS)
+_REFUND_EVENTS: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
+EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *_REFUND_EVENTS)
 """What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
 
 
@@ -66,7 +66,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
     """The notice, None when it is of a type that means nothing here. Raises WebhookRefused."""
-    _verify_signature(secret, headers.get(SIGNATURE_HEADER, ""), body, at)
+    _verify_signature(secret, headers.get(_SIGNATURE_HEADER, ""), body, at)
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -90,7 +90,7 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
 
 
 def _event_subject(kind: str) -> Literal["payment", "dispute", "refund"]:
-    if kind in REFUND_EVENTS:
+    if kind in _REFUND_EVENTS:
         return "refund"
     return "dispute" if kind in DISPUTE_EVENTS else "payment"
 
@@ -102,5 +102,5 @@ def _verify_signature(secret: str, header: str, body: bytes, at: datetime) -> No
     expected = hmac.new(secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
     if not any(hmac.compare_digest(expected, given) for given in _V1.findall(match[2])):
         raise WebhookRefused("header.Stripe-Signature does not match the body")
-    if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
+    if abs(at.timestamp() - int(match[1])) > _MAX_AGE_SECONDS:
         raise WebhookRefused("header.Stripe-Signature is older than five minutes")

@@ -29,7 +29,7 @@ from almoner.validation.applications.configurations import service as configurat
 partners = typer.Typer(help="Manage partners and their settings.", no_args_is_help=True)
 keys = typer.Typer(help="Manage partners' API keys.", no_args_is_help=True)
 
-LOGO_SIDE: Final = 320
+_LOGO_SIDE: Final = 320
 """Twice the pixels of the largest logo that the page shows."""
 
 PartnerId = Annotated[str, typer.Option("--partner", help="Partner ID, from `almoner partners list`.")]
@@ -62,7 +62,7 @@ def parse_id(tx: Tx, type_: str, text: str) -> UUID:
 
 @contextmanager
 def refused_as_bad_parameter() -> Iterator[None]:
-    """Report a service's ValueError as a wrong option of the command."""
+    """Report a service's ValueError as an invalid option."""
     try:
         yield
     except ValueError as error:
@@ -148,7 +148,7 @@ async def brand_partner(
 async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | None) -> PartnerAccount:
     content = _read(logo) if logo else None
     try:
-        image = await images.reencode_image(content, longest_side=LOGO_SIDE) if content else None
+        image = await images.reencode_image(content, longest_side=_LOGO_SIDE) if content else None
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
     with refused_as_bad_parameter():

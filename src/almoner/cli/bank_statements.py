@@ -18,9 +18,9 @@ from almoner.giving.banking.bank_statements import flows as bank_statements_flow
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
+    BankStatement,
     MissingProviderPayout,
     OpenLineReason,
-    Statement,
     StatementError,
     StatementGap,
 )
@@ -64,7 +64,7 @@ async def import_statement(
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # refused before anything is kept
 
-    async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
+    async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
         named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
         await officer.record_audit_entry(
             tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched

@@ -35,25 +35,25 @@ _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who acts. ``person``: the operator, None for the machine's account."""
+    """Who runs a command: an operator, or the machine's account (``person`` None)."""
 
     actor: Actor
     person: Person | None = None
 
     @property
     def id(self) -> str:
-        """What decisions bear: ``operator_...``, or an account."""
+        """The text ID stored with decisions."""
         return self.actor.id
 
     @property
     def audit_context(self) -> AuditContext:
-        """For what records itself."""
+        """The caller's audit context."""
         return AuditContext(self.actor, socket.gethostname())
 
     async def record_audit_entry(
         self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """Write into the audit log what was done, in the transaction of it."""
+        """Audit what the command did, in its transaction."""
         given: Details | None = details or None
         await audit.record_entry(
             tx, scope, self.actor, action, subject, address=self.audit_context.address, details=given
@@ -62,7 +62,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedDecision:
-    """What may be decided now. ``second``: who looked as well, and their note."""
+    """A decision with its required approvals. ``second``: the other operator and their note."""
 
     by: str
     note: str
@@ -70,12 +70,12 @@ class ApprovedDecision:
 
     @property
     def decider_count(self) -> int:
-        """How many decided, as the audit log has it: also when one was enough."""
+        """How many operators decided."""
         return 1 if self.second is None else 2
 
 
 def machine_account() -> str:
-    """The account of this machine that runs the command, whatever its environment says."""
+    """The OS account that runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container may run as a number alone
@@ -86,7 +86,7 @@ MACHINE: Final = Caller(Actor("machine", machine_account()))
 
 
 def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
-    """A command ``body(tx, officer, ...)`` of an operator with the role, in one transaction. Raises Refused.
+    """Declare a command ``body(tx, officer, ...)`` for operators with a role. Raises OperatorRefused.
 
     ``audit_action``: is written into the deployment's audit log, with the command's first argument as its subject.
     """
@@ -110,7 +110,7 @@ def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Calla
 
 
 def as_administrator(body: Body) -> Callable[..., None]:
-    """A command ``body(tx, officer, ...)`` of an administrator, in one transaction. Raises Refused.
+    """Declare a command ``body(tx, officer, ...)`` for administrators. Raises OperatorRefused.
 
     Before there is any operator it is the machine's account.
     """
@@ -127,7 +127,7 @@ def as_administrator(body: Body) -> Callable[..., None]:
 
 @asynccontextmanager
 async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
-    """A transaction of an administrator, or of the machine's account before there is any operator. Raises Refused."""
+    """A transaction with the administrator who runs the command. Raises OperatorRefused."""
     who = await administrator_lookup(database)
     async with database.write() as tx:
         yield tx, await who(tx)
@@ -162,7 +162,7 @@ async def _machine(tx: Tx) -> Caller:
 
 @asynccontextmanager
 async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
-    """A transaction of an operator with one of the roles, or of any operator. Raises Refused."""
+    """A transaction with the operator who runs the command. Raises OperatorRefused."""
     who = await _who(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
@@ -198,7 +198,7 @@ def _token() -> str:
 async def require_approval(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """Two pairs of eyes, where an administrator asks for them; a sentence while the second one has to look.
+    """The approved decision, or a sentence while a second operator must approve (if dual control is on).
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
@@ -210,7 +210,7 @@ async def require_approval(
 async def require_two_people(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """Two pairs of eyes, whatever an administrator asks for; a sentence while the second one has to look.
+    """The approved decision, or a sentence while a second operator must approve (always).
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
@@ -227,12 +227,12 @@ async def require_two_people(
 
 
 async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
-    """The officer is another pair of eyes than these, whom decisions bear. Raises Refused."""
+    """Raises OperatorRefused unless the operator is independent of these deciders."""
     if officer.person is not None:
         await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
 
 
 async def display_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """How to show who decided: operators by name beside their identifier, others as they are kept."""
+    """A function that shows deciders by name."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

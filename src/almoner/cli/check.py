@@ -116,7 +116,7 @@ def _describe_database(given: Settings, report: inspection.DatabaseReport) -> li
 
 
 def _data_results(results: list[CheckResult]) -> list[CheckResult]:
-    """What the self-check asks of registers and watch lists, where the database can be used."""
+    """Self-checks of registers and watch lists, where the database can be used."""
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
     outcome = run_with_database(lambda database: selfcheck.run_selfcheck(database, _DATA))

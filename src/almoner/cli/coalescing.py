@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, but the head of an answer leaves together with its body.
+"""A uvicorn protocol that sends a response's head and body in one packet.
 
 uvicorn writes one after the other and uvloop sends at once what it is given. That is a second call into the kernel, and
 at the other end a reader that is woken for a head without its body: a twentieth of a whole list.
@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class JoinedTransport:
-    """A transport that holds what is written until the next write, at most until the loop's next turn."""
+    """A transport that joins consecutive writes."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""How much a client may send before it has said what it wants, how slowly, and on how many connections."""
+"""Limits on clients' connections: number, head size and slowness."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ REST_SECONDS: Final = 75.0  # between an answer and the next request
 
 
 def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """What of RFC 9112 (2.3, 3.2, 6.1) a head breaks that the parser lets through. Names are in lower case."""
+    """The RFC 9112 rule that a request head violates, if any."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
     host, coding = None, b""
@@ -49,7 +49,7 @@ def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """``seconds``: within which a head is complete, and so many times ``body_rate`` bytes of a body have come."""
+    """The limits of one process."""
 
     connections: int
     per_address: int
@@ -71,7 +71,7 @@ class ConnectionLimits:
 
 @dataclass(slots=True)
 class OpenConnections:
-    """The open connections of a process, by address. Those that ask for nothing make room for new ones."""
+    """The open connections by address; idle ones are closed to make room."""
 
     limits: ConnectionLimits = field(default_factory=ConnectionLimits.for_this_process)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
@@ -143,7 +143,7 @@ class OpenConnections:
 
 
 class BoundedProtocol(JoiningProtocol):
-    """uvicorn's protocol within limits. ``since``: when what it waits for from the client began to come."""
+    """The uvicorn protocol with these limits."""
 
     def __init__(self, connections: OpenConnections, **given: Any) -> None:
         super().__init__(**given)

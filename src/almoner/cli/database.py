@@ -33,7 +33,7 @@ _JSON: Final = inspect.Parameter(
 
 
 def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
-    """A command of the parameters of ``body`` after the first ``given``, which ``run`` supplies.
+    """Build a Typer command from ``body``, whose first ``given`` parameters ``run`` supplies.
 
     What ``body`` returns is printed when ``run`` is over: nothing is told as done that is not committed.
     """
@@ -50,12 +50,12 @@ def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Ca
 
 
 def with_database(body: Body) -> Callable[..., None]:
-    """A command ``body(database, ...)`` that opens its own transactions."""
+    """Declare a command ``body(database, ...)`` that opens its own transactions."""
     return declare_command(body, 1, run_with_database)
 
 
 def in_transaction(body: Body) -> Callable[..., None]:
-    """A command ``body(tx, ...)`` in one transaction."""
+    """Declare a command ``body(tx, ...)`` that runs in one transaction."""
     return declare_command(body, 1, run_in_transaction)
 
 

@@ -26,7 +26,7 @@ Login = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
-    """Somebody of the demo. ``user_name`` is the e-mail address, too. ``app``: signs in by an authenticator as well."""
+    """Somebody of the demo. ``user_name`` is the email address, too. ``app``: signs in by an authenticator as well."""
 
     user_name: str
     name: str
@@ -35,12 +35,12 @@ class DemoPerson:
 
 
 # Two reviewers and two of finance, so that what takes two can be tried out; the first one administers as well.
-DEMO_OPERATORS: Final = (
+_DEMO_OPERATORS: Final = (
     DemoPerson("ada@operators.example", "Ada Operator", ("administrator", "finance", "reviewer")),
     DemoPerson("bo@operators.example", "Bo Operator", ("finance", "reviewer")),
 )
 
-DEMO_MEMBERS: Final = (
+_DEMO_MEMBERS: Final = (
     DemoPerson("olive@product.example", "Olive Owner", ("owner",)),
     DemoPerson("rory@product.example", "Rory Reader", ("read_only",), app=False),
 )
@@ -48,13 +48,13 @@ DEMO_MEMBERS: Final = (
 
 async def prepare_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
     """The demo's members of a partner, as ``prepare_operator_logins``."""
-    return [(await prepare_login(db, member_realm(partner), demo, known))[1] for demo in DEMO_MEMBERS]
+    return [(await prepare_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
 
 
 async def prepare_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
     """The demo's operators: what is known of them as far as it still opens something, and new for the rest."""
     logins = []
-    for demo in DEMO_OPERATORS:
+    for demo in _DEMO_OPERATORS:
         person, login = await prepare_login(db, OPERATORS, demo, known)
         before = next((one for one in known if one["userName"] == demo.user_name), {})
         logins.append({**login, "token": await _token(db, person, before.get("token"))})
@@ -91,7 +91,7 @@ async def _opens(db: Database, person: Person, password: str) -> bool:
 
 async def _shows(db: Database, person: Person, app: str | None) -> bool:
     async with db.read() as tx:
-        return app is not None and await authenticators.has_secret(tx, person, app)
+        return app is not None and await authenticators.is_active_secret(tx, person, app)
 
 
 async def _set_password(db: Database, person: Person, password: str) -> None:

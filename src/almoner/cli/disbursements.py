@@ -373,7 +373,7 @@ async def release_holds(
 
 
 def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
-    """Whose gifts, and the nonprofit."""
+    """Whose donations, and the nonprofit."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)
 

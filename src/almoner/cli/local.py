@@ -20,7 +20,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
 from almoner.settings import PREFIX, Settings, UnsafeSettings
 
-OWNER_ROLE = "almoner_owner"
+_OWNER_ROLE = "almoner_owner"
 DATABASE = "almoner"
 
 
@@ -104,7 +104,7 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
                 update={
                     "master_key": settings.master_key or SecretStr(own.master_key),
                     "database_url": SecretStr(server.url(APP_ROLE, own.app_password, DATABASE)),
-                    "owner_database_url": SecretStr(server.url(OWNER_ROLE, own.owner_password, DATABASE)),
+                    "owner_database_url": SecretStr(server.url(_OWNER_ROLE, own.owner_password, DATABASE)),
                 }
             )
 
@@ -119,14 +119,14 @@ async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None
     """Two roles, the owner of the tables and the service's, and the database (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
-        for role, password in ((OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):
+        for role, password in ((_OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):
             known = await connection.fetchval("select exists (select from pg_roles where rolname = $1)", role)
             form = "select format('{} role %I login password %L', $1::text, $2::text)".format(
                 "alter" if known else "create"
             )
             await connection.execute(await connection.fetchval(form, role, password))
         if not await connection.fetchval("select exists (select from pg_database where datname = $1)", DATABASE):
-            await connection.execute(f"create database {DATABASE} owner {OWNER_ROLE}")
+            await connection.execute(f"create database {DATABASE} owner {_OWNER_ROLE}")
     finally:
         await connection.close()
     await _extend(server)

@@ -46,7 +46,7 @@ async def add_member(
     A member without a role can only see their own account.
     """
     scope = await get_partner(tx, partner)
-    person, link = await members.invite(
+    person, link = await members.invite_member(
         tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
     )
     return _invitation(await _shown(tx, scope, officer, person), link)
@@ -134,7 +134,7 @@ async def resend_invitation(tx: Tx, officer: Caller, partner: PartnerId, member:
 async def deactivate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Deactivate a member and end their sessions."""
     scope = await get_partner(tx, partner)
-    person = await members.deactivate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    person = await members.deactivate_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
     return f"{person.user_name} has been deactivated."
 
 
@@ -143,7 +143,7 @@ async def deactivate(tx: Tx, officer: Caller, partner: PartnerId, member: Member
 async def activate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Activate a deactivated member."""
     scope = await get_partner(tx, partner)
-    person = await members.activate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    person = await members.activate_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
     return f"{person.user_name} is active."
 
 
@@ -155,7 +155,7 @@ async def remove(tx: Tx, officer: Caller, partner: PartnerId, member: Member) ->
     The member's past actions are kept in the audit log.
     """
     scope = await get_partner(tx, partner)
-    await members.remove(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    await members.remove_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
     return f"{member} has been removed."
 
 
@@ -207,7 +207,9 @@ async def map_group(
     """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]
     scope = await get_partner(tx, partner)
-    mapped = await members.set_group_role(tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context)
+    mapped = await members.set_role_for_group_members(
+        tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context
+    )
     return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
 

@@ -27,8 +27,8 @@ approvals = typer.Typer(help="Show actions that need a second operator.", no_arg
 commands.add_typer(tokens, name="tokens")
 
 
-class Switch(StrEnum):
-    """On or off."""
+class OnOff(StrEnum):
+    """The values ``on`` and ``off``."""
 
     ON = "on"
     OFF = "off"
@@ -183,7 +183,7 @@ async def reset_second_factor(tx: Tx, officer: Caller, operator: OperatorId) -> 
 async def two_person_approval(
     database: Database,
     switch: Annotated[
-        Switch | None,
+        OnOff | None,
         typer.Argument(
             help="Whether two operators are required. Default: show the current setting.", show_default=False
         ),
@@ -196,7 +196,7 @@ async def two_person_approval(
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):
-            await operators.set_dual_control(tx, officer.audit_context, required=switch == Switch.ON)
+            await operators.set_dual_control(tx, officer.audit_context, required=switch == OnOff.ON)
     async with database.read() as tx:
         many = "two operators" if await operators.requires_dual_control(tx) else "one operator"
     return f"Approving a verification and releasing disbursements require {many}."

@@ -31,7 +31,7 @@ from almoner.platform.files.images import Image
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 MAX_NOTE_LENGTH: Final = 2000
-MAX_WEBSITE_LENGTH: Final = 255
+_MAX_WEBSITE_LENGTH: Final = 255
 _REVIEWER: Final = "reviewer"
 
 commands = typer.Typer(help="Manage nonprofits' branding and search index.", no_args_is_help=True)
@@ -153,7 +153,7 @@ async def publish_organisation(
     """
     reported = note.strip()
     websites = [one.strip() for one in website or ()]
-    if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > MAX_WEBSITE_LENGTH]:
+    if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > _MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
     if not 1 <= len(reported) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
@@ -161,7 +161,7 @@ async def publish_organisation(
     try:
         if organisation_id is None:
             raise NotFound
-        await organisations_service.publish(tx, organisation_id, websites)
+        await organisations_service.publish_organisation(tx, organisation_id, websites)
     except NotFound:
         raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
     except RegistryNumberTaken as error:

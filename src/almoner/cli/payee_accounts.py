@@ -24,7 +24,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccount,
     PayeeAccountError,
     PayeeStatus,
-    changed_texts,
+    transliterated_texts,
 )
 from almoner.kit.errors import NotFound
 from almoner.kit.text import to_one_line
@@ -204,7 +204,7 @@ async def approve(
     seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
     await _record(tx, officer, "payee.approved", seen)
     waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
-    changed = changed_texts(seen.holder, seen.address)
+    changed = transliterated_texts(seen.holder, seen.address)
     return [
         f"{account} is {_SHOWN[seen.status]}{waits}.",
         *(f"The bank receives the {name} as {sent}." for name, _, sent in changed),

@@ -143,7 +143,7 @@ def _own(currency: str) -> OwnAccount:
 
 
 async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
-    changed = await payment_files.changed_texts(tx, file.id)
+    changed = await payment_files.transliterated_texts(tx, file.id)
     lines = [
         f"The bank receives the {one.name} of {tx.ids.text('payeeaccount', one.account_id)} as {one.sent}."
         for one in changed[:_SHOWN]
@@ -171,7 +171,7 @@ async def show(tx: Tx, file: FileId) -> Output:
     ]
     changed: list[list[object]] = [
         [tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent]
-        for one in await payment_files.changed_texts(tx, found.id)
+        for one in await payment_files.transliterated_texts(tx, found.id)
     ]
     tables = [Table(("field", "value"), facts)]
     return [*tables, Table(("account", "field", "entered", "sent to the bank"), changed)] if changed else tables

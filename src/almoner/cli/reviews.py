@@ -22,11 +22,11 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
-    Decision,
     EvidenceStep,
-    Filters,
     Kind,
     Review,
+    ReviewDecision,
+    ReviewFilters,
     ReviewHistory,
     ReviewSubject,
 )
@@ -59,7 +59,7 @@ async def list_reviews(
 
 async def _open_cases(tx: Tx, kind: Kind | None, partner: str | None, claimant: str | None, limit: int) -> Table:
     partner_id = parse_id(tx, "partner", partner) if partner else None
-    found = await reviews.list_open_reviews(tx, Filters(kind, partner_id, claimant), limit)
+    found = await reviews.list_open_reviews(tx, ReviewFilters(kind, partner_id, claimant), limit)
     by = await display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
     rows = [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
     return Table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
@@ -179,7 +179,7 @@ async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
 @as_operator(_ROLE)
 async def accept_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
     """Accept a case that you have claimed."""
-    partner_id = await _decide(tx, subject, Decision("accepted", None, officer.id, _reported(note)))
+    partner_id = await _decide(tx, subject, ReviewDecision("accepted", None, officer.id, _reported(note)))
     await officer.record_audit_entry(tx, partner_id, "review.accepted", subject)
     return f"{subject} has been accepted."
 
@@ -188,12 +188,12 @@ async def accept_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note)
 @as_operator(_ROLE)
 async def reject_review(tx: Tx, officer: Caller, subject: SubjectId, reason: Reason, note: Note) -> str:
     """Reject a case that you have claimed."""
-    partner_id = await _decide(tx, subject, Decision("rejected", reason, officer.id, _reported(note)))
+    partner_id = await _decide(tx, subject, ReviewDecision("rejected", reason, officer.id, _reported(note)))
     await officer.record_audit_entry(tx, partner_id, "review.rejected", subject, reason=reason)
     return f"{subject} has been rejected."
 
 
-async def _decide(tx: Tx, text: str, decision: Decision) -> UUID:
+async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
     """Decide a case; the partner's UUID."""
     kind, subject_id = _read(tx, text)
     with _there(text):

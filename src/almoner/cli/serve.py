@@ -77,7 +77,7 @@ def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
 
 
 def reduce_garbage_collection() -> None:
-    """Let the garbage collector leave alone what was made by now, and look at the young only when they are many.
+    """Freeze what is loaded, and collect garbage less often.
 
     Requests and deliveries leave hardly a cycle behind, but make hundreds of objects each: by Python's defaults every
     other list was searched for cycles, a tenth of its time, and deliveries cost a third more.
@@ -133,7 +133,7 @@ def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[sock
 
 
 def read_settings_aloud() -> Settings:
-    """The settings; what looks like one and is none is named on stderr. Raises UnsafeSettings."""
+    """Read the settings, and warn on stderr about unknown variables."""
     given = settings.read_settings()
     local.ensure_folders(given)
     for sentence in settings.unknown_settings():

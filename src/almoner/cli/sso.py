@@ -116,7 +116,7 @@ async def remove_provider(tx: Tx, officer: Caller, partner: PartnerId) -> str:
 
     Members can no longer sign in with SSO, and roles granted by SSO are removed.
     """
-    await sso.remove(tx, officer.audit_context, await get_partner(tx, partner))
+    await sso.remove_provider(tx, officer.audit_context, await get_partner(tx, partner))
     return "SSO has been removed."
 
 

@@ -12,7 +12,7 @@ from almoner.kit.text import to_one_line
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under titles."""
+    """A table with column titles."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Named values of one thing."""
+    """Named values of one record."""
 
     pairs: Sequence[tuple[str, object]]
 
@@ -55,7 +55,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error: printed on standard error, and the command's exit status is 1."""
+    """An error: printed on standard error, with exit status 1."""
 
     message: str
 

@@ -18,21 +18,21 @@ from almoner.cli.caller import (
 from almoner.cli.database import in_transaction
 from almoner.cli.tables import Output, Table
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     CheckType,
-    Evidence,
+    DecisionEvidence,
     InvalidState,
+    MonetaryDonationVerification,
     RecordedDecision,
     RejectionReason,
-    Verification,
     VerificationFilters,
     VerificationStatus,
 )
-from almoner.giving.disbursing.verifications.service import Flag
+from almoner.giving.disbursing.verifications.service import VerificationFlag
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations import service as organisations
@@ -82,7 +82,7 @@ async def list_verifications(
     )
 
 
-async def _row(tx: Tx, one: Verification) -> list[object]:
+async def _row(tx: Tx, one: MonetaryDonationVerification) -> list[object]:
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
     moment = iso_timestamp_or_none(one.expires_at)
     return [tx.ids.text(ID, one.id), organisation.shown_name, one.status, one.checks["registration"], moment]
@@ -119,12 +119,12 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
     return [Table(("field", "value"), facts), *(Table(titles, rows) for titles, rows in parts if rows)]
 
 
-async def _waits(tx: Tx, one: Verification) -> str | None:
+async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
     waiting = [flag.sentence for flag in await verifications.list_flags(tx, one.id) if flag.status == "open"]
     return "; ".join(waiting) or None
 
 
-async def _seen(tx: Tx, one: Verification) -> Rows:
+async def _seen(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """What was seen of the checks, with the facts in one line."""
     noted = await verifications.list_findings(tx, one.id)
     by = await display_name_lookup(tx, [row.finding.source for row in noted])
@@ -149,7 +149,7 @@ def _plain(value: object) -> str:
     return " ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
-async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
+async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
     """Each flag, and a line for whoever has looked at it."""
     by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
@@ -184,7 +184,7 @@ async def request_confirmation(
             f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
         )
     asked = await organisation_confirmations.request_confirmation(
-        tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
+        tx, one.id, NonprofitContact(known.email, known.source), by=officer.id, language=_language(language)
     )
     await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
     return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
@@ -197,7 +197,7 @@ def _language(given: str | None) -> str | None:
     return given
 
 
-async def _asked(tx: Tx, one: Verification) -> Rows:
+async def _asked(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
     by = await display_name_lookup(tx, [row.asked_by for row in known])
@@ -292,7 +292,7 @@ async def approve_verification(tx: Tx, officer: Caller, verification: Verificati
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
-    evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
+    evidence = DecisionEvidence(agreed.by, agreed.note, *(agreed.second or ()))
     approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
     return await _decided(tx, officer, approved, "verification.approved", people=agreed.decider_count)
 
@@ -303,7 +303,7 @@ async def reject_verification(tx: Tx, officer: Caller, verification: Verificatio
     """Reject a verification and tell the partner why."""
     reported = _checked(note)
     one = await _find(tx, verification)
-    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, reported))
+    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionEvidence(officer.id, reported))
     return await _decided(tx, officer, rejected, "verification.rejected")
 
 
@@ -316,11 +316,11 @@ async def reopen_verification(tx: Tx, officer: Caller, verification: Verificatio
     """
     reported = _checked(note)
     one = await _find(tx, verification)
-    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, reported))
+    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, reported))
     return await _decided(tx, officer, reopened, "verification.reopened")
 
 
-async def _find(tx: Tx, verification: str) -> Verification:
+async def _find(tx: Tx, verification: str) -> MonetaryDonationVerification:
     try:
         return await verifications.get(tx, ALL_PARTNERS, parse_id(tx, ID, verification))
     except NotFound:
@@ -334,7 +334,7 @@ def _checked(note: str) -> str:
     return reported
 
 
-async def _decided(tx: Tx, officer: Caller, one: Verification, action: str, **details: int) -> str:
+async def _decided(tx: Tx, officer: Caller, one: MonetaryDonationVerification, action: str, **details: int) -> str:
     named_so = tx.ids.text(ID, one.id)
     await officer.record_audit_entry(tx, one.partner_id, action, named_so, **details)
     return f"{named_so} is {one.status}."

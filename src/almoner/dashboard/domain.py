@@ -10,7 +10,7 @@ from almoner.access.people.domain import MEMBER_ROLES, Role
 
 PERSONAL: Final = "donations:personal"
 """The scope that shows who donors are (settled 11)."""
-EVERYTHING: Final = "*"
+_EVERYTHING: Final = "*"
 
 _VIEW: Final = frozenset(
     f"{records}:read"
@@ -37,7 +37,7 @@ _VIEW: Final = frozenset(
 """What every role looks at."""
 
 _MORE: Final[Mapping[Role, frozenset[str]]] = {
-    "owner": frozenset({EVERYTHING, PERSONAL}),
+    "owner": frozenset({_EVERYTHING, PERSONAL}),
     "developer": frozenset({"events:read", "webhooks:read", "webhooks:write"}),
     "reviewer": frozenset(
         {
@@ -66,7 +66,7 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
 VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
-RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
+_RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
 """Who sends a donor's receipt again."""
 
 
@@ -79,7 +79,7 @@ def scopes_of(roles: Iterable[Role]) -> frozenset[str]:
 def has_scope(roles: Iterable[Role], scope: str) -> bool:
     """Whether members with these roles may make calls that need the scope."""
     scopes = scopes_of(roles)
-    return scope in scopes or (EVERYTHING in scopes and scope != PERSONAL)
+    return scope in scopes or (_EVERYTHING in scopes and scope != PERSONAL)
 
 
 def roles_with(scope: str) -> frozenset[Role]:

@@ -17,7 +17,7 @@ from almoner.platform.http.service import ApiApplication
 Record = dict[str, Any]
 """A record as partners read it: members by their names on the wire."""
 
-MAX_PAGE: Final = 100
+_MAX_PAGE: Final = 100
 
 
 class CallRefused(Exception):
@@ -63,7 +63,7 @@ class MemberCalls:
         """All pages of a list, one after the other: no connection is held between them. Raises CallRefused."""
         cursor: str | None = None
         while True:
-            asked = [*parameters, ("pageSize", str(MAX_PAGE)), *([("cursor", cursor)] if cursor else [])]
+            asked = [*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])]
             page = await self.list_page(visitor, path, asked)
             yield page.records
             if page.next is None:

@@ -72,7 +72,7 @@ DONATIONS: Final = RecordList(
         ),
     ),
 )
-SESSIONS: Final = RecordList(
+_SESSIONS: Final = RecordList(
     "Donation sessions",
     "Donation session",
     "Donations",
@@ -182,7 +182,7 @@ SUBMISSIONS: Final = RecordList(
         Filter("Applicant's email", "email", "email"),
     ),
 )
-VALIDATION_REQUESTS: Final = RecordList(
+_VALIDATION_REQUESTS: Final = RecordList(
     "Validation requests",
     "Validation request",
     "Validations",
@@ -208,7 +208,7 @@ VALIDATION_REQUESTS: Final = RecordList(
         ),
     ),
 )
-INVITES: Final = RecordList(
+_INVITES: Final = RecordList(
     "Invites",
     "Invite",
     "Validations",
@@ -261,7 +261,7 @@ AGENTS: Final = RecordList(
         ),
     ),
 )
-MONITORING: Final = RecordList(
+_MONITORING: Final = RecordList(
     "Monitoring",
     "Monitoring subscription",
     "Validations",
@@ -290,7 +290,7 @@ MONITORING: Final = RecordList(
         ),
     ),
 )
-ELIGIBILITY: Final = RecordList(
+_ELIGIBILITY: Final = RecordList(
     "Eligibility",
     "Eligibility subscription",
     "Validations",
@@ -355,16 +355,16 @@ EVENTS: Final = RecordList(
 
 LISTS: Final = (
     DONATIONS,
-    SESSIONS,
+    _SESSIONS,
     REQUESTS_TO_PAY,
     DISBURSEMENTS,
     ORGANISATIONS,
     SUBMISSIONS,
-    VALIDATION_REQUESTS,
-    INVITES,
+    _VALIDATION_REQUESTS,
+    _INVITES,
     AGENTS,
-    MONITORING,
-    ELIGIBILITY,
+    _MONITORING,
+    _ELIGIBILITY,
     EVENTS,
 )
 """In the order of the navigation."""

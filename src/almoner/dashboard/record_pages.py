@@ -31,10 +31,10 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
 
-PAGE_SIZE: Final = 50
-MAX_EXPORT: Final = 50_000
+_PAGE_SIZE: Final = 50
+_MAX_EXPORT: Final = 50_000
 """Records in one downloaded file; its last line says when there are more."""
-SEARCHED: Final = 10_000
+_SEARCHED: Final = 10_000
 """Nonprofits that a list counts at most."""
 
 _TITLES: Final = ("displayName", "name", "organisationName", "eventType", "email")
@@ -110,7 +110,7 @@ class RecordPages:
     async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
         given = _given(visitor, declared)
-        asked = [*given, ("pageSize", str(PAGE_SIZE))]
+        asked = [*given, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
@@ -121,7 +121,7 @@ class RecordPages:
             if refused.status != 400:
                 raise
             problems = _problems(refused, declared)
-            page = await self._calls.list_page(visitor, declared.call, [("pageSize", str(PAGE_SIZE))])
+            page = await self._calls.list_page(visitor, declared.call, [("pageSize", str(_PAGE_SIZE))])
             given = []
         names = await self._names(visitor, page.records)
         await self._note_donors(visitor, declared, page.records)
@@ -199,8 +199,8 @@ class RecordPages:
         yield csv_line(members)
         written = 0
         async for records in self._calls.every_record(visitor, declared.call, _given(visitor, declared)):
-            if written >= MAX_EXPORT:
-                yield csv_line([f"Only the first {MAX_EXPORT} records are in this file. Narrow the filters."])
+            if written >= _MAX_EXPORT:
+                yield csv_line([f"Only the first {_MAX_EXPORT} records are in this file. Narrow the filters."])
                 return
             await self._note_donors(visitor, declared, records)
             written += len(records)
@@ -275,7 +275,7 @@ def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str)
 
 def _caption(declared: RecordList, total: int, *, filtered: bool) -> str:
     """How many records there are; a search that stops counting says so."""
-    counted = f"{total:,} or more" if declared is ORGANISATIONS and total >= SEARCHED else f"{total:,}"
+    counted = f"{total:,} or more" if declared is ORGANISATIONS and total >= _SEARCHED else f"{total:,}"
     called = (declared.singular if total == 1 else declared.title).lower()
     matching = "" if not filtered else " matches the filters" if total == 1 else " match the filters"
     return f"{counted} {called}{matching}" + ("" if declared is ORGANISATIONS else ", newest first")

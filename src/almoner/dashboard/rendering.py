@@ -9,7 +9,7 @@ from starlette.responses import Response
 from almoner.access.accounts.page_guard import PageContext, Visitor
 from almoner.dashboard.domain import readable, status_tone
 
-SHORTCUTS: Final = {
+_SHORTCUTS: Final = {
     "/home": "h",
     "/donations": "d",
     "/disbursements": "p",
@@ -31,7 +31,7 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         status_tone=status_tone,
         readable=readable,
         parsed=datetime.fromisoformat,
-        shortcuts=SHORTCUTS,
+        shortcuts=_SHORTCUTS,
         script=True,
         **facts,
     )

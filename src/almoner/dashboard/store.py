@@ -1,4 +1,4 @@
-"""SQL of who looked at which donor's data."""
+"""SQL for who looked at which donor's data."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def insert_views(tx: Tx, partner: Partner, person_id: UUID, donation_ids: Sequence[UUID]) -> None:
-    """Keep that a person was shown who made these donations."""
+    """Store that a person was shown who made these donations."""
     await tx.execute(
         """
         insert into donor_view (partner_id, donation_id, person_id, viewed_at)

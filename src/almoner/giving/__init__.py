@@ -1,1 +1,1 @@
-"""Donations: users, sessions, payments, gifts."""
+"""Donations: checkout, accounting, disbursements, banking and Gift Aid."""

@@ -165,15 +165,15 @@ def _invert(spellings: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ..
     return found
 
 
-SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = _parse()
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = _parse()
 """The other spellings of a word."""
 
-WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(SPELLINGS)
+WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
 """The words that a spelling may stand for."""
 
 
 def expand(spelling: str) -> str:
-    """The word that an abbreviation stands for; unchanged if there is none, or more than one."""
+    """The word that an abbreviation stands for; unchanged if unknown or ambiguous."""
     found = WORDS.get(spelling, ())
     return found[0] if len(found) == 1 else spelling
 
@@ -181,7 +181,7 @@ def expand(spelling: str) -> str:
 def other_spellings(word: str) -> tuple[str, ...]:
     """Everything that may be written for a word: its spellings, what it is short for, and other spellings of that."""
     meant = WORDS.get(word, ())
-    every = (*SPELLINGS.get(word, ()), *meant, *(one for other in meant for one in SPELLINGS[other]))
+    every = (*_SPELLINGS.get(word, ()), *meant, *(one for other in meant for one in _SPELLINGS[other]))
     return tuple(dict.fromkeys(one for one in every if one != word))
 
 

@@ -32,7 +32,7 @@ def to_bank_text(text: str, most: int | None = None) -> str:
 
 
 def unsendable(text: str) -> list[str]:
-    """The characters that no bank takes in any form, each once."""
+    """Characters that cannot be converted to the SEPA character set."""
     return list(dict.fromkeys(one for one in text if _converted(one) is None))
 
 

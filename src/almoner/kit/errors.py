@@ -40,7 +40,7 @@ _CATALOGUE: dict[str, "type[Problem]"] = {}
 
 
 class Problem(Exception):
-    """An expected failure, told to the caller with its code, a message and all reasons at once."""
+    """An expected error, reported to the caller with its code, message and reasons."""
 
     kind: ClassVar[ProblemKind]
     code: ClassVar[str]

@@ -48,7 +48,7 @@ def decode_uuid(text: str) -> UUID | None:
 
 
 class Ids:
-    """Text form of identifiers in one environment; the ``sandbox_`` prefix is known here and nowhere else."""
+    """Converts record UUIDs to text identifiers (``sandbox_donation_01h...``) and back."""
 
     __slots__ = ("_prefix",)
 
@@ -56,15 +56,15 @@ class Ids:
         self._prefix = _SANDBOX if sandbox else ""
 
     def text(self, type_: str, value: UUID) -> str:
-        """``donation`` and a UUID become ``sandbox_donation_01h...``."""
+        """The text identifier of a record: its type and UUID."""
         return f"{self._prefix}{type_}_{encode_uuid(value)}"
 
     def text_or_none(self, type_: str, value: UUID | None) -> str | None:
-        """As ``text``, None for None."""
+        """The text identifier, None for None."""
         return None if value is None else self.text(type_, value)
 
     def parse(self, type_: str, text: str) -> UUID | None:
-        """The UUID, or None when the text is no id of this type in this environment."""
+        """The UUID in a text identifier; None if it is not one of this type and environment."""
         head = f"{self._prefix}{type_}_"
         return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
@@ -77,7 +77,7 @@ class Ids:
         return f"^({'|'.join((own, *instead))})$" if instead else f"^{own}$"
 
     def example(self, type_: str) -> str:
-        """A well-formed identifier that belongs to no record."""
+        """A well-formed example identifier."""
         return self.text(type_, _EXAMPLE)
 
 

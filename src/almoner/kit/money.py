@@ -91,7 +91,7 @@ def format_amount(money: Money) -> str:
 
 
 def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:
-    """Split by weight: the parts add up to the whole and none is off by more than one minor unit (largest remainder).
+    """Split an amount by weights, exactly, by largest remainder.
 
     Equal remainders go to the earlier part, so that the same call always gives the same split. Raises MoneyError
     without weights, for a weight that is no plain integer or negative, and when all are zero.

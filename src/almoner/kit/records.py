@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def record(class_: type[T]) -> type[T]:
-    """A dataclass with slots that the type checker holds frozen; at run time nobody looks.
+    """A slotted dataclass that is frozen for the type checker only.
 
     Freezing is four fifths of what making a frozen dataclass costs: each field is set through ``object.__setattr__``.
     """

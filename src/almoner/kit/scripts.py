@@ -10,7 +10,7 @@ _WRITTEN_TOGETHER: Final = dict.fromkeys(
 
 
 def scripts_of(text: str) -> AbstractSet[str]:
-    """The scripts of a text's letters; those that are written together, as in Japanese, count as one.
+    """The writing systems of a text's letters.
 
     Japanese, Korean and Chinese names may have Latin words in them.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """The allowed moves of one resource: an allow-list, so that a new state can do nothing until it is placed here."""
+    """The allowed status transitions of a record type."""
 
     resource: str
     moves: Mapping[str, frozenset[str]]

@@ -43,7 +43,7 @@ _SELECTED: Final = (
 )
 """What a variation selector may follow: symbols, and letters of East Asia."""
 _SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-LONGEST_TYPED: Final = 20_000
+_LONGEST_TYPED: Final = 20_000
 _MOST_MARKS: Final = 30
 """On one letter: no language has more (UAX 15), and to order them takes the square of their number."""
 _PLAIN_SIGNS: Final = str.maketrans(
@@ -132,12 +132,12 @@ def keep_hidden_characters(text: str) -> str:
 
 
 def clean_values(value: object) -> object:
-    """Every text of what JSON holds, as ``clean_text`` of several lines, but names of members.
+    """JSON with all texts cleaned by ``clean_text``.
 
     What is longer than any field, or holds NUL, is refused by whoever takes it, and so left as it is.
     """
     if isinstance(value, str):
-        plain = (value.isascii() and value.isprintable()) or len(value) > LONGEST_TYPED or "\x00" in value
+        plain = (value.isascii() and value.isprintable()) or len(value) > _LONGEST_TYPED or "\x00" in value
         return value if plain else clean_text(value, lines=True)
     if isinstance(value, list | tuple):
         return [clean_values(item) for item in value]
@@ -167,7 +167,7 @@ def _is_spelling_joiner(before: str, after: str) -> bool:
 
 
 def defuse_links(text: str) -> str:
-    """For a mail, of what somebody else has typed: nothing turns the writing around, nothing becomes a link.
+    """The text made safe for emails: nothing in it becomes a link.
 
     Word joiners, which are neither seen nor read out, part what programs that show mails would take for an address.
     What is none stays as it is: figures, times, ``e.V.``, and a full stop before a space.

@@ -24,11 +24,11 @@ BASELINE_REVISION = f"r0001_{_BASELINE_SHA256[:12]}"
 """Named by its content: it is rewritten until 0.1.0 is released, and a database made by another one must be refused."""
 _LATER = sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py"))[1:]
 REVISIONS = (BASELINE_REVISION, *_LATER)
-OLDEST_USABLE_REVISION = BASELINE_REVISION
+_OLDEST_USABLE_REVISION = BASELINE_REVISION
 """This code works over a database at this revision or a later one: raised by a release that reads what it adds."""
-OLDEST_COMPATIBLE_REVISION = BASELINE_REVISION
+_OLDEST_COMPATIBLE_REVISION = BASELINE_REVISION
 """Code that ends at this revision or a later one works over the newest: raised by a release that takes away."""
-COMPATIBLE_REVISIONS = REVISIONS[REVISIONS.index(OLDEST_COMPATIBLE_REVISION) :]
+COMPATIBLE_REVISIONS = REVISIONS[REVISIONS.index(_OLDEST_COMPATIBLE_REVISION) :]
 """Kept in the database by ``migrate``, so that older code knows that it may go on."""
 STATE_QUERY = """
 select version_num as revision, array(select revision from compatible_revision) as compatible from alembic_version
@@ -62,7 +62,7 @@ class State:
         if self.revision in REVISIONS:
             if self.revision == REVISIONS[-1]:
                 return "current"
-            usable = REVISIONS.index(self.revision) >= REVISIONS.index(OLDEST_USABLE_REVISION)
+            usable = REVISIONS.index(self.revision) >= REVISIONS.index(_OLDEST_USABLE_REVISION)
             return "compatible" if usable else "behind"
         if _BEFORE_0_1_0.fullmatch(self.revision):
             return "before 0.1.0"

@@ -1,1 +1,1 @@
-"""What every area stands on: database, HTTP, events, jobs, secrets. No business words here."""
+"""The infrastructure under every area: database, HTTP, events, jobs, secrets. No business terms."""

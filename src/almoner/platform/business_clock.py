@@ -1,4 +1,4 @@
-"""The deployment's business clock: real time and an offset that all processes share (settled 9, architecture 5).
+"""The business clock: real time plus an offset that all processes share (settled 9, architecture 5).
 
 Production never moves it. In the sandbox each process looks at the row a few times a second and says when it has taken
 a move over, so that whoever moved it can wait until the whole deployment lives in the new time.
@@ -16,20 +16,20 @@ from almoner.platform.jobs.wakeup import PollBackoff, Wakeup
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
-WAKEUP: Final = Wakeup()
+_WAKEUP: Final = Wakeup()
 """Rung after this process moved the clock."""
 
 
 class MovableClock(Clock, Protocol):
-    """A clock whose business time can be set ahead of its own course."""
+    """A clock whose business time can be moved ahead."""
 
     @property
     def offset(self) -> timedelta:
-        """How far business time has been moved."""
+        """How far business time is ahead of real time."""
         ...
 
     def set_offset(self, ahead: timedelta) -> None:
-        """Move business time; never back."""
+        """Move business time ahead; never back."""
         ...
 
 
@@ -46,7 +46,7 @@ class BusinessClock:
         return self._ahead
 
     def set_offset(self, ahead: timedelta) -> None:
-        """Take over a move."""
+        """Apply an offset."""
         self._ahead = max(self._ahead, ahead)
 
     def now(self) -> datetime:
@@ -60,38 +60,38 @@ class BusinessClock:
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """The row: how far ahead, and how often it was moved."""
+    """The stored offset: how far ahead, and a version that rises with each move."""
 
     ahead: timedelta
     version: int
 
 
 async def read_offset(tx: Tx) -> ClockOffset:
-    """The deployment's offset."""
+    """The deployment's stored offset."""
     row = await tx.fetchrow("select clock_offset, version from business_clock")
     assert row is not None
     return ClockOffset(row["clock_offset"], row["version"])
 
 
 async def try_lock_clock(tx: Tx) -> bool:
-    """Keep others from moving the clock until the transaction ends; False while somebody moves it."""
+    """Lock the clock until the transaction ends; False if somebody else is moving it."""
     return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
 
 
 async def set_offset(tx: Tx, ahead: timedelta) -> ClockOffset:
-    """Set the offset; never back."""
+    """Store a new offset; never back."""
     row = await tx.fetchrow(
         "update business_clock set clock_offset = greatest(clock_offset, $1), version = version + 1 returning "
         "clock_offset, version",
         ahead,
     )
     assert row is not None
-    tx.after_commit(WAKEUP.notify)
+    tx.after_commit(_WAKEUP.notify)
     return ClockOffset(row["clock_offset"], row["version"])
 
 
 class ClockSynchroniser:
-    """Keeps one process's clock in step with the row, and says so with its pulse."""
+    """Keeps this process's clock equal to the stored offset."""
 
     def __init__(self, db: Database, clock: MovableClock, pulse: Heartbeat, telemetry: Telemetry) -> None:
         self._db = db
@@ -100,13 +100,13 @@ class ClockSynchroniser:
         self._telemetry = telemetry
 
     async def synchronise(self) -> bool:
-        """Take over a move, if there was one; whether there was."""
+        """Apply the stored offset; True if it changed."""
         async with self._db.read() as tx:
             offset = await read_offset(tx)
         return await self.apply_offset(offset)
 
     async def apply_offset(self, offset: ClockOffset) -> bool:
-        """Live in the moved time from now on; whether it is another one."""
+        """Apply an offset to this process's clock; True if it is a different one."""
         self._clock.set_offset(offset.ahead)
         if offset.version <= self._pulse.clock_version:
             return False
@@ -115,9 +115,9 @@ class ClockSynchroniser:
         return True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until ``stop`` is set: at once after a move by this process, within half a second after others'."""
+        """Synchronise until ``stop`` is set, within half a second of each move."""
         pace = PollBackoff()
-        with WAKEUP.listener() as ear:
+        with _WAKEUP.listener() as ear:
             while not stop.is_set():
                 try:
                     if await self.synchronise():

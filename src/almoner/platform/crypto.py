@@ -1,4 +1,4 @@
-"""Secrets at rest and keyed hashes, all derived from the deployment's master key.
+"""Encryption of stored secrets, and keyed hashes, all derived from the deployment's master key.
 
 Each purpose has its own derived key (HKDF-SHA256), so that a hash or a seal made for one can never stand for another.
 """
@@ -27,11 +27,11 @@ _TAG_BYTES = 24
 
 
 class DecryptionFailed(Exception):
-    """A sealed value was altered, belongs to another place, or was sealed under another master key."""
+    """An encrypted value was altered, has another context or binding, or another master key."""
 
 
 class Vault:
-    """Keyed hashes, sealed values and page tokens of one deployment."""
+    """Keyed hashes, encrypted values and page tokens of one deployment."""
 
     def __init__(self, master_key: bytes) -> None:
         """``master_key``: exactly 32 random bytes. Raises ValueError otherwise."""
@@ -45,28 +45,28 @@ class Vault:
         return HKDF(SHA256(), length=32, salt=None, info=b"almoner:" + purpose.encode()).derive(self._master_key)
 
     def keyed_hash(self, purpose: str, data: bytes) -> bytes:
-        """32 bytes: HMAC-SHA256 of the data under the purpose's key."""
+        """HMAC-SHA256 (32 bytes) of the data under the purpose's key."""
         return hmac.digest(self._derived(purpose), data, "sha256")
 
     def sign(self, purpose: str, data: bytes) -> bytes:
-        """16 bytes that only this deployment can make for this data and purpose."""
+        """A 16-byte MAC of the data under the purpose's key."""
         return self.keyed_hash(purpose, data)[:_SIGNATURE_BYTES]
 
     def verify(self, purpose: str, data: bytes, signature: bytes) -> bool:
-        """Whether ``sign`` made the signature; constant time."""
+        """Whether the MAC was made by ``sign``, in constant time."""
         return hmac.compare_digest(self.sign(purpose, data), signature)
 
     def signing_key(self, purpose: str) -> Ed25519PrivateKey:
-        """The key that signs what others check; always the same for a purpose."""
+        """The Ed25519 key of a purpose, for signatures that others verify."""
         return Ed25519PrivateKey.from_private_bytes(self.keyed_hash(purpose, b"ed25519"))
 
     def encrypt(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
-        """AES-256-GCM under the context's key; ``binding`` (such as a row id) must be given again to open."""
+        """AES-256-GCM under the context's key; ``binding`` (such as a row ID) is needed again to decrypt."""
         nonce = os.urandom(_NONCE_BYTES)
         return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plain, binding)
 
     def decrypt(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
-        """The plain bytes. Raises DecryptionFailed when value, context or binding differ."""
+        """The plain bytes. Raises DecryptionFailed if value, context or binding differ."""
         nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         try:
             if sealed[:1] != _FORMAT:
@@ -78,20 +78,20 @@ class Vault:
             ) from error
 
     def page_token(self, purpose: str, record: UUID) -> str:
-        """The token of a hosted page: the record's id and its HMAC (192 bits). Nothing stored, always the same."""
+        """The token in a hosted page's link: the record ID and its MAC. Always the same, nothing is stored."""
         return self._token(purpose, record.bytes)
 
     def read_page_token(self, purpose: str, token: str) -> UUID | None:
-        """The record that the token opens, or None when it was not made here for this purpose."""
+        """The record ID in a page token; None if the token is not ours for this purpose."""
         known = self._verified_payload(purpose, token)
         return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
 
     def expiring_token(self, purpose: str, record: UUID, until: datetime) -> str:
-        """As ``page_token``, with the second at which it ends in it. Nothing stored, the same for the same end."""
+        """A page token that contains its expiry time."""
         return self._token(purpose, record.bytes + int(until.timestamp()).to_bytes(_END_BYTES))
 
     def read_expiring_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
-        """The record that the token opens and when it ends, which may be over; None when it was not made here."""
+        """The record ID and expiry (which may be past) in a token; None if the token is not ours."""
         known = self._verified_payload(purpose, token)
         if known is None or len(known) != _ID_BYTES + _END_BYTES:
             return None

@@ -1,4 +1,4 @@
-"""Where and as what the service runs; every transaction carries it, so that services need no globals."""
+"""The deployment that a transaction runs in: environment, clocks, identifiers, addresses and secrets."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -16,7 +16,7 @@ Environment = Literal["sandbox", "production"]
 
 @dataclass(frozen=True, slots=True)
 class BaseUrls:
-    """Absolute base addresses without a trailing slash; links never come from the Host header."""
+    """The base URLs of the API and of the pages, without a trailing slash."""
 
     api: str
     pages: str
@@ -24,7 +24,7 @@ class BaseUrls:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The environment, its clocks, identifiers, addresses and secrets.
+    """The environment, clocks, identifiers, base URLs and secrets of this installation.
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
     ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
@@ -46,10 +46,10 @@ class Deployment:
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
     def day_of(self, moment: datetime) -> date:
-        """The day of a moment in the issuer's time zone."""
+        """The calendar day of a moment in the issuer's time zone."""
         return moment.astimezone(self.time_zone).date()
 
     @property
     def sandbox(self) -> bool:
-        """Whether this is the sandbox."""
+        """Whether this is the sandbox environment."""
         return self.environment == "sandbox"

@@ -1,4 +1,4 @@
-"""Idempotency keys (spec 8, settled 8, architecture 5): only successes are kept, for 21 days, in their transaction.
+"""Idempotency keys (spec 8, settled 8, architecture 5): successes are stored for 21 days with their effect.
 
 Two ways into the same table. ``acquire_claim`` and ``complete_claim`` frame an ordinary writing transaction. A hot
 write folds ``CLAIM`` and ``COMPLETE`` into its one statement and reads the outcome with
@@ -26,7 +26,7 @@ from almoner.platform.jobs.background_tasks import Tasks
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"
-CONSTRAINT: Final = "idempotency_response_key"
+_CONSTRAINT: Final = "idempotency_response_key"
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
@@ -59,7 +59,7 @@ OUTCOME: Final = """
 
 
 class Replayed(Exception):
-    """The call was answered before; ``body`` is that answer, byte for byte."""
+    """The call was answered before; ``body`` is the stored answer."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__("replayed")
@@ -68,7 +68,7 @@ class Replayed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyClaim:
-    """One call's hold on its key; ``key_hash`` is None for a call without a key."""
+    """One call's claim on its idempotency key; ``key_hash`` is None without a key."""
 
     partner: Partner
     route: str
@@ -77,7 +77,7 @@ class IdempotencyClaim:
     lock: int | None
 
     def named_values(self, tx: Tx, body: bytes) -> dict[str, object]:
-        """The values of a statement that claims the key, and keeps ``body`` as the answer."""
+        """The parameters of a statement that claims the key and stores ``body`` as the answer."""
         return {
             "partner_id": self.partner.id,
             "key_hash": self.key_hash,
@@ -89,7 +89,7 @@ class IdempotencyClaim:
         }
 
     def resolve_outcome(self, tx: Tx, outcome: Record) -> None:
-        """Return when the effect was free to happen. Raises Replayed or one of the idempotency problems."""
+        """Return if the call may take effect. Raises Replayed or an idempotency problem."""
         if self.key_hash is None:
             return
         if not outcome["claim_got"]:
@@ -114,7 +114,7 @@ def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
 
 
 def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
-    """The caller's key: 1 to 255 visible ASCII characters (I8), or None. Raises IncorrectParams."""
+    """The Idempotency-Key header (1 to 255 visible ASCII characters, I8), or None. Raises IncorrectParams."""
     key = headers.get(HEADER)
     if key is None:
         return None
@@ -126,7 +126,7 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
 def make_claim(
     vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, publicly: bool = False
 ) -> IdempotencyClaim:
-    """The claim of a call. ``payload``: the decoded JSON body, or what stands for it (hashes of a multipart body).
+    """Build the claim of a call. ``payload``: the decoded body, or the hashes of an upload.
 
     ``publicly``: with a publishable key, which is never told what a secret one was answered (settled 2).
     """
@@ -141,7 +141,7 @@ def make_claim(
 
 
 async def acquire_claim(tx: Tx, held: IdempotencyClaim, *, leased: bool = False) -> None:
-    """First statements of an ordinary write: take the lock, then look for a stored answer.
+    """First statements of a write: lock the key, then look for a stored answer.
 
     Does not wait for the lock, unless the call already ``leased`` its key: then an equal call holds it for a moment,
     to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
@@ -170,7 +170,7 @@ _COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY
 
 
 async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
-    """Last statement of an ordinary write: store the answer and the audit entry with its effect."""
+    """Last statement of a write: store the answer and the audit entry."""
     if held.key_hash is None:
         await audit.insert_entry(tx, entry)
         return
@@ -179,12 +179,12 @@ async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tup
 
 
 def is_claim_conflict(error: BaseException) -> bool:
-    """Whether a statement failed because an equal call had stored its answer first (or an expired one still stands)."""
-    return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == CONSTRAINT
+    """Whether a statement failed because an equal call stored its answer first."""
+    return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == _CONSTRAINT
 
 
 async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
-    """Remove an answer that outlived its 21 days, so that its key counts as new (spec 8)."""
+    """Delete an answer older than 21 days, so that its key is free again (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
         partner,
@@ -194,13 +194,13 @@ async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
 
 
 async def next_purge_at(tx: Tx) -> datetime | None:
-    """When the first answer expires that has not been removed."""
+    """When the next stored answer expires."""
     due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_response")
     return due
 
 
 async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
-    """Sweep: remove expired answers. Answers how many were removed."""
+    """Delete expired answers; returns how many."""
     removed: Any = await tx.fetchval(
         """
         with gone as (

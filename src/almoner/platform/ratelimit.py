@@ -1,4 +1,4 @@
-"""Rate limits in the process: GCRA, one timestamp per key (L1, L3). Real time, never the business clock.
+"""In-process rate limiting by GCRA (L1, L3), in real time.
 
 Each server counts against the whole of every limit and tells the others what was used, once a second, through the
 database: limits are whole wherever they are used. Until it is told, a server may grant a burst that another has granted
@@ -26,7 +26,7 @@ Slot = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """``rate`` calls a second for ever, ``burst`` at once."""
+    """A limit of ``rate`` calls a second, with bursts of ``burst``."""
 
     policy: str
     rate: float
@@ -34,7 +34,7 @@ class RateLimit:
 
 
 class RateLimiter:
-    """Theoretical arrival times per (policy, key); the oldest are forgotten beyond 100,000.
+    """GCRA arrival times per policy and key; the oldest are dropped beyond 100,000.
 
     ``now`` are seconds of one clock. When it steps back, nobody waits longer than the whole of a limit takes.
     """
@@ -46,13 +46,13 @@ class RateLimiter:
         self._told_at = 0.0
 
     def wait_seconds(self, limit: RateLimit, key: object, now: float) -> int | None:
-        """Whole seconds until a call would be let through, None when it would be now; counts nothing."""
+        """Seconds until a call is allowed; None if it is allowed now. Counts nothing."""
         interval, tolerance = 1 / limit.rate, limit.burst / limit.rate
         over = self._arrival((limit.policy, key), now, tolerance) + interval - now - tolerance
         return max(1, math.ceil(over)) if over > _ROUNDING else None
 
     def count_call(self, limit: RateLimit, key: object, now: float) -> RateLimitState:
-        """Count one call at ``now``. A refused call costs nothing."""
+        """Count one call. A refused call costs nothing."""
         interval, tolerance = 1 / limit.rate, limit.burst / limit.rate
         slot = (limit.policy, key)
         arrival = self._arrival(slot, now, tolerance) + interval
@@ -76,13 +76,13 @@ class RateLimiter:
         remaining = int((tolerance - (arrival - now)) / interval + _ROUNDING)
         return RateLimitState(limit.policy, limit.burst, window, remaining, math.ceil(arrival - now), None)
 
-    def take_used(self) -> dict[Slot, float]:
-        """What was used since the last time: seconds of intervals, of at most a thousand keys."""
+    def drain_usage(self) -> dict[Slot, float]:
+        """The usage since the last call, to be shared with other servers."""
         used, self._used = self._used, {}
         return used
 
-    def learn(self, ahead: Mapping[bytes, float], now: float) -> None:
-        """Take over how far keys are ahead of ``now`` on all servers, by their digest: with all that was taken here."""
+    def apply_shared_usage(self, ahead: Mapping[bytes, float], now: float) -> None:
+        """Apply the usage of all servers."""
         self._elsewhere, self._told_at = ahead, now
 
     def _arrival(self, slot: Slot, now: float, tolerance: float) -> float:
@@ -95,5 +95,5 @@ class RateLimiter:
 
 
 def slot_digest(slot: Slot) -> bytes:
-    """What servers call a key among each other."""
+    """The digest that names a limit's key between servers."""
     return sha256(repr(slot).encode()).digest()[:16]

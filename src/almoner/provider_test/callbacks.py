@@ -13,7 +13,7 @@ from almoner.platform.outbound.client import OutboundClient, OutboundFailure
 from almoner.provider_test import store
 from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, retry_delay
 
-SIGNATURE_HEADER: Final = "Provider-Signature"
+_SIGNATURE_HEADER: Final = "Provider-Signature"
 
 _LEASE: Final = timedelta(seconds=60)
 _BATCH: Final = 20
@@ -39,7 +39,7 @@ class CallbackSender:
         """Send one batch of due notices; how many were tried."""
         if not self._database.deployment.identity.active or self._database.disk.low:
             return 0
-        async with self._database.single() as tx:
+        async with self._database.single_statement() as tx:
             leased = await store.lease_callbacks(tx, limit=_BATCH, lease=_LEASE)
         for callback in leased:
             await self._deliver(callback)
@@ -74,7 +74,7 @@ class CallbackSender:
         timestamp = int(self._database.deployment.clock.real_now().timestamp())
         headers = {
             "Content-Type": "application/json",
-            SIGNATURE_HEADER: callback_signature(self._secret, timestamp, callback.body),
+            _SIGNATURE_HEADER: callback_signature(self._secret, timestamp, callback.body),
         }
         try:
             answer = await self._outbound.post(callback.url, callback.body, headers, owner=_OWNER)

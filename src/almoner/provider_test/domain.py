@@ -25,7 +25,7 @@ DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
 ATTEMPT_FAILED: Final = "payment.attempt_failed"
 """The notice of a declined card after which another may be tried; the last one is told by ``payment.failed``."""
 
-RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 300, 1800, 3600))
+_RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 300, 1800, 3600))
 """Waits before the second and later attempts of a callback; the last one repeats."""
 GIVE_UP_AFTER: Final = timedelta(days=3)
 
@@ -204,4 +204,4 @@ def _parse_expiry(text: str) -> tuple[int, int] | None:
 
 def retry_delay(attempts: int) -> timedelta:
     """The wait after ``attempts`` failed attempts."""
-    return RETRY_GAPS[min(attempts, len(RETRY_GAPS)) - 1]
+    return _RETRY_GAPS[min(attempts, len(_RETRY_GAPS)) - 1]

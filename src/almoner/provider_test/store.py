@@ -1,4 +1,4 @@
-"""SQL of the provider's own schema. It has no partners: its only scope is the payment's unguessable id."""
+"""SQL for the provider's own schema. It has no partners: its only scope is the payment's unguessable id."""
 
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -55,7 +55,7 @@ async def find_payment(tx: Tx, payment_id: str) -> Payment | None:
 
 
 async def lock_payment(tx: Tx, payment_id: str) -> Payment | None:
-    """The payment, held until the transaction ends: two posts of one donor take turns."""
+    """The payment, locked until the transaction ends: two posts of one donor take turns."""
     row = await tx.fetchrow("select * from provider_test.payment where id = $1 for update", payment_id)
     return None if row is None else _payment(row)
 
@@ -94,7 +94,7 @@ async def refunded_amount(tx: Tx, payment_id: str) -> int:
 
 
 async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
-    """Keep a refund; a trigger counts it. Raises CheckViolationError when more would go back than was paid."""
+    """Store a refund; a trigger counts it. Raises CheckViolationError when more would go back than was paid."""
     await tx.execute(
         """insert into provider_test.refund (id, payment_id, idempotency_key, amount, currency, created_at)
            values ($1, $2, $3, $4, $5, $6)""",
@@ -108,7 +108,7 @@ async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
 
 
 async def upsert_dispute(tx: Tx, dispute: Dispute) -> Dispute:
-    """Keep the one dispute of a payment; one that is still to open opens when the earlier of the two does."""
+    """Store the one dispute of a payment; one that is still to open opens when the earlier of the two does."""
     rows = await tx.fetch(
         f"""insert into provider_test.dispute as d ({_DISPUTE}) values ($1, $2, $3, $4, $5, $6, $7)
             on conflict (payment_id) do update set opened_at = least(d.opened_at, excluded.opened_at)

@@ -1,1 +1,1 @@
-"""The sandbox as a tool (settled 9): the clock, simulated people, the mailbox. Not wired in production."""
+"""Sandbox tools (settled 9): clock, simulated people, mailbox. Not available in production."""

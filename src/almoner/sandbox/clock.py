@@ -1,4 +1,4 @@
-"""Moves the deployment's business clock from due moment to due moment, and does what is due at each (settled 9)."""
+"""Moves the business clock from one due moment to the next and runs what is due (settled 9)."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ClockInUse(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """The clock as it stands. ``remaining``: how much is due by now and not done yet."""
+    """The clock's state. ``remaining``: how much due work is not done yet."""
 
     now: datetime
     offset: timedelta
@@ -32,7 +32,7 @@ class ClockReading:
 
 
 class SandboxClock:
-    """The clock of the deployment, as the sandbox's tools see it."""
+    """Reads and advances the deployment's business clock."""
 
     def __init__(
         self, background: BackgroundWorker, clock: MovableClock, *, patience_seconds: float = PATIENCE_SECONDS
@@ -43,21 +43,21 @@ class SandboxClock:
         self._draining: asyncio.Task[None] | None = None
 
     async def read(self) -> ClockReading:
-        """The clock as it stands."""
+        """The clock's state."""
         async with self._background.db.read() as tx:
             remaining = await self._background.count_outstanding(tx)
         return ClockReading(self._clock.now(), self._clock.offset, remaining)
 
     async def advance_to(self, tx: Tx, moment: datetime) -> ClockReading:
-        """Move to a moment to come. Raises as ``advance``."""
+        """Advance to a future moment."""
         return await self.advance(tx, moment - self._clock.now())
 
     async def advance(self, tx: Tx, by: timedelta) -> ClockReading:
-        """Move forwards while ``tx`` (``Database.around``) keeps others out.
+        """Advance by a duration.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
         no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
-        Raises ClockInUse, IncorrectParams, UnreleasedCopy.
+        Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
         """
         if not timedelta() <= by <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")

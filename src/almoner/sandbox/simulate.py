@@ -1,4 +1,4 @@
-"""Does to a partner's records what somebody else would do, through the same code as in life (settled 9).
+"""Simulates what other people do to a partner's records (settled 9).
 
 Each kind of record has a module of its own, ``simulate_donations`` and so on, that says what can be done to it.
 """
@@ -34,7 +34,7 @@ class UnknownRecord(BadRequest):
 
 
 class Simulation:
-    """All that can be done to a partner's records."""
+    """All simulated actions by record type."""
 
     def __init__(self, ids: Ids, *moves: SimulatedActions) -> None:
         self._ids = ids
@@ -42,14 +42,14 @@ class Simulation:
 
     @property
     def actions(self) -> dict[str, list[str]]:
-        """What can be done, by the type of the identifier."""
+        """The possible actions by identifier type."""
         found: dict[str, list[str]] = {}
         for type_, action in sorted(self._moves):
             found.setdefault(type_, []).append(action)
         return found
 
     async def run_action(self, partner: Partner, body: SimulateIn) -> ResponseRecord:
-        """Do what the body says; the record afterwards. Raises UnknownRecord, and what the move raises."""
+        """Run an action; returns the changed record. Raises UnknownRecord."""
         for (type_, action), move in self._moves.items():
             if action == body.action and (record_id := self._ids.parse(type_, body.id)):
                 with suppress(NotFound):

@@ -10,7 +10,7 @@ from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, parse_reason_code
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, InvalidState
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 
 ERRORS: Final = (InvalidState,)
 
@@ -27,7 +27,7 @@ def simulated_agent_actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, step: _Step) -> SimulatedAction:
     async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return agents.build_api_record(tx, await step(tx, partner, verification_id, body))
+            return agents.serialise_for_api(tx, await step(tx, partner, verification_id, body))
 
     return move
 
@@ -37,9 +37,9 @@ async def _confirm(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> AgentVerification:
-    return await agents.approve(tx, partner, verification_id, Decision("accepted", None, "sandbox", _NOTE))
+    return await agents.approve(tx, partner, verification_id, ReviewDecision("accepted", None, "sandbox", _NOTE))
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> AgentVerification:
     code = parse_reason_code(REJECTIONS, body.rejection_reason_code, "other")
-    return await agents.reject(tx, partner, verification_id, Decision("rejected", code, "sandbox", _NOTE))
+    return await agents.reject(tx, partner, verification_id, ReviewDecision("rejected", code, "sandbox", _NOTE))

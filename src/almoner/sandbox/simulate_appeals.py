@@ -11,29 +11,31 @@ from almoner.sandbox.simulate import SimulatedActions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.appeals import service as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
-from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewRefused
 
 ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
-_Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
+_Decide = Callable[[Tx, Partner, UUID, ReviewDecision], Awaitable[Appeal]]
 
 
 def simulated_appeal_actions(db: Database) -> SimulatedActions:
     """What is decided about an appeal; each raises NotFound, InvalidState."""
 
-    async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> ResponseRecord:
+    async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: ReviewDecision) -> ResponseRecord:
         try:
             async with db.write() as tx:
-                return appeals.build_api_record(tx, await decide(tx, partner, appeal_id, decision))
+                return appeals.serialise_for_api(tx, await decide(tx, partner, appeal_id, decision))
         except ReviewRefused as refused:
             raise InvalidState(str(refused)) from None
 
     async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
         return await decided(
-            partner, appeal_id, appeals.uphold_decision, Decision("rejected", "decision_stands", "sandbox", _NOTE)
+            partner, appeal_id, appeals.uphold_decision, ReviewDecision("rejected", "decision_stands", "sandbox", _NOTE)
         )
 
     async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
-        return await decided(partner, appeal_id, appeals.reverse_decision, Decision("accepted", None, "sandbox", _NOTE))
+        return await decided(
+            partner, appeal_id, appeals.reverse_decision, ReviewDecision("accepted", None, "sandbox", _NOTE)
+        )
 
     return {("appeal", "uphold"): uphold, ("appeal", "reverse"): reverse}

@@ -43,7 +43,7 @@ class _Direct:
             self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True
         )
         async with self._db.read() as tx:
-            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
     async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The partner pays an amount on a request, in its currency or another; the request afterwards.
@@ -57,11 +57,11 @@ class _Direct:
             raise InvalidState("the request is PAID: name an amount to pay more")
         await _pay(self._db, partner, request_id, money)
         async with self._db.read() as tx:
-            return donation_requests.build_api_record(tx, await donation_requests.get(tx, partner, request_id))
+            return donation_requests.serialise_for_api(tx, await donation_requests.get(tx, partner, request_id))
 
 
 async def pay_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
-    """The partner pays all of the request that a direct donation is in; the donation afterwards.
+    """Pay the donation request that contains a direct donation.
 
     Raises donation InvalidState when it was not asked for.
     """
@@ -72,7 +72,7 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Re
     if request.outstanding_minor:
         await _pay(db, partner, request.id, Money(request.outstanding_minor, request.money.currency))
     async with db.read() as tx:
-        return donations.build_api_record(tx, await donations.get(tx, partner, donation.id))
+        return donations.serialise_for_api(tx, await donations.get(tx, partner, donation.id))
 
 
 async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:

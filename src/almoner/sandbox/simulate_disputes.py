@@ -1,4 +1,4 @@
-"""Simulated banks of donors: they want a paid gift back, and decide who keeps it (settled 9)."""
+"""Simulated banks of donors: they want a paid donation back, and decide who keeps it (settled 9)."""
 
 from typing import Final
 from uuid import UUID
@@ -47,7 +47,7 @@ class _Banks:
         except RetryLater as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:
-            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
     async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.

@@ -30,7 +30,7 @@ from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 
-FALLBACK_CURRENCY: Final = "USD"
+_FALLBACK_CURRENCY: Final = "USD"
 _BY: Final = "sandbox"
 
 
@@ -71,7 +71,7 @@ class _Donors:
         ensure_fields(amount=body.amount, firstName=named, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
-        gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
+        gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
         started = await donations_flows.start_payment(self._work, session_id, gift)
@@ -81,7 +81,7 @@ class _Donors:
             payment = await donations.unpaid_provider_payment_id(tx, partner, started.donation.id)
         await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
         async with self._db.read() as tx:
-            return sessions.build_api_record(tx, await sessions.get(tx, partner, session_id))
+            return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
@@ -90,7 +90,7 @@ class _Donors:
             raise SessionCompleted
         async with self._db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, session_id)
-            return sessions.build_api_record(tx, await sessions.get(tx, partner, session_id))
+            return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """Whoever is to pay a donation that waits for it does; the donation afterwards.
@@ -109,7 +109,7 @@ class _Donors:
             session_id = await donations.session_id_of(tx, donation_id)
         await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
         async with self._db.read() as tx:
-            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
     async def _report_to_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
@@ -119,7 +119,7 @@ class _Donors:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
             await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
-            return donations.build_api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
+            return donations.serialise_for_api(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
         status = await self._simulator.pay_with_card(payment, card)

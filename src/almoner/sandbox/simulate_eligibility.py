@@ -55,6 +55,6 @@ def simulated_eligibility_actions(db: Database) -> SimulatedActions:
                 codes(results.confirmed_activity_sub_tags),
                 codes(results.rejected_activity_sub_tags),
             )
-            return eligibility.build_api_record(tx, changed)
+            return eligibility.serialise_for_api(tx, changed)
 
     return {("eligibilitysubscription", "set_results"): set_results}

@@ -1,4 +1,4 @@
-"""What becomes of a simulated gift's money: it is settled, paid out, returned, given to another (settled 9)."""
+"""What becomes of a simulated donation's money: it is settled, paid out, returned, given to another (settled 9)."""
 
 from typing import Final
 from uuid import UUID
@@ -82,7 +82,7 @@ class _Money:
             return await self._record(tx, partner, donation_id)
 
     async def release(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
-        """People let the partner's gifts to the donation's organisation be paid out again.
+        """People let the partner's donations to the donation's organisation be paid out again.
 
         Raises NotFound; InvalidState when they are not held.
         """
@@ -131,7 +131,7 @@ class _Money:
             return await self._record(tx, partner, donation_id)
 
     async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> ResponseRecord:
-        return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
+        return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
 
 def _undisbursed_reason(donation: Donation) -> str | None:

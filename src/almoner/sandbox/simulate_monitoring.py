@@ -78,7 +78,7 @@ def simulated_monitoring_actions(db: Database) -> SimulatedActions:
         ensure_fields(results=body.results)
         chosen = _read_results(body.results or {})
         async with db.write() as tx:
-            return monitoring.build_api_record(
+            return monitoring.serialise_for_api(
                 tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen)
             )
 

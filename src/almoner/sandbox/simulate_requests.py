@@ -7,7 +7,7 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import SimulatedActions, parse_reason_code
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
 
@@ -20,16 +20,16 @@ def simulated_request_actions(db: Database) -> SimulatedActions:
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            decision = Decision("accepted", None, "sandbox", _NOTE)
-            return validation_requests.build_api_record(
+            decision = ReviewDecision("accepted", None, "sandbox", _NOTE)
+            return validation_requests.serialise_for_api(
                 tx, await validation_requests.accept(tx, partner, request_id, decision)
             )
 
     async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         reason = parse_reason_code(REJECTION_REASONS, body.rejection_reason_code, "other")
         async with db.write() as tx:
-            decision = Decision("rejected", reason, "sandbox", _NOTE)
-            return validation_requests.build_api_record(
+            decision = ReviewDecision("rejected", reason, "sandbox", _NOTE)
+            return validation_requests.serialise_for_api(
                 tx, await validation_requests.reject(tx, partner, request_id, decision)
             )
 

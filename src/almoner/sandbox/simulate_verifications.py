@@ -8,10 +8,10 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
     REJECTION_REASONS,
-    Evidence,
+    DecisionEvidence,
     InvalidState,
+    MonetaryDonationVerification,
     Outcome,
-    Verification,
 )
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
@@ -19,9 +19,9 @@ from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_fields, parse_reason_code
 
 ERRORS: Final = (InvalidState,)
-EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
+_EVIDENCE: Final = DecisionEvidence("sandbox", "Simulated by the partner.")
 
-_Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
+_Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[MonetaryDonationVerification]]
 
 
 def simulated_verification_actions(db: Database) -> SimulatedActions:
@@ -40,31 +40,31 @@ def simulated_verification_actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, decide: _Decide) -> SimulatedAction:
     async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return verifications.build_api_record(tx, await decide(tx, partner, verification_id, body))
+            return verifications.serialise_for_api(tx, await decide(tx, partner, verification_id, body))
 
     return move
 
 
-async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
-    return await verifications.approve(tx, partner, verification_id, EVIDENCE)
+async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
+    return await verifications.approve(tx, partner, verification_id, _EVIDENCE)
 
 
-async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> Verification:
+async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> MonetaryDonationVerification:
     reason = parse_reason_code(REJECTION_REASONS, body.rejection_reason_code, "other")
-    return await verifications.reject(tx, partner, verification_id, reason, EVIDENCE)
+    return await verifications.reject(tx, partner, verification_id, reason, _EVIDENCE)
 
 
-async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
+async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
     return await verifications.expire_now(tx, partner, verification_id)
 
 
-async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
-    return await verifications.reopen(tx, partner, verification_id, EVIDENCE)
+async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
+    return await verifications.reopen(tx, partner, verification_id, _EVIDENCE)
 
 
 async def _end_check(
     outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn
-) -> Verification:
+) -> MonetaryDonationVerification:
     ensure_fields(type=body.type)
     assert body.type is not None, "needed says so"
-    return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=EVIDENCE.decided_by)
+    return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=_EVIDENCE.decided_by)

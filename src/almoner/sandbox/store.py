@@ -1,4 +1,4 @@
-"""SQL of the sandbox's mailbox."""
+"""SQL for the sandbox's mailbox."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ class SandboxAttachment:
 
 @dataclass(frozen=True, slots=True)
 class SandboxMail:
-    """One e-mail that the sandbox would have sent."""
+    """One email that the sandbox would have sent."""
 
     id: UUID
     sender: str
@@ -56,7 +56,7 @@ def _mail(row: Record, attachments: tuple[SandboxAttachment, ...]) -> SandboxMai
     return SandboxMail(**{**values, "links": tuple(row["links"])}, attachments=attachments)
 
 
-MAIL_PAGE: Final = f"""
+_MAIL_PAGE: Final = f"""
 with wanted as (
     select {_COLUMNS} from sandbox_mail
     where partner_id = $1 and ($2::text is null or lower(recipient) = lower($2))
@@ -75,7 +75,7 @@ async def list_page(
 ) -> tuple[list[SandboxMail], int]:
     """One page of the partner's mails in reading order, and the total, from one snapshot."""
     down = page_.reads_descending
-    sql = MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
+    sql = _MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
     return await _mails(tx, [row for row in rows if row["id"] is not None]), rows[0]["total"]
 

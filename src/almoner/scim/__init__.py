@@ -1,4 +1,4 @@
-"""SCIM 2.0 (RFC 7643, 7644, 9865): a partner's own identity provider makes, changes and ends its members."""
+"""SCIM 2.0 (RFC 7643, 7644, 9865): provisioning of members by a partner's identity provider."""
 
 from typing import Final
 

@@ -77,7 +77,7 @@ class _Call:
 
 
 class ScimApplication:
-    """/scim/v2."""
+    """The ASGI application of /scim/v2."""
 
     def __init__(self, db: Database, guard: AccessGuard) -> None:
         self._db = db

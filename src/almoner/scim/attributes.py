@@ -73,7 +73,7 @@ class MultiValuedSql:
 
 
 AttributeSql = ScalarSql | ComplexSql | MultiValuedSql
-NULL_SCALAR: Final = ScalarSql("null::text")
+_NULL_SCALAR: Final = ScalarSql("null::text")
 """What is never stored with a resource: its location, a password."""
 _SOME: Final = UUID(int=0)
 
@@ -142,7 +142,7 @@ class AttributeMap:
         if own is not None:
             return own
         if field == "meta":
-            return ComplexSql(f"{self.alias}.profile") if part is None else NULL_SCALAR
+            return ComplexSql(f"{self.alias}.profile") if part is None else _NULL_SCALAR
         if field == "schemas":
             return self._schemas()
         if field in {"groups", "members"}:

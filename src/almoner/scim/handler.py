@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ScimHandler(AsyncScimHandler):
-    """Serves the operations of one request over its storage."""
+    """Handles SCIM requests, with a fast path for large groups."""
 
     service: ScimProtocol
     storage: PostgresStorage

@@ -1,4 +1,4 @@
-"""What real clients send beside the RFC, put right before the body is validated (Entra, Okta)."""
+"""Normalises what identity providers send in deviation from the RFC (Entra, Okta)."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ _STATED: Final = {"true": True, "false": False}
 
 
 class QuirkNormaliser:
-    """Puts JSON values right. ``known``: the schemas that are served.
+    """Corrects known deviations in JSON values.
 
     What the validator would tolerate beyond that is refused (RFC 7643 2.3): ``"yes"`` is no boolean.
     """
@@ -22,7 +22,7 @@ class QuirkNormaliser:
         self._known = frozenset(urn.casefold() for urn in known)
 
     def normalise(self, value: Any) -> Any:
-        """The value as the RFC has it. Raises InvalidValueException.
+        """The value as the RFC requires. Raises InvalidValueException.
 
         The parser has refused deeper nesting than 200 already.
         """

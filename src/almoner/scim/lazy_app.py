@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LazyScimApplication:
-    """/scim/v2 as an ASGI application."""
+    """The application of /scim/v2, imported by the first request."""
 
     def __init__(self, db: Database, guard: AccessGuard) -> None:
         self._db = db

@@ -20,7 +20,7 @@ _KNOWN: Final = frozenset({"value", "$ref", "type", "display"})
 
 @dataclass(frozen=True, slots=True)
 class MembershipChange:
-    """People who come, or who go. ``entries``: with ``value`` and ``type``, as ``resources.members_of`` takes them."""
+    """Members to add to, or remove from, a group."""
 
     joins: bool
     entries: Sequence[Any]

@@ -16,10 +16,10 @@ _T = TypeVar("_T")
 
 
 def has_many_entries(entries: Sized | None) -> bool:
-    """Whether there are so many of them."""
+    """Whether the list is long enough to be processed in a thread."""
     return entries is not None and len(entries) > MANY
 
 
 async def run_maybe_in_thread(long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What ``work`` gives; in a thread when it takes ``long``."""
+    """Run ``work``, in a thread if it may take long."""
     return await asyncio.to_thread(work, *args, **kwargs) if long else work(*args, **kwargs)

@@ -38,12 +38,12 @@ from almoner.scim import scim_limits
 from almoner.scim.idp_quirks import QuirkNormaliser
 from almoner.scim.provider import MOST_OPERATIONS
 
-LONGEST_FILTER: Final = 4_000
+_LONGEST_FILTER: Final = 4_000
 """Characters; real clients ask for one or two values."""
 _FARTHEST: Final = 2**31 - 1
 _QUOTED: Final = re.compile(r"\d+ validation errors? for .*\n(.*)\n *(.*?) \[type=.*", re.DOTALL)
 """The validator's own words, which name what it runs on."""
-ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+_ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 _BULK: Final = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 _LIST: Final = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 
@@ -139,8 +139,8 @@ class ScimProtocol(ScimService):
         """As the parent's, with bounds on what may be asked. Raises SCIMException."""
         if isinstance(payload, Mapping):
             given = next((value for key, value in payload.items() if str(key).casefold() == "filter"), None)
-            if isinstance(given, str) and len(given) > LONGEST_FILTER:
-                raise InvalidFilterException(detail=f"A filter may hold at most {LONGEST_FILTER} characters")
+            if isinstance(given, str) and len(given) > _LONGEST_FILTER:
+                raise InvalidFilterException(detail=f"A filter may hold at most {_LONGEST_FILTER} characters")
             scim_limits.check_projection_length(payload)
         try:
             request, position = super().read_search(resource_types, payload)
@@ -251,7 +251,7 @@ class ScimProtocol(ScimService):
         )
         for entry in (*document.get("groups", ()), *document.get("members", ())):
             entry["$ref"] = f"{base_url}/{entry['$ref']}"  # ours, from the root of SCIM; a group may have ten thousand
-        manager = document.get(ENTERPRISE, {}).get("manager", {})
+        manager = document.get(_ENTERPRISE, {}).get("manager", {})
         if "$ref" in manager:
             manager["$ref"] = self.reference_location(base_url, manager["$ref"])
         return document

@@ -22,15 +22,15 @@ from scim2_server.utils import load_default_resource_types, load_default_schemas
 
 MOST_OPERATIONS: Final = 1_000
 """Operations of one bulk request."""
-MOST_BULK_BYTES: Final = 4 * 1024 * 1024
+_MOST_BULK_BYTES: Final = 4 * 1024 * 1024
 """Bytes of one bulk request; every other body may hold 1 MiB (settled 1)."""
-MOST_RESULTS: Final = 200
+_MOST_RESULTS: Final = 200
 """Resources of one page; Okta and Entra ask for 100 or 200."""
 PAGE: Final = 100
 """Resources of a page when the request does not say."""
-CURSOR_SECONDS: Final = 24 * 60 * 60
+_CURSOR_SECONDS: Final = 24 * 60 * 60
 
-TOLERANT: Final = ScimPolicy(
+_TOLERANT: Final = ScimPolicy(
     unknown=ScimPolicy.Unknown.ignore,
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
@@ -49,7 +49,7 @@ def build_scim_provider() -> ScimProvider:
         [_prune_schema(schema) for schema in schemas.values()],
         _resource_types(),
         _capabilities(),
-        TOLERANT,
+        _TOLERANT,
     )
 
 
@@ -80,8 +80,8 @@ def _prune_schema(schema: Schema) -> Schema:
 def _capabilities() -> ServiceProviderConfig:
     return ServiceProviderConfig(
         patch=Patch(supported=True),
-        bulk=Bulk(supported=True, max_operations=MOST_OPERATIONS, max_payload_size=MOST_BULK_BYTES),
-        filter=Filter(supported=True, max_results=MOST_RESULTS),
+        bulk=Bulk(supported=True, max_operations=MOST_OPERATIONS, max_payload_size=_MOST_BULK_BYTES),
+        filter=Filter(supported=True, max_results=_MOST_RESULTS),
         change_password=ChangePassword(supported=False),
         sort=Sort(supported=True),
         etag=ETag(supported=True),
@@ -90,8 +90,8 @@ def _capabilities() -> ServiceProviderConfig:
             index=True,
             default_pagination_method=Pagination.DefaultPaginationMethod.index,
             default_page_size=PAGE,
-            max_page_size=MOST_RESULTS,
-            cursor_timeout=CURSOR_SECONDS,
+            max_page_size=_MOST_RESULTS,
+            cursor_timeout=_CURSOR_SECONDS,
         ),
         authentication_schemes=[
             AuthenticationScheme(

@@ -15,12 +15,12 @@ from almoner.scim.scim_limits import check_list_lengths
 
 Kind = Literal["User", "Group"]
 
-LONGEST: Final = 512
+_LONGEST: Final = 512
 """Characters of an externalId, a family name and an e-mail address, which are in indexes, and of names on pages."""
-LONGEST_TEXT: Final = 4_096
+_LONGEST_TEXT: Final = 4_096
 """Characters of any other text, but for ``_WIDE``."""
 _WIDE: Final = {"photos": 16_384, "x509Certificates": 16_384}
-MOST_BYTES: Final = 64 * 1024
+_MOST_BYTES: Final = 64 * 1024
 """Bytes of a profile as it is kept: a page may hold two hundred."""
 
 _OURS: Final = frozenset({"schemas", "id", "meta", "groups", "members"})
@@ -32,7 +32,7 @@ _KEPT: Final = ScimPolicy(unknown=ScimPolicy.Unknown.ignore)
 
 @dataclass(frozen=True, slots=True)
 class StoredResource:
-    """A user or a group as stored. ``links``: their groups, by id and name, or who is in it, by id; None: not read."""
+    """A stored user or group. ``links``: their groups or members; None: not read."""
 
     kind: Kind
     id: UUID
@@ -49,7 +49,7 @@ def id_type(kind: Kind) -> str:
 
 
 def entity_tag(version: int) -> str:
-    """``meta.version``: a weak entity tag, as the text of a resource is not the same byte for byte."""
+    """The weak ETag of a version (``meta.version``)."""
     return f'W/"{version}"'
 
 
@@ -123,12 +123,12 @@ def profile_from_resource(resource: Resource[Any]) -> dict[str, Any]:
     named = {name: profile.get(name) for name in ("externalId", "displayName")}
     named |= {f"name.{part}": called.get(part) for part in ("familyName", "formatted")}
     named |= {f"emails.{n}": one.get("value") for n, one in enumerate(profile.get("emails") or ())}
-    _refuse_long(named, LONGEST)
+    _refuse_long(named, _LONGEST)
     for name, value in profile.items():
         check_list_lengths(value, name)
-        _refuse_long(dict(_iter_texts(value, name)), _WIDE.get(name, LONGEST_TEXT))
-    if len(msgspec.json.encode(profile)) > MOST_BYTES:
-        raise InvalidValueException(detail=f"A profile may hold at most {MOST_BYTES // 1024} KiB")
+        _refuse_long(dict(_iter_texts(value, name)), _WIDE.get(name, _LONGEST_TEXT))
+    if len(msgspec.json.encode(profile)) > _MOST_BYTES:
+        raise InvalidValueException(detail=f"A profile may hold at most {_MOST_BYTES // 1024} KiB")
     return profile
 
 
@@ -169,12 +169,12 @@ def is_storable_text(text: str) -> bool:
 
 
 def member_ids(ids: Ids, resource: Resource[Any]) -> list[UUID]:
-    """Who is to be in a group, as ``person_ids``."""
+    """The people to be members of a group."""
     return person_ids(ids, getattr(resource, "members", None) or ())
 
 
 def person_ids(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
-    """Whom members name, each once; what is nobody's id is left out. Raises InvalidValueException for a group."""
+    """The people in member entries; unknown ones are left out. Raises InvalidValueException."""
     asked = (_member_id(ids, entry) for entry in entries)
     return list(dict.fromkeys(one for one in asked if one is not None))
 

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from almoner.kit.ids import Ids
 
-MAX_LISTED: Final = 100
+_MAX_LISTED: Final = 100
 """People of one change who are named; how many there were is told as well."""
 
 
 def changed_attributes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Names of attributes that are different now; those of an extension with its URN."""
+    """The names of changed attributes."""
     names = []
     for name in sorted({*before, *after}):
         was, now = before.get(name), after.get(name)
@@ -30,13 +30,13 @@ def group_details(
     went: Sequence[UUID] = (),
     role: str | None = None,
 ) -> dict[str, str | int | Sequence[str]]:
-    """Who came into a group and who went, and what it is worth to them; nothing of what did not happen."""
+    """Audit details of a group change."""
     reported: dict[str, str | int | Sequence[str]] = {}
     if changed:
         reported["changed"] = changed
     for name, people in (("added", came), ("removed", went)):
         if people:
-            reported[name] = [ids.text("member", one) for one in people[:MAX_LISTED]]
+            reported[name] = [ids.text("member", one) for one in people[:_MAX_LISTED]]
             reported[f"{name}Count"] = len(people)
     if role is not None:
         reported["role"] = role

@@ -12,17 +12,17 @@ from scim2_models import (
 
 from almoner.scim import membership
 
-MOST_CHANGES: Final = 100
+_MOST_CHANGES: Final = 100
 """Operations of a PATCH; without a path, each member of the value is one. Entra and Okta send about ten."""
-MOST_MOVES: Final = 1_000
+_MOST_MOVES: Final = 1_000
 """Operations of a PATCH that lets people into a group and out of it, and does nothing else."""
 MOST_CHANGES_IN_BULK: Final = 5_000
 """Operations of all PATCHes in one bulk request."""
-MOST_VALUES: Final = 100
+_MOST_VALUES: Final = 100
 """Values of one attribute, but for who is in a group."""
-MOST_NAMES: Final = 50
+_MOST_NAMES: Final = 50
 """Names in ``attributes`` or ``excludedAttributes``: each is looked for in each attribute of each resource."""
-LONGEST_PATH: Final = 1_000
+_LONGEST_PATH: Final = 1_000
 """Characters of a path in a PATCH."""
 
 _LONG: Final = frozenset({"members", "groups"})
@@ -52,13 +52,13 @@ def check_patch(payload: Any) -> int:
     operations = [one for one in operations_of(payload) if isinstance(one, Mapping)]
     moves = bool(operations) and all(map(membership.is_membership_change, operations))
     changes = len(operations) if moves else sum(map(_changes, operations))
-    if changes > (MOST_MOVES if moves else MOST_CHANGES):
-        detail = f"A PATCH may make at most {MOST_CHANGES} changes, or {MOST_MOVES} of the members of a group alone"
+    if changes > (_MOST_MOVES if moves else _MOST_CHANGES):
+        detail = f"A PATCH may make at most {_MOST_CHANGES} changes, or {_MOST_MOVES} of the members of a group alone"
         raise PayloadTooLargeException(detail=detail)
     for operation in operations:
         path = operation.get("path")
-        if isinstance(path, str) and len(path) > LONGEST_PATH:
-            raise InvalidPathException(detail=f"A path may hold at most {LONGEST_PATH} characters")
+        if isinstance(path, str) and len(path) > _LONGEST_PATH:
+            raise InvalidPathException(detail=f"A path may hold at most {_LONGEST_PATH} characters")
         check_list_lengths(operation.get("value"), path if isinstance(path, str) else "")
     return changes
 
@@ -74,8 +74,8 @@ def check_list_lengths(value: Any, name: str = "") -> None:
         for key, one in value.items():
             check_list_lengths(one, key)
     if isinstance(value, list):
-        if len(value) > MOST_VALUES and name.casefold().rpartition(":")[2] not in _LONG:
-            raise InvalidValueException(detail=f"'{name}' may have at most {MOST_VALUES} values")
+        if len(value) > _MOST_VALUES and name.casefold().rpartition(":")[2] not in _LONG:
+            raise InvalidValueException(detail=f"'{name}' may have at most {_MOST_VALUES} values")
         for one in value:
             check_list_lengths(one, name)
 
@@ -85,5 +85,5 @@ def check_projection_length(parameters: Mapping[str, Any]) -> None:
     for name, given in parameters.items():
         if name.casefold() in {"attributes", "excludedattributes"}:
             texts: Sequence[Any] = given if isinstance(given, list) else [given]
-            if sum(str(text).count(",") + 1 for text in texts) > MOST_NAMES:
-                raise InvalidValueException(detail=f"{name} may name at most {MOST_NAMES} attributes")
+            if sum(str(text).count(",") + 1 for text in texts) > _MOST_NAMES:
+                raise InvalidValueException(detail=f"{name} may name at most {_MOST_NAMES} attributes")

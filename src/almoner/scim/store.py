@@ -1,4 +1,4 @@
-"""SQL of users and groups as SCIM reads them: always of one partner."""
+"""SQL for users and groups as SCIM reads them: always of one partner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) 
 
 
 async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
-    """One user or group without links, held until the transaction ends."""
+    """One user or group without links, locked until the transaction ends."""
     row = await tx.fetchrow(f"{_SELECTS[kind, False]} = $2 for no key update of {_ALIAS[kind]}", partner.id, id_)
     return _row(kind, row, links=False) if row else None
 

@@ -1,1 +1,1 @@
-"""Validation: whether a nonprofit is what it says, and whether an agent speaks for it."""
+"""Validation: whether a nonprofit is what it claims to be, and whether an agent may represent it."""

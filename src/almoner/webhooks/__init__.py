@@ -1,1 +1,1 @@
-"""Events told to partners: the list they can read, and signed POSTs to the addresses they name (spec 6, settled 7)."""
+"""Webhooks: events for partners, their subscriptions and signed deliveries (spec 6, settled 7)."""

@@ -1,1 +1,1 @@
-"""Pages of people: signing in, and one's own account, for members and operators alike."""
+"""Account pages for members and operators: signing in, and managing one's own account."""

@@ -18,9 +18,9 @@ from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, Visitor
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     SHORTEST_PASSWORD,
+    AuthenticationFactors,
     AuthenticatorExists,
     AuthenticatorNotPending,
-    Factors,
     LastSecondFactorRequired,
     NoSuchPasskey,
     PasskeyRefused,
@@ -69,7 +69,7 @@ _LAST: Final = (
 
 
 class AccountPages:
-    """The pages of one's own account."""
+    """Pages on which signed-in people manage their own account."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
@@ -95,7 +95,7 @@ class AccountPages:
         ]
 
     async def account(self, visitor: Visitor) -> Response:
-        """Who one is, and how one signs in."""
+        """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
             found = await sign_ins.list_of_person(tx, visitor.person)
@@ -116,11 +116,11 @@ class AccountPages:
         return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
 
     async def second_factor(self, visitor: Visitor) -> Response:
-        """Where those begin who must have a second factor and have none."""
+        """Where people who must set up a second factor, and have none, start."""
         return self._show(visitor, "second_factor.html")
 
     async def password(self, visitor: Visitor) -> Response:
-        """Choose a new password; every other sign-in ends with the old one."""
+        """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
             problems = password_form_problems(visitor.form_value("password"), visitor.form_value("again"))
@@ -142,7 +142,7 @@ class AccountPages:
         )
 
     async def _change(self, visitor: Visitor) -> Response:
-        """Raises WeakPassword, SignInOverloaded."""
+        """Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
         response = redirect_to(f"{visitor.place.home}?told=password")
@@ -150,7 +150,7 @@ class AccountPages:
         return response
 
     async def authenticator(self, visitor: Visitor) -> Response:
-        """The authenticator app: begin, confirm by its first code, remove."""
+        """Set up, confirm or remove the authenticator app."""
         match visitor.form_value("do"):
             case "begin":
                 return await self._begin(visitor)
@@ -214,7 +214,7 @@ class AccountPages:
         )
 
     async def recovery_codes(self, visitor: Visitor) -> Response:
-        """Make recovery codes; they are shown in this one answer."""
+        """Create new recovery codes and show them once."""
         codes: list[str] = []
         async with self._db.write() as tx:
             held = await credentials.get_factors(tx, visitor.person)
@@ -267,7 +267,7 @@ class AccountPages:
         )
 
     async def sign_ins(self, visitor: Visitor) -> Response:
-        """Where one is signed in; end one of them, or all but this."""
+        """List the browsers that are signed in; end one sign-in, or all others."""
         if visitor.form:
             return await self._end(visitor)
         async with self._db.read() as tx:
@@ -289,12 +289,12 @@ class AccountPages:
         one = self._ids.parse("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
             if visitor.form_value("others"):
-                await sign_ins.end_all(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
+                await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
                 response = redirect_to(f"{page}?told=all_ended")
                 set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
                 return response
             if one is not None:
-                await sign_ins.end(tx, visitor.person, one, "revoked", by)
+                await sign_ins.end_sign_in(tx, visitor.person, one, "revoked", by)
         return redirect_to(f"{page}?told=ended")
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
@@ -303,14 +303,14 @@ class AccountPages:
 
 
 def password_form_problems(password: str, again: str) -> dict[str, str]:
-    """What is wrong with a new password and its repetition before the password itself is judged."""
+    """Errors in a new password and its confirmation that can be found without checking its strength."""
     if not password:
         return {"password": "Enter a password."}
     return {} if password == again else {"again": "The passwords do not match."}
 
 
 def password_refusal_text(error: PasswordTooWeak | SignInOverloaded) -> str:
-    """Why a password was not taken, in one text."""
+    """The reasons for which a password was rejected, as one text."""
     return ". ".join(error.reasons or (error.message,)) + "."
 
 
@@ -321,7 +321,7 @@ def _provider_setting(bound: Sequence[LinkedAccount]) -> AccountSetting:
     )
 
 
-def _account_settings(held: Factors, sign_ins_now: int) -> list[AccountSetting]:
+def _account_settings(held: AuthenticationFactors, sign_ins_now: int) -> list[AccountSetting]:
     keys = f"{held.passkeys} added" if held.passkeys else "None yet"
     codes = f"{held.recovery_codes} left" if held.recovery_codes else "None"
     return [

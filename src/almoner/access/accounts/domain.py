@@ -32,7 +32,7 @@ ROLE_NAMES: Final[dict[Role, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AccountPortal:
-    """The pages of one realm. ``name``: as cookies name it; ``home``: the address of "your account"."""
+    """The signed-in pages of one realm. ``name`` is part of cookie names; ``home`` is the path of the account page."""
 
     realm: Realm
     name: str
@@ -41,25 +41,25 @@ class AccountPortal:
 
     @property
     def session_cookie_name(self) -> str:
-        """Of a sign-in: one for each realm, so that who is signed in at two partners is two people."""
+        """The sign-in cookie's name: one for each realm, so that one browser can be signed in at two partners."""
         return f"__Host-member-{self.name}" if self.realm.partner else "__Host-operator"
 
     @property
     def device_cookie_name(self) -> str:
-        """By which a browser that signed in before is known."""
+        """The name of the cookie that recognises a browser which has signed in before."""
         return f"__Host-known-{self.name}"
 
     @property
     def second_factor_cookie_name(self) -> str:
-        """Between the first step and the second factor."""
+        """The name of the cookie between the password step and the second factor."""
         return f"__Host-second-{self.name}"
 
     def link_cookie_name(self, purpose: str) -> str:
-        """Of a mailed link that was opened: its token has left the address (H1)."""
+        """The name of the cookie that replaces an emailed link's token, so that it leaves the address (H1)."""
         return f"__Host-{purpose}-{self.name}"
 
     def safe_redirect_path(self, wanted: str) -> str:
-        """``wanted`` where it is a page of this place, else its home: nobody is led elsewhere after signing in."""
+        """``wanted`` if it is a path of this portal, else the home page: prevents open redirects after sign-in."""
         path = wanted.partition("?")[0]
         own = path == self.home or path.startswith(self.home + "/")
         straight = "//" not in wanted and "/." not in path
@@ -72,13 +72,13 @@ UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_H
 
 
 def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
-    """The pages of a partner's members; ``name``: the partner's id in text."""
+    """The portal of a partner's members; ``name`` is the partner's text ID."""
     return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}")
 
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
-    """An entry of the navigation. ``path``: under the place's home; ``roles``: who sees it, None for everybody.
+    """A navigation entry. ``path`` is relative to the portal's home; ``roles`` says who sees it (None: everybody).
 
     ``group``: the heading that it stands under.
     """
@@ -90,7 +90,7 @@ class NavigationLink:
     group: str = ""
 
     def is_visible_to(self, realm: Realm, roles: Iterable[Role]) -> bool:
-        """Whether somebody of the realm with these roles sees it."""
+        """Whether somebody in this realm with these roles sees the entry."""
         return self.operators == (realm.partner is None) and (self.roles is None or not self.roles.isdisjoint(roles))
 
 
@@ -130,7 +130,7 @@ EVENT_LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AccountEvent:
-    """Something that happened to one's own account. ``address``: where from, None once it is forgotten."""
+    """An event in the account's recent activity. ``address`` is the network address, None once it was erased."""
 
     label: str
     at: datetime
@@ -139,7 +139,7 @@ class AccountEvent:
 
 @dataclass(frozen=True, slots=True)
 class AccountSetting:
-    """A line of "your account": what there is, how it stands, and what can be done on the page ``path``."""
+    """One setting on the account page: its label, its current state, and the page and action that change it."""
 
     label: str
     standing: str
@@ -148,13 +148,13 @@ class AccountSetting:
 
 
 def roles_text(roles: Iterable[Role]) -> str:
-    """Roles as somebody has them: "owner, finance"."""
+    """Role names joined for display: "owner, finance"."""
     held = set(roles)
     return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)
 
 
 def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
-    """What is wrong, under the field that each reason begins with (``email: ...``), or under another one."""
+    """An error's reasons by the form field that each one names first (``email: ...``), else under ``otherwise``."""
     found: dict[str, str] = {}
     for reason in error.reasons:
         begin, colon, rest = reason.partition(": ")
@@ -165,5 +165,5 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
 
 
 def any_role_text(roles: Iterable[Role]) -> str:
-    """Roles in words: "owner or finance"."""
+    """Role names as alternatives, for messages about required roles: "owner or finance"."""
     return " or ".join(ROLE_NAMES[role] for role in ROLE_NAMES if role in set(roles))

@@ -1,4 +1,4 @@
-"""Pages behind mailed links: an invitation, a new password; and those that have such a link sent."""
+"""Pages opened by emailed links (invitation, password reset), and pages that request such a link."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -46,7 +46,7 @@ _CLOSED: Final[dict[LinkClosedReason, str]] = {
 
 
 class LinkPages:
-    """Where links of mails lead."""
+    """Pages that emailed links open, and pages that request such links."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> None:
         self._gate = gate
@@ -73,7 +73,7 @@ class LinkPages:
         ]
 
     async def find_sign_in_pages(self, request: Request) -> Response:
-        """Which sign-in pages are mine? The answer goes to the mailbox alone."""
+        """Request an email that lists all sign-in pages of an email address."""
         entry = await open_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
         email = entry.form_value("email").strip()
         if request.method != "POST":
@@ -95,7 +95,7 @@ class LinkPages:
         return self._gate.render_message(None, "Check your email", text)
 
     async def forgot_password(self, request: Request) -> Response:
-        """Ask for a new password: the same answer whether or not anybody has the name."""
+        """Request a password reset: the response does not reveal whether the account exists."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
         name = entry.form_value("user_name").strip()
@@ -114,17 +114,17 @@ class LinkPages:
         return self._gate.render_message(place, "Check your email", text, onward="Back to sign-in")
 
     async def reset_password(self, request: Request) -> Response:
-        """Choose a new password by the link in a mail, then sign in with it."""
+        """Choose a new password through an emailed link."""
         place = await self._gate.portal_of(request)
         return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
 
     async def invitation(self, request: Request) -> Response:
-        """Accept an invitation by choosing a password, adding a passkey, or signing in at the provider."""
+        """Accept an invitation with a password, a passkey or single sign-on."""
         place = await self._gate.portal_of(request)
         return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
 
     async def invitation_passkey(self, request: Request) -> Response:
-        """Accept an invitation by a passkey, which is two factors by itself."""
+        """Accept an invitation with a passkey, which counts as two factors."""
         place = await self._gate.portal_of(request)
         entry, token = (
             await open_sign_in_context(self._gate, request, place),
@@ -140,7 +140,7 @@ class LinkPages:
                 await links.consume_link(tx, link, person)
                 answer = entry.form_value("credential")
                 await account.add_passkey(tx, person, entry.challenge_binding, answer, "", entry.browser)
-                entered = await sign_ins.begin(tx, person, "passkey", entry.browser)
+                entered = await sign_ins.begin_sign_in(tx, person, "passkey", entry.browser)
         except (LinkClosed, SignInFailed) as closed:
             return self._closed(place, "invitation", closed)
         except PasskeyRefused:
@@ -149,7 +149,7 @@ class LinkPages:
         return await self._gate.complete_sign_in(request, place, entered)
 
     async def _opened(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response | None:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         token = request.query_params.get("token")
         if request.method == "POST" or token is None:
             return None
@@ -185,7 +185,7 @@ class LinkPages:
     async def _set(
         self, place: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
-        """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, SignInOverloaded."""
+        """Set the password by a link of this very place. Raises LinkClosed, PasswordTooWeak, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, place, token, purpose)
         return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
@@ -204,7 +204,7 @@ class LinkPages:
             async with self._db.write() as tx:
                 second = (await credentials.get_factors(tx, person)).second
                 try:
-                    entered = None if second else await sign_ins.begin(tx, person, "password", entry.browser)
+                    entered = None if second else await sign_ins.begin_sign_in(tx, person, "password", entry.browser)
                 except SignInFailed as closed:
                     return self._closed(place, purpose, closed)
             if entered is not None:

@@ -1,4 +1,4 @@
-"""Who is at the door of a page: the sign-in that a cookie proves, or the answer that leads to one.
+"""Protects signed-in pages: checks the sign-in cookie, the roles and the CSRF token, or redirects to sign-in.
 
 The door of this slice for pages of higher ones: they declare theirs by ``signed_in`` and get a ``Visitor``. A post has
 been checked then, too: it came from a page of ours, with the token of this very sign-in.
@@ -63,7 +63,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who is signed in, in which browser, and what was posted (nothing on GET).
+    """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
     ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is.
     """
@@ -79,35 +79,35 @@ class Visitor:
 
     @property
     def realm(self) -> Realm:
-        """Where the person belongs."""
+        """The realm (a partner or the operators) that the person belongs to."""
         return self.person.realm
 
     @property
     def address(self) -> str:
-        """The caller's network address, for the audit log."""
+        """The client's network address, for the audit log."""
         return self.browser.address
 
     def audit_actor(self, name: str) -> audit.Actor:
-        """For the audit log; ``name``: the person's id in text."""
+        """The person as the actor of an audit entry; ``name`` is their text ID."""
         return audit.Actor("member" if self.realm.partner else "operator", name)
 
     def audit_context(self, ids: Ids) -> AuditContext:
-        """The person as the one who does something, and from where."""
+        """The person and their network address, for changes that are audited."""
         return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
 
     def form_value(self, name: str) -> str:
-        """One field of the form as it was typed, empty without it."""
+        """The value of a field in the form they posted, as typed; empty if it is missing."""
         return form_value(self.form, name)
 
     def checkbox_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
-        """Which boxes of one name were ticked."""
+        """The ticked checkboxes with this name, limited to the allowed values ``among``."""
         given = self.form.getlist(name)
         return [one for one in among if one in given]
 
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
-    """An entry of the navigation on a page. ``current``: ``page`` on its own page, ``true`` on one below, or empty."""
+    """A rendered navigation entry. ``current`` is the ``aria-current`` value, or empty."""
 
     href: str
     label: str
@@ -124,7 +124,7 @@ class NavigationGroup:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What the frame of a page shows. ``who`` is empty where nobody is signed in."""
+    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if nobody)."""
 
     title: str
     home: str
@@ -137,7 +137,7 @@ VisitorHandler = Callable[[Visitor], Awaitable[Response]]
 
 
 class PageGuard:
-    """Lets people in. ``links``: the navigation of all signed-in pages, those of higher slices included."""
+    """Checks sign-in, roles and CSRF tokens for account pages. ``links`` is the whole navigation."""
 
     def __init__(self, db: Database, pages: PageRenderer, links: Sequence[NavigationLink] = ()) -> None:
         self.db = db
@@ -154,7 +154,7 @@ class PageGuard:
         second: bool = True,
         methods: Sequence[str] = ("GET", "POST"),
     ) -> Route:
-        """A page for who is signed in and has one of the roles, if there are any.
+        """A route for signed-in people, limited to some roles if any are given.
 
         ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second`` as of ``require``. What is
         posted must have been shown at the same address.
@@ -168,7 +168,7 @@ class PageGuard:
         return self.public_route(path, answer, methods=methods)
 
     def public_route(self, path: str, handler: Handler, *, methods: Sequence[str] = ("GET", "POST")) -> Route:
-        """A page for everybody. What may go wrong becomes a page; the unexpected is raised afterwards."""
+        """A route for everybody. Expected errors become error pages; unexpected ones are raised afterwards."""
 
         @wraps(handler)
         async def answer(request: Request) -> Response:
@@ -198,7 +198,7 @@ class PageGuard:
     async def require_visitor(
         self, request: Request, *roles: Role, fresh: bool = False, second: bool = True
     ) -> Visitor | Response:
-        """Who is signed in; or the way to a sign-in, to a proof, or a page that says which role is needed.
+        """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
         ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
         has one; not asked on the pages where one is added.
@@ -224,7 +224,7 @@ class PageGuard:
         return visitor
 
     async def find_visitor(self, request: Request, place: AccountPortal) -> Visitor | None:
-        """Who is signed in at the place in this browser; what was posted is not checked yet."""
+        """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
         found = await self.find_sign_in(request, place)
         if found is None:
             return None
@@ -233,17 +233,17 @@ class PageGuard:
         return Visitor(place, found[1], found[0], csrf, path, query, browser, await read_form(request))
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
-        """The sign-in that the browser's cookie of the place proves, and whose it is."""
+        """The sign-in that the browser's cookie proves, and the person who is signed in."""
         secret = request.cookies.get(place.session_cookie_name, "")
         if not secret:
             return None
-        async with self.db.single() as tx:
+        async with self.db.single_statement() as tx:
             return await sign_ins.find_by_secret(tx, place.realm, secret)
 
     async def complete_sign_in(
         self, request: Request, place: AccountPortal, entered: NewSignIn, wanted: str = ""
     ) -> Response:
-        """On to the page that was wanted, with the cookies of a sign-in that has just begun.
+        """Redirect to the requested page and set the cookies of a new sign-in.
 
         They are new each time, so that nobody can have put them there before (no fixation), and whoever was signed in
         here until now is not any more.
@@ -252,7 +252,7 @@ class PageGuard:
             sign_in, person = before
             async with self.db.write() as tx:
                 by = credentials.own_audit_context(tx, person, browser_of(request, place).address)
-                await sign_ins.end(tx, person, sign_in.id, "signed_out", by)
+                await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         response = redirect_to(place.safe_redirect_path(wanted))
         self.set_session_cookie(response, place, entered.sign_in, entered.secret)
         set_device_cookie(response, place, entered.device)
@@ -262,7 +262,7 @@ class PageGuard:
         return response
 
     def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
-        """On to the second step, and from there to the page that was wanted."""
+        """Redirect to the second-factor step, which then redirects to the requested page."""
         response = redirect_to(f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(wanted), safe='/')}")
         set_cookie(
             response, place.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
@@ -270,12 +270,12 @@ class PageGuard:
         return response
 
     def set_session_cookie(self, response: Response, place: AccountPortal, sign_in: SignIn, secret: str) -> None:
-        """Set the cookie of a sign-in, which is another one after each proof."""
+        """Set the sign-in cookie, whose secret is replaced at each reauthentication."""
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
         set_cookie(response, place.session_cookie_name, secret, seconds=lasting)
 
     async def portal_of(self, request: Request) -> AccountPortal:
-        """Whose pages the address is of. Raises NotFound."""
+        """The portal that the request's path belongs to. Raises NotFound."""
         name = request.path_params.get("partner")
         if name is None:
             return OPERATOR_PORTAL
@@ -290,11 +290,11 @@ class PageGuard:
         return member_portal(Realm(partner_id), name, account.name)
 
     def csrf_token_of(self, sign_in: SignIn) -> str:
-        """The token of a sign-in's forms. It stays when the cookie is renewed: forms in other tabs stay good."""
+        """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""
         return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
 
     def is_valid_form(self, request: Request, form: FormData, csrf: str) -> bool:
-        """Whether a page of ours posted the form, in the browser that was given the token (H2)."""
+        """Whether the form was posted from one of our pages with this browser's CSRF token (H2)."""
         given = form.get(CSRF_FIELD)
         known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf.encode())
         return known and link_sessions.is_same_origin(request, self._origin)
@@ -315,7 +315,7 @@ class PageGuard:
         passkeys: bool = False,
         **context: Any,
     ) -> Response:
-        """A page in the frame of who is signed in; ``csrf`` and ``desk`` are in its context, ``problems`` may be."""
+        """Render a page in the signed-in layout, with ``csrf`` and ``desk`` in its context."""
         problems = context.pop("problems", {})
         return pages.render_page(
             template,
@@ -329,14 +329,14 @@ class PageGuard:
         )
 
     def render_refusal(self, visitor: Visitor, heading: str, text: str, *, status: int = 403) -> Response:
-        """Says no to who is signed in."""
+        """A page that tells a signed-in visitor why something is not allowed."""
         onward = {"href": visitor.place.home, "label": "Your account"}
         return self.render_page(
             self._pages, visitor, "says.html", status=status, heading=heading, text=text, onward=onward
         )
 
     def render_invalid_form(self, visitor: Visitor) -> Response:
-        """The answer to a form that this sign-in was not given."""
+        """The page shown when a posted form has no valid CSRF token."""
         text = "The form has expired or was not sent from this site. Nothing has been changed. Open the page again."
         return self.render_refusal(visitor, "Please try again", text)
 
@@ -350,7 +350,7 @@ class PageGuard:
         passkeys: bool = False,
         **context: Any,
     ) -> HTMLResponse:
-        """A page in the frame of a place where nobody is signed in."""
+        """Render a page in a portal's layout for somebody who is not signed in."""
         portal, problems = PageFrame(place.title, place.home), context.pop("problems", {})
         return pages.render_page(
             template,
@@ -372,7 +372,7 @@ class PageGuard:
         onward: str = "Sign in",
         path: str = "/sign-in",
     ) -> HTMLResponse:
-        """A page that only says something. ``onward``: what its link to the place's page ``path`` is called."""
+        """A page with a heading, a text and optionally a link: ``onward`` is its label, ``path`` its target."""
         shown = place or UNKNOWN_PORTAL
         link = {"href": f"{shown.home}{path}", "label": onward} if place else None
         return self.render_public_page(
@@ -380,7 +380,7 @@ class PageGuard:
         )
 
     def render_not_found(self, request: Request, status: int) -> Response:
-        """There is no such page, or not by this method."""
+        """The error page for an unknown path or method."""
         return self.render_message(
             _portal_of_path(request),
             "Page not found",
@@ -473,32 +473,32 @@ def _requested_path(request: Request) -> str:
 
 
 def redirect_to(path: str) -> Response:
-    """Onwards by GET."""
+    """A redirect that the browser follows with GET (303)."""
     return RedirectResponse(path, 303, NO_PAGE)
 
 
 def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> None:
-    """For this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
+    """Set a ``__Host-`` cookie: secure, HTTP-only and limited to this host."""
     response.set_cookie(name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
 def set_device_cookie(response: Response, place: AccountPortal, device: str) -> None:
-    """Let the browser be known as one that signed in before."""
+    """Set the cookie that recognises this browser at the next sign-in."""
     set_cookie(response, place.device_cookie_name, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
 
 
 def delete_cookie(response: Response, name: str) -> None:
-    """Take a cookie back."""
+    """Delete a cookie."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
 def browser_of(request: Request, place: AccountPortal) -> Browser:
-    """Whose request it is: network address, what the browser calls itself, and whether it signed in before."""
+    """The browser behind a request: network address, User-Agent and device cookie."""
     address = request.client.host if request.client else ""
     return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie_name))
 
 
 def form_value(form: FormData, name: str) -> str:
-    """One field of a form as it was typed, empty without it."""
+    """The value of one form field as typed; empty if it is missing."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""

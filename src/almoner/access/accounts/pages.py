@@ -1,4 +1,4 @@
-"""All pages of this slice, for wiring."""
+"""All pages of this slice, assembled for wiring."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def routes(gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
-    """Starlette routes of both realms. ``pages``: of ``TEMPLATES``."""
+    """Starlette routes for both realms. ``pages`` renders ``TEMPLATES``."""
     return [
         *LinkPages(gate, pages, limiter).routes(),
         *SignInPages(gate, pages).routes(),

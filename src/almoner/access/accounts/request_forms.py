@@ -1,4 +1,4 @@
-"""What browsers send to account pages, read before any page sees it."""
+"""Reads and limits the query and form of a request to an account page."""
 
 from typing import Final
 from urllib.parse import parse_qsl
@@ -15,13 +15,13 @@ _MOST_FIELDS: Final = 60
 
 
 def ensure_storable_query(request: Request) -> None:
-    """Raises HTTPException when the address asks for what no database can hold: nobody has that, and nothing is it."""
+    """Raises HTTPException if the address has characters that the database cannot store, such as NUL."""
     if not all(is_storable_text(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
 
 
 async def read_form(request: Request) -> FormData:
-    """What a form sent, nothing on GET. Raises HTTPException when it is none of ours, too long, or no text."""
+    """The posted form, empty on GET. Raises HTTPException if it is too long or not valid text."""
     if request.method != "POST":
         return FormData()
     body = bytearray()

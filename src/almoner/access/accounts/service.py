@@ -1,4 +1,4 @@
-"""The addresses of sign-in pages, mailed to whoever has forgotten theirs."""
+"""Emails somebody who forgot them the addresses of their sign-in pages."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendSignInUrls(msgspec.Struct, frozen=True):
-    """The e-mail address, sealed."""
+    """The email address, sealed."""
 
     email: str
 
@@ -25,21 +25,21 @@ _CONTEXT: Final = "accounts-addresses"
 
 @dataclass(frozen=True, slots=True)
 class SignInUrl:
-    """One sign-in page: whose, and where."""
+    """The address of one partner's sign-in page."""
 
     partner: str
     url: str
 
 
 async def request_sign_in_urls(tx: Tx, email: str) -> None:
-    """Have the sign-in pages of whoever has this e-mail address mailed there; the same work whether anybody has."""
+    """Enqueue an email with the sign-in pages of this email address; takes equally long if nobody has it."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
     await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique=unique)
 
 
 async def find_sign_in_urls(tx: Tx, sealed: str) -> tuple[str, list[SignInUrl]]:
-    """The e-mail address that was asked for, and the pages where somebody with it signs in; operators' are not told."""
+    """Decrypt the requested email address and find the partners' sign-in pages for it."""
     try:
         email = tx.vault.decrypt(bytes.fromhex(sealed), context=_CONTEXT).decode()
     except DecryptionFailed:

@@ -1,4 +1,4 @@
-"""Who is not signed in yet: the cookie that their forms are bound to (H2)."""
+"""The context of sign-in pages: a browser that is not signed in, and the cookie its forms are bound to (H2)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ _SECONDS: Final = 12 * 3600
 
 @dataclass(frozen=True, slots=True)
 class SignInContext:
-    """A browser at a place where nobody is signed in, and what it posted (nothing on GET)."""
+    """A browser that is not signed in at this portal, and the form it posted (empty on GET)."""
 
     request: Request
     place: AccountPortal
@@ -31,26 +31,26 @@ class SignInContext:
 
     @property
     def browser(self) -> Browser:
-        """Whose request it is."""
+        """The browser behind the request."""
         return browser_of(self.request, self.place)
 
     @property
     def challenge_binding(self) -> bytes:
-        """What a passkey's challenge is bound to."""
+        """The value that a passkey challenge is bound to, so that only this browser can answer it."""
         return self.visit.csrf.encode()
 
     def form_value(self, name: str) -> str:
-        """One field of the form as it was typed, empty without it."""
+        """The value of a field in the posted form, as typed; empty if it is missing."""
         return form_value(self.form, name)
 
     def with_csrf_cookie(self, response: Response) -> Response:
-        """With the cookie that the forms of the page need."""
+        """The response with the cookie that the page's forms are bound to."""
         self.visit.set_cookie(response, seconds=_SECONDS)
         return response
 
 
 async def open_sign_in_context(gate: PageGuard, request: Request, place: AccountPortal) -> SignInContext:
-    """Who comes to a place. A second tab keeps the first one's token: a new one would void the form there."""
+    """The context of a request to a sign-in page. Tabs share one token, so that no form becomes invalid."""
     vault = gate.db.deployment.vault
     found = link_sessions.find_link_session(request, vault, _PURPOSE, place.realm.id, place.name)
     form = await read_form(request)

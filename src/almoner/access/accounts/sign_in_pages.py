@@ -1,4 +1,4 @@
-"""Signing in by password and a second factor, or by passkey; the way to the provider; proving anew; signing out."""
+"""Sign-in pages: password and second factor, passkey, single sign-on, reauthentication, signing out."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -38,7 +38,7 @@ _WRONG_PASSKEY = (
 
 
 class SignInPages:
-    """The pages that lead in and out."""
+    """The pages for signing in, reauthenticating and signing out."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
@@ -62,7 +62,7 @@ class SignInPages:
         ]
 
     async def sign_in(self, request: Request) -> Response:
-        """Name and password."""
+        """Sign in with name and password."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
         if request.method != "POST":
@@ -88,7 +88,7 @@ class SignInPages:
         return self._gate.redirect_to_second_factor(place, found, entry.form_value("next"))
 
     async def second_factor(self, request: Request) -> Response:
-        """The second factor, after the password or the provider."""
+        """Enter the second factor after the password or single sign-on."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
         try:
@@ -121,7 +121,7 @@ class SignInPages:
         return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_value("next"))
 
     async def passkey(self, request: Request) -> Response:
-        """A passkey alone, or as the second factor: it is two factors by itself."""
+        """Sign in with a passkey, or use it as the second factor."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
@@ -136,14 +136,14 @@ class SignInPages:
         return await self._gate.complete_sign_in(request, place, entered, entry.form_value("next"))
 
     async def sign_out(self, request: Request) -> Response:
-        """The sign-in ends, and its cookie goes. Who is signed out already is told so."""
+        """End the sign-in and delete its cookie."""
         place = await self._gate.portal_of(request)
         visitor = await self._gate.find_visitor(request, place)
         if visitor is not None:
             if not self._gate.is_valid_form(request, visitor.form, visitor.csrf):
                 return self._gate.render_invalid_form(visitor)
             async with self._db.write() as tx:
-                await sign_ins.end(
+                await sign_ins.end_sign_in(
                     tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.audit_context(self._ids)
                 )
         response = redirect_to(f"{place.home}/sign-in?told=out")
@@ -151,7 +151,7 @@ class SignInPages:
         return response
 
     async def reauthenticate(self, visitor: Visitor) -> Response:
-        """Is it still you? Asked before secrets and money; leads back to the page that asked."""
+        """Ask a signed-in person to prove their identity again before secrets or money, then continue."""
         onward = visitor.place.safe_redirect_path(visitor.form_value("next") or visitor.query.get("next", ""))
         if not visitor.form:
             return await self._proof(visitor, onward)

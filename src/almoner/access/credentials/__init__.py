@@ -1,1 +1,1 @@
-"""What people prove by that they are who they say: passwords, one-time passwords, recovery codes, passkeys."""
+"""Credentials: passwords, one-time codes, recovery codes and passkeys."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of what people prove themselves by."""
+"""Self-checks of credentials."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What proves who somebody is, and when a wrong try slows the next one; pure."""
+"""Credentials and the throttling of failed attempts; pure."""
 
 import string
 import unicodedata
@@ -33,20 +33,20 @@ _CODE_SIGNS: Final = str.maketrans("018", "olb")
 """What somebody may type for signs that base 32 has: it has no 0, 1 and 8."""
 
 CHALLENGE_LIFETIME: Final = timedelta(minutes=5)
-LONGEST_PASSKEY_NAME: Final = 100
+_LONGEST_PASSKEY_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AuditContext:
-    """Who changes what proves somebody's identity, and from which network address: for the audit log."""
+    """Who changes a person's credentials, and from which network address, for the audit log."""
 
     actor: Actor
     address: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
-    """What a person can sign in by. ``recovery_codes``: how many are left."""
+class AuthenticationFactors:
+    """The authentication factors that a person has set up. ``recovery_codes`` is the number left."""
 
     password: bool
     authenticator: bool
@@ -55,11 +55,11 @@ class Factors:
 
     @property
     def second(self) -> bool:
-        """Whether there is more than a password."""
+        """Whether the person has a factor besides a password."""
         return self.authenticator or self.passkeys > 0
 
 
-NO_FACTORS: Final = Factors(password=False, authenticator=False, passkeys=0, recovery_codes=0)
+NO_FACTORS: Final = AuthenticationFactors(password=False, authenticator=False, passkeys=0, recovery_codes=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SignInOverloaded(ServiceUnavailable):
 
 
 class AuthenticatorExists(Exception):
-    """The person has an authenticator app; it must be removed before another one is set up."""
+    """The person already has an authenticator app, which must be removed before another is set up."""
 
 
 class AuthenticatorNotPending(Exception):
@@ -98,19 +98,19 @@ class AuthenticatorNotPending(Exception):
 
 
 class LastSecondFactorRequired(Exception):
-    """Who must have a second factor keeps the last one; another one has to be added first."""
+    """The person must have a second factor, so the last one cannot be removed."""
 
 
 class NoSuchPasskey(LookupError):
-    """The person has no such passkey."""
+    """The person has no passkey with this ID."""
 
 
 class PasskeyRefused(Exception):
-    """What the browser sent proves nothing here; the message says why, for logs and tests, not for the page."""
+    """The browser's passkey response is not valid; the message says why, for logs and tests only."""
 
 
 class AttemptThrottled(Exception):
-    """After wrong tries the next one waits. This one was not checked and counts as nothing. ``until``: real time."""
+    """Too many failed attempts: this one was not checked. ``until`` is real time."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -118,7 +118,7 @@ class AttemptThrottled(Exception):
 
 
 def normalise_password(password: str) -> str:
-    """The same for all ways to type the same characters (NIST 800-63B: NFKC). Raises WeakPassword for broken text."""
+    """The password in NFKC, so that all ways to type it are equal (NIST 800-63B). Raises PasswordTooWeak."""
     try:
         password.encode()
     except UnicodeEncodeError:
@@ -129,9 +129,9 @@ def normalise_password(password: str) -> str:
 
 
 def ensure_strong_password(password: str, user_name: str, common: frozenset[str]) -> None:
-    """Whether a password may be chosen: long, and not what everybody tries; no rule of composition (NIST 800-63B).
+    """Check that a password is long enough and not a common one (NIST 800-63B). Raises PasswordTooWeak.
 
-    ``password`` is normalised. Raises WeakPassword with all reasons.
+    ``password`` is normalised. Raises PasswordTooWeak with all reasons.
     """
     low = password.casefold()
     reasons = []
@@ -163,31 +163,31 @@ def _is_monotonous(low: str) -> bool:
 
 
 def is_storable_text(text: str) -> bool:
-    """Whether a text can be anybody's name: what no database can hold (NUL, half a character) is nobody's."""
+    """Whether the database can store the text: no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def clean_passkey_name(typed: str) -> str:
-    """What a person calls a passkey, in one line; ``Passkey`` for nothing."""
+    """The name that a person gives a passkey, on one line; ``Passkey`` if empty."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in typed).split())
-    return line[:LONGEST_PASSKEY_NAME].rstrip() or "Passkey"
+    return line[:_LONGEST_PASSKEY_NAME].rstrip() or "Passkey"
 
 
 def parse_one_time_code(typed: str) -> str | None:
-    """Six ASCII digits of what was typed, in whatever script and with blanks; None when it is no such code."""
+    """The six digits of a typed one-time code, spaces removed; None if it is not such a code."""
     signs = [sign for sign in typed if not sign.isspace() and sign != "-"]
     digits = [unicodedata.decimal(sign, None) for sign in signs]
     return "".join(map(str, digits)) if len(digits) == 6 and None not in digits else None
 
 
 def encode_recovery_code(random: bytes) -> str:
-    """Of 10 random bytes: ``abcd-efgh-ijkl-mnop``."""
+    """Ten random bytes as a recovery code: ``abcd-efgh-ijkl-mnop``."""
     text = b32encode(random[:_CODE_BYTES]).decode().lower()
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
 def parse_recovery_code(typed: str) -> str | None:
-    """The code as ``encode_recovery_code`` writes it, whatever its case, blanks and hyphens; None: it is none."""
+    """The typed recovery code in canonical form, whatever its case, spaces and hyphens; None if invalid."""
     signs = "".join(typed.replace("-", "").split()).lower().translate(_CODE_SIGNS)
     if len(signs) != 16 or not signs.isascii() or not signs.isalnum():
         return None
@@ -196,7 +196,7 @@ def parse_recovery_code(typed: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ThrottlePolicy:
-    """``free`` wrong tries go without a wait, then 1, 2, 4 ... seconds, at most ``longest``; ``fade`` forgives one."""
+    """After ``free`` failures, wait 1, 2, 4 ... up to ``longest`` seconds; one failure expires per ``fade``."""
 
     free: int
     longest: timedelta
@@ -205,17 +205,17 @@ class ThrottlePolicy:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempts:
-    """Wrong tries so far, and when the last one was (real time)."""
+    """How many attempts have failed, and when the last one did (real time)."""
 
     failures: int
     last_at: datetime
 
     def unexpired_failures(self, limit: ThrottlePolicy, at: datetime) -> int:
-        """How many have not faded."""
+        """How many failures still count at this time."""
         return max(0, self.failures - max(timedelta(), at - self.last_at) // limit.fade)
 
     def next_allowed_at(self, limit: ThrottlePolicy, at: datetime) -> datetime | None:
-        """When the next try is taken; None when it is now."""
+        """When the next attempt is allowed; None if it is allowed now."""
         over = self.unexpired_failures(limit, at) - limit.free
         if over < 0:
             return None

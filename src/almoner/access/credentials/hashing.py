@@ -1,4 +1,4 @@
-"""argon2id, in at most two threads: a flood of sign-ins waits for itself, and the server goes on answering."""
+"""Argon2id password hashing in at most two threads, so that a flood of sign-ins does not block the server."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from almoner.access.credentials.domain import SignInOverloaded
 from almoner.platform.database.transactions import is_inside_transaction
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class HashCost(NamedTuple):
-    """What one hash takes."""
+    """The cost of one Argon2id hash: passes and memory."""
 
     passes: int
     kibibytes: int
@@ -26,10 +26,10 @@ CURRENT_COST: Final = HashCost(2, 47_104)
 MAX_THREADS: Final = 2
 MAX_QUEUED: Final = 60
 """Beyond these, about three seconds of work, whoever comes is told to try again."""
-MAX_QUEUED_STRANGERS: Final = 40
+_MAX_QUEUED_STRANGERS: Final = 40
 """So many of them for who is not known: a flood of names keeps nobody out who was here before, or has a link."""
 
-MAX_WAIT_SECONDS: Final = 10.0
+_MAX_WAIT_SECONDS: Final = 10.0
 """However slow the machine is: who asked has gone by then."""
 
 _threads: Final = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="argon2")
@@ -47,14 +47,14 @@ class _Queue:
     def apply_cost(self, cost: HashCost) -> None:
         self.hasher = PasswordHasher(cost.passes, cost.kibibytes, parallelism=1, hash_len=32, salt_len=16)
 
-    async def do(self, work: Callable[[], T], *, known: bool) -> T:
+    async def do(self, work: Callable[[], _T], *, known: bool) -> _T:
         if is_inside_transaction():
             raise RuntimeError("a password is hashed while a transaction holds a connection; read, release, then hash")
-        if self.waiting >= (MAX_QUEUED if known else MAX_QUEUED_STRANGERS):
+        if self.waiting >= (MAX_QUEUED if known else _MAX_QUEUED_STRANGERS):
             raise SignInOverloaded
         self.waiting += 1
         try:
-            async with asyncio.timeout(MAX_WAIT_SECONDS):
+            async with asyncio.timeout(_MAX_WAIT_SECONDS):
                 return await asyncio.get_running_loop().run_in_executor(_threads, work)
         except TimeoutError:
             raise SignInOverloaded from None
@@ -66,28 +66,28 @@ _queue: Final = _Queue()
 
 
 def set_hash_cost(cost: HashCost) -> None:
-    """Make hashes at another cost from now on: tests sign in thousands of times, and nothing else may call this."""
+    """Change the cost of new hashes; only for tests."""
     _queue.apply_cost(cost)
 
 
 async def hash_secret(secret: bytes) -> str:
-    """A new hash with its parameters and salt in it, for somebody who is known. Raises SignInOverloaded."""
+    """A new Argon2id hash, with its parameters and salt. Raises SignInOverloaded."""
     return await _queue.do(lambda: _queue.hasher.hash(secret), known=True)
 
 
 async def verify_hash(hash_: str, secret: bytes, *, known: bool) -> bool:
-    """Whether the hash was made of the secret; ``known``: for somebody who was here before. Raises SignInOverloaded."""
+    """Whether the secret matches the hash. ``known`` gives priority to returning visitors. Raises SignInOverloaded."""
     return await _queue.do(lambda: _verify(hash_, secret), known=known)
 
 
 def dummy_hash() -> str:
-    """Checked for a name that nobody has: the answer takes as long (ASVS 6.3.8)."""
+    """A hash to verify against when the account does not exist, so that the response takes as long (ASVS 6.3.8)."""
     cost = f"m={_queue.hasher.memory_cost},t={_queue.hasher.time_cost},p=1"
     return f"$argon2id$v=19${cost}$OUp7zuQMOwIFHjOSZc1o2Q$3/iAFitfSJiwoi7ZizhSHQKirQZypKF5JzO6Px/qjRM"
 
 
 def needs_rehash(hash_: str) -> bool:
-    """Whether the hash was made with other parameters than those of today."""
+    """Whether the hash was made with outdated cost parameters."""
     return _queue.hasher.check_needs_rehash(hash_)
 
 

@@ -1,4 +1,4 @@
-"""Tries are forgotten after a day, by real time."""
+"""Deletes attempts and challenges that are a day old."""
 
 from datetime import timedelta
 from typing import Final

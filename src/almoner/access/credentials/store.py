@@ -1,4 +1,4 @@
-"""SQL of what people prove themselves by, and of wrong tries. Moments are real time."""
+"""SQL for credentials and failed attempts. Times are real time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.credentials.domain import NO_FACTORS, Factors, FailedAttempts, Passkey
+from almoner.access.credentials.domain import NO_FACTORS, AuthenticationFactors, FailedAttempts, Passkey
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Tx
 
@@ -17,8 +17,8 @@ AttemptSlot = tuple[UUID, bytes, str]
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
 
-async def find_factors(tx: Tx, person: Person) -> Factors:
-    """What a person can sign in by."""
+async def find_factors(tx: Tx, person: Person) -> AuthenticationFactors:
+    """The authentication factors that a person has set up."""
     row = await tx.fetchrow(
         """
         select exists (select from password where person_id = $1) as password,
@@ -30,11 +30,11 @@ async def find_factors(tx: Tx, person: Person) -> Factors:
         """,
         person.id,
     )
-    return Factors(**row) if row else NO_FACTORS
+    return AuthenticationFactors(**row) if row else NO_FACTORS
 
 
 async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
-    """The hash of a person's password."""
+    """A person's password hash."""
     found: str | None = await tx.fetchval(
         "select w.hash from password w join person p on p.id = w.person_id where p.realm = $1 and p.id = $2",
         scope.id,
@@ -44,13 +44,13 @@ async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
 
 
 async def casefold_name(tx: Tx, name: str) -> str:
-    """A name as names are compared, in every realm."""
+    """A user name in the form in which names are compared."""
     found: str = await tx.fetchval("select folded($1)", name)
     return found
 
 
 async def set_password(tx: Tx, person: Person, hash_: str) -> None:
-    """Store a password's hash instead of the one before."""
+    """Replace a person's password hash."""
     await tx.execute(
         """
         insert into password (person_id, hash, set_at) values ($1, $2, $3)
@@ -63,17 +63,17 @@ async def set_password(tx: Tx, person: Person, hash_: str) -> None:
 
 
 async def replace_password_hash(tx: Tx, person: Person, before: str, hash_: str) -> None:
-    """Store another hash of the same password, unless the password was changed meanwhile."""
+    """Replace the hash of the same password, unless the password was changed meanwhile."""
     await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, before, hash_)
 
 
 async def delete_password(tx: Tx, person: Person) -> None:
-    """Remove a password."""
+    """Delete a person's password."""
     await tx.execute("delete from password where person_id = $1", person.id)
 
 
 async def insert_authenticator(tx: Tx, person: Person, secret: bytes) -> bool:
-    """Store a secret that no code has proved yet, instead of such a one; False when one is in use."""
+    """Store an unconfirmed TOTP secret in place of a former unconfirmed one; False if an app is active."""
     made = await tx.fetchval(
         """
         insert into one_time_password as known (person_id, secret, created_at) values ($1, $2, $3)
@@ -88,7 +88,7 @@ async def insert_authenticator(tx: Tx, person: Person, secret: bytes) -> bool:
 
 
 async def find_authenticator(tx: Tx, person: Person, *, confirmed: bool) -> bytes | None:
-    """The sealed secret of the authenticator app in use, or of the one being set up."""
+    """The encrypted TOTP secret of the active app, or of the one being set up."""
     found: bytes | None = await tx.fetchval(
         "select secret from one_time_password where person_id = $1 and (confirmed_at is not null) = $2",
         person.id,
@@ -98,7 +98,7 @@ async def find_authenticator(tx: Tx, person: Person, *, confirmed: bool) -> byte
 
 
 async def consume_time_step(tx: Tx, person: Person, secret: bytes, step: int, *, confirmed: bool) -> bool:
-    """Use a one-time password: once, and none from before it; False when it or a later one was used."""
+    """Use up a TOTP time step and all before it; False if it or a later one was used."""
     taken = await tx.fetchval(
         """
         update one_time_password set last_step = $3, confirmed_at = coalesce(confirmed_at, $5)
@@ -114,7 +114,7 @@ async def consume_time_step(tx: Tx, person: Person, secret: bytes, step: int, *,
 
 
 async def delete_authenticator(tx: Tx, person: Person) -> bool:
-    """Remove the authenticator app; whether one was in use."""
+    """Delete the authenticator app; False if none was active."""
     gone = await tx.fetchval(
         "delete from one_time_password where person_id = $1 returning confirmed_at is not null", person.id
     )
@@ -122,7 +122,7 @@ async def delete_authenticator(tx: Tx, person: Person) -> bool:
 
 
 async def replace_recovery_codes(tx: Tx, person: Person, hashes: Sequence[bytes]) -> None:
-    """Store new codes instead of all that there were."""
+    """Replace all recovery codes of a person."""
     await tx.execute("delete from recovery_code where person_id = $1", person.id)
     await tx.execute(
         "insert into recovery_code (person_id, hash) select $1, hash from unnest($2::bytea[]) as hash",
@@ -132,7 +132,7 @@ async def replace_recovery_codes(tx: Tx, person: Person, hashes: Sequence[bytes]
 
 
 async def consume_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
-    """Use a code; False when there is none such, or it was used."""
+    """Use up a recovery code; False if it does not exist or was used."""
     used = await tx.fetchval(
         "update recovery_code set used_at = $3 where person_id = $1 and hash = $2 and used_at is null returning true",
         person.id,
@@ -143,7 +143,7 @@ async def consume_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
 
 
 async def insert_passkey(tx: Tx, passkey: Passkey) -> bool:
-    """Store a passkey; False when it is known already, whoever's it is."""
+    """Store a passkey; False if its credential is already registered."""
     made = await tx.fetchval(
         """
         insert into passkey (id, person_id, credential, public_key, sign_count, name, created_at)
@@ -167,7 +167,7 @@ async def list_passkeys(tx: Tx, person: Person) -> list[Passkey]:
 
 
 async def find_passkey(tx: Tx, scope: Realm, credential: bytes) -> Passkey | None:
-    """The passkey of somebody of the realm by its credential."""
+    """Find a passkey in the realm by its credential ID."""
     row: Record | None = await tx.fetchrow(
         f"""
         select {_PASSKEY} from passkey k join person p on p.id = k.person_id
@@ -180,7 +180,7 @@ async def find_passkey(tx: Tx, scope: Realm, credential: bytes) -> Passkey | Non
 
 
 async def record_passkey_use(tx: Tx, passkey: Passkey, sign_count: int) -> None:
-    """Note a use. The highest count stays: a lower one is told of each time it comes."""
+    """Record a use and its signature counter; the highest counter is kept."""
     await tx.execute(
         "update passkey set sign_count = greatest(sign_count, $2), last_used_at = $3 where id = $1",
         passkey.id,
@@ -190,12 +190,12 @@ async def record_passkey_use(tx: Tx, passkey: Passkey, sign_count: int) -> None:
 
 
 async def delete_passkey(tx: Tx, person: Person, passkey_id: UUID) -> None:
-    """Remove a passkey."""
+    """Delete a passkey."""
     await tx.execute("delete from passkey where person_id = $1 and id = $2", person.id, passkey_id)
 
 
 async def consume_challenge(tx: Tx, hash_: bytes, expires_at: datetime) -> bool:
-    """Use a challenge; False when it was used."""
+    """Use up a WebAuthn challenge; False if it was used before."""
     taken = await tx.fetchval(
         "insert into passkey_challenge (hash, expires_at) values ($1, $2) on conflict do nothing returning true",
         hash_,
@@ -205,7 +205,7 @@ async def consume_challenge(tx: Tx, hash_: bytes, expires_at: datetime) -> bool:
 
 
 async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
-    """Let one transaction at a time count the tries of each slot."""
+    """Lock the attempt counters of some slots until the transaction ends."""
     turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
     await tx.execute(
         """
@@ -217,7 +217,7 @@ async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
 
 
 async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
-    """What was tried, slot by slot."""
+    """The failed attempts of each slot."""
     rows = await tx.fetch(
         """
         select t.failures, t.last_at
@@ -230,7 +230,7 @@ async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAtte
 
 
 async def store_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
-    """Store how many tries each slot has now, with one more made at this moment."""
+    """Store the number of failed attempts of each slot, the last one being now."""
     await tx.execute(
         """
         insert into login_attempt (realm, name_hash, network, failures, last_at)
@@ -247,7 +247,7 @@ async def store_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequenc
 
 
 async def clear_attempts(tx: Tx, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]) -> None:
-    """Forget the tries of some slots, and take one back of others. Never waits long: turns are not held for it."""
+    """Reset the counters of ``own`` slots and take one attempt off those of ``shared`` slots."""
     await tx.execute(
         """
         with held as (
@@ -267,12 +267,12 @@ async def clear_attempts(tx: Tx, own: Sequence[AttemptSlot], shared: Sequence[At
 
 
 async def delete_attempts(tx: Tx, realm: UUID, hashes: Sequence[bytes]) -> None:
-    """Forget all tries of some names, wherever they came from."""
+    """Delete all attempts for some names in a realm, from any source."""
     await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
 
 
 async def claim_refusal_record(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
-    """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
+    """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """
         insert into login_attempt as t (realm, name_hash, network, failures, last_at, audited_at)
@@ -288,7 +288,7 @@ async def claim_refusal_record(tx: Tx, slot: AttemptSlot, before: datetime) -> b
 
 
 async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
-    """When the oldest try was, and when the first used challenge is over."""
+    """The times of the oldest attempt and of the first expired challenge."""
     row = await tx.fetchrow(
         """
         select (select min(last_at) from login_attempt) as tried,
@@ -299,7 +299,7 @@ async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]
 
 
 async def delete_expired(tx: Tx, before: datetime, limit: int) -> int:
-    """Remove tries of before that moment, and challenges that are over; how many rows went."""
+    """Delete attempts older than ``before`` and expired challenges; returns how many rows."""
     gone = await tx.fetchval(
         """
         with old_tries as materialized (

@@ -14,7 +14,7 @@ _RANDOM_CHARACTERS: Final = 32
 _CHECK_CHARACTERS: Final = 6
 _PREFIX: Final[dict[Kind, str]] = {"secret": "sk", "publishable": "pk", "scim": "scim"}
 DEFAULT_OVERLAP: Final = timedelta(hours=24)
-LONGEST_OVERLAP: Final = timedelta(days=7)
+_LONGEST_OVERLAP: Final = timedelta(days=7)
 
 PUBLISHABLE_SCOPES: Final = frozenset(
     {
@@ -28,7 +28,7 @@ PUBLISHABLE_SCOPES: Final = frozenset(
 )
 """What a publishable key may ever do (settled 2)."""
 
-SCIM_SCOPES: Final = frozenset({"scim_api"})
+_SCIM_SCOPES: Final = frozenset({"scim_api"})
 SCOPES: Final = frozenset(
     {
         "*",
@@ -76,7 +76,7 @@ SCOPES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One stored key; the secret itself is known to its holder only."""
+    """An API key as stored; only its holder knows the secret. ``hint``: the last characters of the secret."""
 
     id: UUID
     partner_id: UUID
@@ -90,12 +90,12 @@ class ApiKey:
     last_used_at: datetime | None
 
     def is_usable(self, now: datetime) -> bool:
-        """Whether the key opens anything at this (real) time."""
+        """Whether the key is active at this real time."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 class UnknownScopes(ValueError):
-    """No route asks for these scopes."""
+    """No endpoint uses these scopes."""
 
 
 class OverlapTooLong(ValueError):
@@ -103,7 +103,7 @@ class OverlapTooLong(ValueError):
 
 
 def key_prefix(kind: Kind, *, sandbox: bool) -> str:
-    """``sk_sandbox_``, ``pk_live_``, ``scim_live_`` ..."""
+    """The prefix of a key's secret: ``sk_sandbox_``, ``pk_live_``, ``scim_live_`` ..."""
     return f"{_PREFIX[kind]}_{'sandbox' if sandbox else 'live'}_"
 
 
@@ -120,23 +120,23 @@ def _checksum(text: str) -> str:
 
 
 def generate_key_secret(kind: Kind, *, sandbox: bool) -> str:
-    """A new secret of a key."""
+    """Generate the secret of an API key."""
     return generate_secret(key_prefix(kind, sandbox=sandbox))
 
 
 def generate_secret(start: str) -> str:
-    """A new secret: 190 random bits with a checksum that lets scanners reject fakes without asking us."""
+    """Generate a secret: 190 random bits and a checksum, so that scanners can tell fakes offline."""
     head = start + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
     return head + _checksum(head)
 
 
 def kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
-    """The kind of a well-formed key of this environment, or None: wrong form, checksum or environment."""
+    """The kind of a well-formed key of this environment; None if its form, checksum or environment is wrong."""
     return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
 
 
 def is_well_formed_secret(start: str, text: str) -> bool:
-    """Whether the text could be one of ``generate_secret``: its form and its checksum are right."""
+    """Whether the text has the form and checksum of ``generate_secret``."""
     if not text.startswith(start) or len(text) != len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
         return False
     head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
@@ -144,26 +144,26 @@ def is_well_formed_secret(start: str, text: str) -> bool:
 
 
 def overlap_end(now: datetime, overlap: timedelta) -> datetime:
-    """When a rotated key stops working. Raises OverlapTooLong."""
-    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
-        raise OverlapTooLong(f"the old key can stay valid for 0 to {LONGEST_OVERLAP.days} days, not {overlap}")
+    """When the old key stops working after a rotation. Raises OverlapTooLong."""
+    if not timedelta(0) <= overlap <= _LONGEST_OVERLAP:
+        raise OverlapTooLong(f"the old key can stay valid for 0 to {_LONGEST_OVERLAP.days} days, not {overlap}")
     return now + overlap
 
 
 def ensure_known_scopes(asked: frozenset[str]) -> None:
-    """Whether some route asks for each of the scopes. Raises UnknownScopes, which names all that none asks for."""
+    """Raises UnknownScopes if some requested scopes do not exist."""
     if strange := sorted(asked - SCOPES):
         raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")
 
 
 def granted_scopes(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
-    """The scopes a key of this kind gets. Raises ValueError when it asks for more than the kind may have."""
+    """The scopes of a new key. Raises ValueError if this kind of key cannot have them."""
     if kind == "publishable":
         if not asked <= PUBLISHABLE_SCOPES:
             raise ValueError(f"a publishable key cannot have {', '.join(sorted(asked - PUBLISHABLE_SCOPES))}")
         return asked or PUBLISHABLE_SCOPES
     if kind == "scim":
-        if not asked <= SCIM_SCOPES:
-            raise ValueError(f"a SCIM key can only have scim_api, not {', '.join(sorted(asked - SCIM_SCOPES))}")
-        return SCIM_SCOPES
+        if not asked <= _SCIM_SCOPES:
+            raise ValueError(f"a SCIM key can only have scim_api, not {', '.join(sorted(asked - _SCIM_SCOPES))}")
+        return _SCIM_SCOPES
     return asked or frozenset({"*"})

@@ -1,4 +1,4 @@
-"""Making, finding, rotating and revoking keys. Keys live on real time: the sandbox clock does not age them."""
+"""Creates, finds, rotates and revokes API keys. Keys expire by real time: the sandbox clock does not age them."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -12,18 +12,18 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 class NoSuchKey(LookupError):
-    """There is no key with this id."""
+    """There is no API key with this ID."""
 
 
 def secret_hash(vault: Vault, secret: str) -> bytes:
-    """What is stored of a key (K2): 190 random bits need no slow hash, and a slow one would be a lever for denial."""
+    """The keyed hash under which a secret is stored (K2): 190 random bits need no slow hash."""
     return vault.keyed_hash("api-key", secret.encode())
 
 
 async def create(
     tx: Tx, partner: Partner, kind: Kind, name: str, scopes: frozenset[str] = frozenset()
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret, which is shown this once. Raises ValueError for scopes the kind cannot have."""
+    """Create an API key; its secret is returned this once. Raises ValueError for impossible scopes."""
     secret = domain.generate_key_secret(kind, sandbox=tx.deployment.sandbox)
     key = ApiKey(
         tx.new_id(),
@@ -42,7 +42,7 @@ async def create(
 
 
 async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
-    """The usable key behind a secret of this environment, or None."""
+    """The usable API key of this environment with this secret, or None."""
     if domain.kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
     key = await store.find_by_hash(tx, secret_hash(tx.vault, secret))
@@ -50,14 +50,14 @@ async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
 
 
 async def get(tx: Tx, key_id: UUID) -> ApiKey:
-    """One key. Raises NoSuchKey."""
+    """One API key. Raises NoSuchKey."""
     if (key := await store.find(tx, key_id)) is None:
         raise NoSuchKey(tx.ids.text("apikey", key_id))
     return key
 
 
 async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> tuple[ApiKey, str]:
-    """A successor at once; the old key works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong."""
+    """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong."""
     old = await get(tx, key_id)
     ends = domain.overlap_end(tx.real_now, overlap)
     new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes)
@@ -66,7 +66,7 @@ async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERL
 
 
 async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
-    """End a key now. Raises NoSuchKey."""
+    """Revoke an API key immediately. Raises NoSuchKey."""
     key = await get(tx, key_id)
     await store.revoke(tx, key, tx.real_now)
     return key

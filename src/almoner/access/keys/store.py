@@ -1,4 +1,4 @@
-"""SQL of API keys."""
+"""SQL for API keys."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ def _key(row: Record | dict[str, Any]) -> ApiKey:
 
 @across_partners("link")
 async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
-    """The key with this keyed hash: authentication, before any partner is known.
+    """The key with this keyed hash, of any partner: used to authenticate.
 
     A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6).
     """
@@ -64,26 +64,26 @@ async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
 
 @across_partners("operators")
 async def find(tx: Tx, key_id: UUID) -> ApiKey | None:
-    """One key by its id, for an administrator."""
+    """One key by its ID."""
     row = await tx.fetchrow(f"select {_COLUMNS} from api_key where id = $1", key_id)
     return _key(row) if row else None
 
 
 async def expire(tx: Tx, key: ApiKey, at: datetime, successor: UUID) -> None:
-    """Let a key expire at ``at`` unless it ends earlier already; ``successor`` replaces it."""
+    """Let a key expire at ``at`` unless it ends earlier; ``successor`` replaces it."""
     await tx.execute(
         "update api_key set expires_at = least(expires_at, $2), replaced_by = $3 where id = $1", key.id, at, successor
     )
 
 
 async def revoke(tx: Tx, key: ApiKey, at: datetime) -> None:
-    """Revoke a key, once."""
+    """Revoke a key; nothing happens if it is revoked already."""
     await tx.execute("update api_key set revoked_at = $2 where id = $1 and revoked_at is null", key.id, at)
 
 
 @across_partners("held")
 async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
-    """Record last uses: (key, at, address, route). A later use that is stored already stands."""
+    """Store last uses as (key, at, address, route), unless a later one is stored."""
     await tx.execute(
         """
         update api_key k set last_used_at = u.at, last_used_address = u.address, last_used_route = u.route

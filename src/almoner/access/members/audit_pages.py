@@ -1,4 +1,4 @@
-"""The page on which owners read their partner's audit log, and the whole of it as a file."""
+"""The page and downloads of a partner's audit log, for owners."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
 
-COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
+_COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """What the reader looks for. ``who`` as it was typed; ``actor``: the identifier that it stands for."""
+    """The filters of the audit log page. ``who`` as typed; ``actor``: the ID it stands for."""
 
     who: str
     action: str
@@ -38,13 +38,13 @@ class AuditFilter:
     before: UUID | None
 
     def next_page_query(self, before: UUID) -> str:
-        """The address of the next page."""
+        """The query string of the next page with the same filters."""
         given = {"who": self.who, "action": self.action, "before": str(before)}
         return urlencode({name: value for name, value in given.items() if value})
 
 
 class AuditPages:
-    """The pages."""
+    """The pages of a partner's audit log."""
 
     def __init__(self, desk: PageContext) -> None:
         self._context = desk
@@ -59,7 +59,7 @@ class AuditPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Entries, newest first."""
+        """Show audit entries, newest first."""
         partner = partner_of(visitor)
         async with self._context.db.read() as tx:
             wanted = await _read_filter(tx, visitor, partner)
@@ -90,11 +90,11 @@ class AuditPages:
         )
 
     async def download_csv(self, visitor: Visitor) -> Response:
-        """All entries, newest first, for spreadsheets: no cell begins as a formula does."""
-        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_line(COLUMNS))
+        """Download all entries as CSV, safe against spreadsheet formulas."""
+        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_line(_COLUMNS))
 
     async def download_json_lines(self, visitor: Visitor) -> Response:
-        """All entries, newest first, each as a line of JSON."""
+        """Download all entries as JSON lines."""
         return await self._file(visitor, "jsonl", "application/jsonl", _json_line, b"")
 
     async def _file(
@@ -151,7 +151,7 @@ def _row(entry: Entry) -> dict[str, object]:
         entry.request_id,
         entry.details,
     )
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(_COLUMNS, values, strict=True))
 
 
 def _json_line(entry: Entry) -> bytes:

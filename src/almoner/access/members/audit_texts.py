@@ -1,4 +1,4 @@
-"""The audit log for people: who, what they did, and to whom, in words."""
+"""Texts for the audit log: who did what, and to whom."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -203,7 +203,7 @@ _KINDS: Final = {
 
 
 async def find_display_names(tx: Tx, partner: Partner, entries: Iterable[Entry]) -> Mapping[str, str]:
-    """How those members and keys are called who did something, or to whom it was done; by identifier.
+    """Display names, by ID, of the members and keys that audit entries mention.
 
     Who is gone has no name any more.
     """
@@ -217,7 +217,7 @@ async def find_display_names(tx: Tx, partner: Partner, entries: Iterable[Entry])
 
 
 def actor_text(entry: Entry, named: Mapping[str, str]) -> str:
-    """Who did it, by name as long as they are there."""
+    """The display text for who did it."""
     name = named.get(entry.actor.id)
     if name is None:
         return _KINDS[entry.actor.kind]
@@ -225,14 +225,14 @@ def actor_text(entry: Entry, named: Mapping[str, str]) -> str:
 
 
 def action_text(entry: Entry, named: Mapping[str, str]) -> str:
-    """What was done, and to whom."""
+    """The display text for what was done, and to whom."""
     done = ACTION_LABELS.get(entry.action, entry.action)
     subject = "" if entry.subject == entry.actor.id else named.get(entry.subject, "")
     return f"{done} ({subject})" if subject else done
 
 
 def details_text(entry: Entry) -> str:
-    """The details as one line."""
+    """The entry's details as one line of text."""
     return "; ".join(
         f"{_field_label(name)}: {_value_text(name, value)}" for name, value in (entry.details or {}).items()
     )

@@ -21,7 +21,7 @@ LONGEST_GROUP_NAME: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """Somebody in a group; ``name`` is what lists show: the display name, else the userName."""
+    """A member of a group; ``name`` is the display name, else the userName."""
 
     id: UUID
     name: str
@@ -29,7 +29,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """People of one partner. ``profile``: a Group of RFC 7643 without id, meta and members.
+    """A group of a partner's members. ``profile``: its SCIM attributes (RFC 7643) without id, meta and members.
 
     ``role``: what everybody in it may do; None: nothing by itself. ``members``: None when they were not read.
     """
@@ -45,13 +45,13 @@ class Group:
 
     @property
     def display_name(self) -> str:
-        """How people call it."""
+        """The group's displayName."""
         return str(self.profile["displayName"])
 
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """A group after a change, without its members; who came into it and who went out of it, by their order."""
+    """The group after a change, and the people who were added and removed."""
 
     group: Group
     added: tuple[UUID, ...] = ()
@@ -59,12 +59,12 @@ class GroupChange:
 
 
 class NoSuchGroup(LookupError):
-    """There is no such group of this partner."""
+    """The partner has no group with this ID."""
 
 
 @dataclass(frozen=True, slots=True)
 class MembershipState:
-    """A member as the list shows them.
+    """A member with their roles and invitation state, as the list shows them.
 
     ``granted``: the roles that an owner or administrator gave; the person's others come from the provider and from
     groups. ``joined``: there is something that they sign in with, or they have signed in. ``invited_until``: when the
@@ -78,12 +78,12 @@ class MembershipState:
 
     @property
     def elsewhere(self) -> frozenset[Role]:
-        """Roles that are not granted here, and are not taken away here."""
+        """Roles that come from groups or single sign-on, which this page cannot remove."""
         return self.person.roles - self.granted
 
 
 class OwnerPresence(IntEnum):
-    """What active owners a partner has, at best: a mistyped address that was invited manages nothing."""
+    """Whether a partner has an active owner who can sign in, only an invited one, or none."""
 
     NONE = 0
     INVITED = 1

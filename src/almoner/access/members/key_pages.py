@@ -1,4 +1,4 @@
-"""Pages on which owners and developers make, replace and end keys."""
+"""Pages on which owners and developers create, rotate and revoke API keys."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,7 +31,7 @@ _REPORTED: Final = {"revoked": "API key revoked."}
 
 @dataclass(frozen=True, slots=True)
 class KeyForm:
-    """What was typed into the form of a new key, or of a replacement."""
+    """The submitted form for a new or rotated API key."""
 
     name: str = ""
     kind: str = "secret"
@@ -40,13 +40,13 @@ class KeyForm:
 
 
 class KeyPages:
-    """The pages."""
+    """The API key pages."""
 
     def __init__(self, desk: PageContext) -> None:
         self._context = desk
 
     def routes(self) -> list[Route]:
-        """Starlette routes. A secret is shown to whoever has just proved who they are."""
+        """Starlette routes. Secrets are shown only after reauthentication."""
         context = self._context
         return [
             context.route("/keys", self.list, "owner", "developer", methods=["GET"]),
@@ -55,14 +55,14 @@ class KeyPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """All keys without their secrets, newest first."""
+        """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
             found = await keys.list_of_partner(tx, partner_of(visitor))
         reported = _REPORTED.get(visitor.query.get("told", ""))
         return self._context.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
 
     async def create(self, visitor: Visitor) -> Response:
-        """The form of a new key, then its secret, this once."""
+        """Create an API key and show its secret once."""
         typed, problems = KeyForm(), {}
         if visitor.form:
             form = visitor.form
@@ -93,7 +93,7 @@ class KeyPages:
         )
 
     async def rotate_or_revoke(self, visitor: Visitor) -> Response:
-        """Replace a key, or end it."""
+        """Rotate or revoke an API key."""
         key_id, partner = self._context.id_from_path(visitor, "apikey"), partner_of(visitor)
         try:
             async with self._context.db.read() as tx:

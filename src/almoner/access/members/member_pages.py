@@ -1,4 +1,4 @@
-"""Pages on which owners invite and manage members, and say what groups may do."""
+"""Pages on which owners invite and manage members and groups."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _REPORTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class InvitationForm:
-    """What was typed into the invitation."""
+    """The submitted form that invites a member."""
 
     email: str = ""
     name: str = ""
@@ -44,12 +44,12 @@ class InvitationForm:
 
     @classmethod
     def from_form(cls, visitor: Visitor) -> "InvitationForm":
-        """From the form."""
+        """Read the posted form."""
         email, name, user_name = (visitor.form_value(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
 
     def problems(self) -> dict[str, str]:
-        """What is wrong with it, by field."""
+        """Errors by form field."""
         found = {}
         if not email_addresses.is_email_address(self.email):
             found["email"] = "Enter an email address in the correct format, like amina@example.org."
@@ -60,13 +60,13 @@ class InvitationForm:
 
 
 class MemberPages:
-    """The pages."""
+    """The member and group pages."""
 
     def __init__(self, desk: PageContext) -> None:
         self._context = desk
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Whatever changes something needs an owner who has just proved who they are."""
+        """Starlette routes. Changes need an owner who has just reauthenticated."""
         context = self._context
         return [
             context.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
@@ -77,7 +77,7 @@ class MemberPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """Everybody with their roles."""
+        """List all members with their roles."""
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
@@ -93,13 +93,13 @@ class MemberPages:
         )
 
     async def invite(self, visitor: Visitor) -> Response:
-        """The form for somebody new."""
+        """Invite a new member."""
         typed = InvitationForm.from_form(visitor) if visitor.form else InvitationForm()
         problems = typed.problems() if visitor.form else {}
         if visitor.form and not problems:
             try:
                 async with self._context.db.write() as tx:
-                    await service.invite(
+                    await service.invite_member(
                         tx,
                         partner_of(visitor),
                         self._context.audit_context(visitor),
@@ -121,7 +121,7 @@ class MemberPages:
         )
 
     async def member(self, visitor: Visitor) -> Response:
-        """One member, and what an owner does about them."""
+        """Show one member and apply an owner's change to them."""
         person_id, partner = self._context.id_from_path(visitor, "member"), partner_of(visitor)
         problems = {}
         try:
@@ -135,7 +135,7 @@ class MemberPages:
             problems = problems_by_field(error, "roles" if visitor.form_value("do") == "roles" else "more")
         async with self._context.db.read() as tx:
             try:
-                one = await service.get(tx, partner, person_id)
+                one = await service.get_member(tx, partner, person_id)
             except NoSuchPerson:
                 raise NotFound from None
             groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
@@ -177,10 +177,10 @@ class MemberPages:
                 lambda tx: service.change_roles(tx, partner, by, person_id, roles),
             ),
             "invite": ("again", lambda tx: service.resend_invitation(tx, partner, by, person_id)),
-            "deactivate": ("deactivated", lambda tx: service.deactivate(tx, partner, by, person_id)),
-            "activate": ("activated", lambda tx: service.activate(tx, partner, by, person_id)),
+            "deactivate": ("deactivated", lambda tx: service.deactivate_member(tx, partner, by, person_id)),
+            "activate": ("activated", lambda tx: service.activate_member(tx, partner, by, person_id)),
             "disconnect": ("disconnected", lambda tx: service.unlink_provider_account(tx, partner, by, person_id)),
-            "remove": ("removed", lambda tx: service.remove(tx, partner, by, person_id)),
+            "remove": ("removed", lambda tx: service.remove_member(tx, partner, by, person_id)),
         }
         if pressed not in acts:
             raise NotFound
@@ -193,7 +193,7 @@ class MemberPages:
         return redirect_to(f"{page}?told={reported}")
 
     async def groups(self, visitor: Visitor) -> Response:
-        """Groups, and what everybody in them may do."""
+        """List groups with the role each gives to its members."""
         partner, problems = partner_of(visitor), {}
         if visitor.form:
             try:
@@ -226,7 +226,7 @@ class MemberPages:
         )
 
     async def group(self, visitor: Visitor) -> Response:
-        """Who is in a group."""
+        """Show who is in a group, and set the role it gives."""
         group_id, partner = self._context.id_from_path(visitor, "group"), partner_of(visitor)
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
@@ -254,7 +254,7 @@ class MemberPages:
         try:
             async with self._context.db.write() as tx:
                 by = self._context.audit_context(visitor)
-                await service.set_group_role(tx, partner_of(visitor), group_id, role, by)
+                await service.set_role_for_group_members(tx, partner_of(visitor), group_id, role, by)
         except NoSuchGroup:
             raise NotFound from None
 

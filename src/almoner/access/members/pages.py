@@ -1,4 +1,4 @@
-"""The pages of a partner's members, groups, keys and audit log, put together for wiring."""
+"""The pages for a partner's members, groups, API keys and audit log, assembled for wiring."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""SQL of members as their owners see them, of groups, and of who is in them."""
+"""SQL for members and groups."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -48,12 +48,12 @@ def _membership(row: Record) -> MembershipState:
 
 
 async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
-    """Wait for whoever changes what the partner's members may do, and keep others waiting until the end."""
+    """Lock the partner's memberships until the transaction ends, so that role changes happen one at a time."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
 
 
 async def find_owner_presence(tx: Tx, scope: Realm) -> OwnerPresence:
-    """Whether somebody active is an owner, whoever says so, and can sign in."""
+    """Whether the partner has an active owner who can sign in, only an invited one, or none."""
     found = await tx.fetchval(
         f"""
         select max(case when {_CAN_SIGN_IN} then {OwnerPresence.ARE_THERE} else {OwnerPresence.INVITED} end)
@@ -77,7 +77,7 @@ async def find_membership(tx: Tx, scope: Realm, person_id: UUID) -> MembershipSt
 
 
 async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
-    """Members in the order in which they came."""
+    """Members in order of creation."""
     rows = await tx.fetch(
         f"{_STANDING} where p.realm = $1 and ($3::uuid is null or p.id > $3) order by p.id limit $4",
         scope.id,
@@ -89,7 +89,7 @@ async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> lis
 
 
 async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
-    """How many invitations were made for a member after a moment."""
+    """How many invitations were sent to a member since a moment."""
     count = await tx.fetchval(
         """
         select count(*) from one_time_link l join person p on p.id = l.person_id
@@ -117,7 +117,7 @@ def _group(row: Record) -> Group:
 
 
 async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[UUID]) -> None:
-    """Store a new group with those of some people who are the partner's."""
+    """Store a new group with those of the people who are the partner's members."""
     await tx.execute(
         """
         with known as (
@@ -147,7 +147,7 @@ async def find_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: 
 
 
 async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
-    """One group without its members, held until the transaction ends."""
+    """One group without its members, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_GROUP} from member_group g where g.partner_id = $1 and g.id = $2 for no key update",
         partner.id,
@@ -157,7 +157,7 @@ async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Grou
 
 
 async def list_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
-    """Groups in the order in which they came, each with how many are in it."""
+    """Groups in order of creation, each with its number of members."""
     rows = await tx.fetch(
         f"""
         select {_GROUP}, (select count(*) from member_group_member m where m.group_id = g.id) as size
@@ -173,7 +173,7 @@ async def list_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) 
 async def list_group_members(
     tx: Tx, partner: Partner, group_id: UUID, after: UUID | None, limit: int
 ) -> list[GroupMember]:
-    """Who is in a group, in the order in which they became people."""
+    """Members of a group in order of creation."""
     rows = await tx.fetch(
         f"""
         select m.person_id, {_CALLED} from member_group_member m join person p on p.id = m.person_id
@@ -189,7 +189,7 @@ async def list_group_members(
 
 
 async def list_groups_of_people(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tuple[UUID, Group]]:
-    """The groups of some people: each person with each of their groups."""
+    """Each person with each of their groups."""
     rows = await tx.fetch(
         f"""
         select m.person_id, {_GROUP} from member_group_member m join member_group g on g.id = m.group_id
@@ -209,7 +209,7 @@ async def update_group(
     *,
     leave: Sequence[UUID] | None,
 ) -> GroupChange | None:
-    """Change a locked group: its profile unless None; ``people`` come in; ``leave`` go, None: all others do.
+    """Update a locked group: profile, people to add, and people to remove (``leave``; None: all others).
 
     Whoever is nobody of this partner does not come. None when nothing is different now.
     """
@@ -244,8 +244,8 @@ async def update_group(
     return GroupChange(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None
 
 
-async def set_group_role(tx: Tx, group: Group, role: MemberRole | None) -> Group:
-    """Say what everybody in a locked group may do."""
+async def set_role_for_group_members(tx: Tx, group: Group, role: MemberRole | None) -> Group:
+    """Set the role that all members of a locked group have."""
     row = await tx.fetchrow(
         f"""
         update member_group g set role = $3 where g.partner_id = $1 and g.id = $2 returning {_GROUP}
@@ -259,7 +259,7 @@ async def set_group_role(tx: Tx, group: Group, role: MemberRole | None) -> Group
 
 
 async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> bool:
-    """Remove a group; False when there was none."""
+    """Delete a group; False if there was none."""
     gone = await tx.fetchval(
         "delete from member_group where partner_id = $1 and id = $2 returning true", partner.id, group_id
     )

@@ -1,4 +1,4 @@
-"""What the members' pages have in common: who is at the door, roles in words, and lists in pages."""
+"""Shared parts of the members' pages: routes, identifiers and paging."""
 
 from typing import Final, TypeVar
 
@@ -8,7 +8,7 @@ from almoner.access.people.domain import MEMBER_ROLES, MemberRole
 PAGE_SIZE: Final = 50
 """Entries of a list on one page."""
 
-ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
+_ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
     "owner": "Manages members, groups, API keys and sign-in settings. Views the audit log. Includes all other roles.",
     "developer": "Manages API keys and webhooks, and views events. Does not see who donors are.",
     "reviewer": "Invites nonprofits and decides about them. Does not see who donors are.",
@@ -18,7 +18,7 @@ ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
 }
 
 ROLE_CHOICES: Final = [
-    {"id": role, "name": ROLE_NAMES[role], "means": ROLE_DESCRIPTIONS[role]} for role in MEMBER_ROLES
+    {"id": role, "name": ROLE_NAMES[role], "means": _ROLE_DESCRIPTIONS[role]} for role in MEMBER_ROLES
 ]
 """For the forms."""
 
@@ -26,5 +26,5 @@ Item = TypeVar("Item")
 
 
 def trim_to_page_size(found: list[Item]) -> tuple[list[Item], bool]:
-    """What a page shows of one more than fits, and whether there is more."""
+    """The items of a page, and whether there are more."""
     return found[:PAGE_SIZE], len(found) > PAGE_SIZE

@@ -1,1 +1,1 @@
-"""Those who decide: operators, their personal tokens, and what two of them confirm."""
+"""Operators, their personal tokens, and approvals that need two operators."""

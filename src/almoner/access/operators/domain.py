@@ -1,4 +1,4 @@
-"""Operators as they stand, their tokens, and approvals that take two of them."""
+"""Operators, their tokens, and approvals that need two operators; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ MAX_DAILY_INVITATIONS: Final = 5
 MAX_TOKENS: Final = 10
 """Of one operator, that work at the same time."""
 
-VouchingAct = Literal["invited", "granted", "activated", "changed", "reset"]
+AccessGrantKind = Literal["invited", "granted", "activated", "changed", "reset"]
 """What one operator does about another that makes the two no two pairs of eyes for a week."""
 ApprovalOutcome = Literal["approved", "changed", "withdrawn", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
 class MembershipState:
-    """An operator. ``joined``: has something to sign in by."""
+    """An operator and whether they have set up a way to sign in."""
 
     person: Person
     has_joined: bool
 
     @property
     def status_text(self) -> str:
-        """For people."""
+        """The status for display."""
         if not self.person.active:
             return "deactivated"
         return "active" if self.has_joined else "invited"
@@ -42,7 +42,7 @@ class MembershipState:
 
 @dataclass(frozen=True, slots=True)
 class OperatorToken:
-    """One stored token; the secret itself is known to its operator only."""
+    """A personal access token as stored; only its operator knows the secret."""
 
     id: UUID
     person_id: UUID
@@ -54,11 +54,11 @@ class OperatorToken:
     last_used_at: datetime | None = None
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether the token opens something at this (real) time, if its operator is active."""
+        """Whether the token works at this real time, if its operator is active."""
         return self.revoked_at is None and now < self.expires_at
 
     def status_text(self, now: datetime) -> str:
-        """For people."""
+        """The status for display."""
         if self.revoked_at is not None:
             return f"revoked {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"{'active until' if self.is_valid(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
@@ -66,7 +66,7 @@ class OperatorToken:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalReview:
-    """Who looked, when, and on what evidence."""
+    """One operator's review for an approval: who, when and on what evidence."""
 
     by: UUID
     at: datetime
@@ -75,7 +75,7 @@ class ApprovalReview:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What two operators confirm. ``subject``: text id; ``fingerprint``: 32 bytes, of what the first one saw."""
+    """An action that two operators must review. ``fingerprint``: hash of what the first one reviewed."""
 
     id: UUID
     action: str
@@ -88,55 +88,55 @@ class Approval:
 
 
 class OperatorRefused(Exception):
-    """An operator may not do it; the message is one line that says what to do."""
+    """The operator may not do this; the message says what to do."""
 
 
 class TokenRefused(OperatorRefused):
-    """There is no token, or it opens nothing."""
+    """The operator token is missing, unknown, expired or revoked."""
 
 
 class RoleMissing(OperatorRefused):
-    """The operator has none of the roles that may."""
+    """The operator has none of the required roles."""
 
 
 class SecondOperatorRequired(OperatorRefused):
-    """Somebody else has to look."""
+    """A different operator must give the second approval."""
 
 
 class OperatorsNotIndependent(OperatorRefused):
-    """One of the two let the other in lately."""
+    """One of the two operators recently granted the other access, so they cannot approve together."""
 
 
 class SelfChangeRefused(OperatorRefused):
-    """Somebody else says what one may do, and where one's mails go."""
+    """Operators cannot change their own roles or email address."""
 
 
 class TokenOwnerMismatch(OperatorRefused):
-    """Nobody makes a token of somebody else's."""
+    """Operators can create tokens only for themselves."""
 
 
 class OperatorNotInvitable(OperatorRefused):
-    """An invitation would open nothing."""
+    """The operator cannot be invited again: they have joined or are deactivated."""
 
 
 class LastAdministratorRequired(OperatorRefused):
-    """Somebody has to remain who can add operators."""
+    """At least one administrator must remain."""
 
 
 def token_prefix(*, sandbox: bool) -> str:
-    """How tokens begin: ``op_live_``, ``op_sandbox_``."""
+    """The prefix of operator tokens: ``op_live_``, ``op_sandbox_``."""
     return f"op_{'sandbox' if sandbox else 'live'}_"
 
 
 def parse_token_lifetime(days: int) -> timedelta:
-    """How long a token works. Raises IncorrectParams."""
+    """A token lifetime given in days. Raises IncorrectParams."""
     if not 1 <= days <= MAX_TOKEN_LIFETIME.days:
         raise IncorrectParams(f"days: a token can be valid for 1 to {MAX_TOKEN_LIFETIME.days} days, not {days}")
     return timedelta(days=days)
 
 
 def parse_token_name(text: str) -> str:
-    """The name of a token. Raises IncorrectParams."""
+    """The name for a token. Raises IncorrectParams."""
     name = text.strip()
     if not 1 <= len(name) <= LONGEST_NAME:
         raise IncorrectParams(f"name: enter 1 to {LONGEST_NAME} characters")
@@ -144,7 +144,7 @@ def parse_token_name(text: str) -> str:
 
 
 def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) -> None:
-    """Whether the token opens anything at this (real) time. Raises TokenRefused."""
+    """Raises TokenRefused unless the token works at this real time."""
     named = f"The token {token.name!r} of {operator.shown_name} (ending in {token.hint})"
     if not operator.active:
         raise TokenRefused(f"{operator.shown_name} is deactivated. Ask an administrator for help.")
@@ -158,7 +158,7 @@ def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) ->
 def ensure_has_role(
     operator: Person, text_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]
 ) -> None:
-    """Whether the operator has one of the roles. Raises RoleMissing, which says who can grant one."""
+    """Raises RoleMissing, naming who can grant one, unless the operator has one of the roles."""
     if operator.has_role(*roles):
         return
     lacks = f"{operator.shown_name} lacks the role {' or '.join(roles)}"

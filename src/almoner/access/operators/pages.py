@@ -1,4 +1,4 @@
-"""Pages on which administrators manage operators, and operators their own tokens."""
+"""Pages for administrators to manage operators, and for operators to manage their tokens."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ _REPORTED: Final = {
 
 
 def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``. Whatever shows or changes something here needs a fresh proof."""
+    """Starlette routes. ``pages`` renders ``TEMPLATES``. Changes need a recent reauthentication."""
     own, people_ = _TokenPages(gate, pages), _OperatorPages(gate, pages)
     start = f"{OPERATORS_HOME}/operators"
     return [

@@ -1,4 +1,4 @@
-"""Adding operators, knowing them by their tokens, and asking for a second one.
+"""Adds and authenticates operators, and records approvals that need two of them.
 
 What takes ``by`` records itself in the audit log; a decision is recorded by who makes it.
 """
@@ -14,6 +14,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import domain as keys_domain
 from almoner.access.operators import domain, store
 from almoner.access.operators.domain import (
+    AccessGrantKind,
     Approval,
     ApprovalOutcome,
     ApprovalReview,
@@ -26,7 +27,6 @@ from almoner.access.operators.domain import (
     SelfChangeRefused,
     TokenOwnerMismatch,
     TokenRefused,
-    VouchingAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
@@ -45,24 +45,24 @@ RULE: Final = "two_people"
 
 
 class NoSuchToken(LookupError):
-    """There is no token with this id."""
+    """There is no operator token with this ID."""
 
 
 async def has_any_operator(tx: Tx) -> bool:
-    """Whether there is any operator: before the first one, the machine's account stands for them."""
+    """Whether any operator exists; until then, the machine's account acts as one."""
     return await store.has_any_operator(tx, OPERATORS)
 
 
 async def claim_first_operator(tx: Tx) -> bool:
-    """Whether there is no operator yet; then nobody else adds the first one until the transaction ends."""
+    """Whether no operator exists yet; locks, so that only one caller can add the first one."""
     await store.lock_realm_for_update(tx, OPERATORS)
     return not await has_any_operator(tx)
 
 
 async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, roles: Iterable[OperatorRole]) -> Person:
-    """A new operator, who is known by an e-mail address; the link of the invitation is mailed, and shown to nobody.
+    """Add an operator and email them an invitation link.
 
-    Raises IncorrectParams, NameTaken.
+    Raises IncorrectParams, UserNameTaken.
     """
     profile = _profile(email, name)
     person = await people.create(tx, OPERATORS, profile, _checked_roles(roles))
@@ -80,7 +80,7 @@ def _profile(email: str, name: str | None) -> dict[str, Any]:
 
 
 async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None:
-    """A new link for an operator who has not come yet; the old one is void. Raises NoSuchPerson, NotInvitable."""
+    """Email an operator a new invitation link. Raises NoSuchPerson, OperatorNotInvitable."""
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     if not person.active:
         raise OperatorNotInvitable(f"{person.shown_name} is deactivated.")
@@ -105,10 +105,10 @@ async def _has_joined(tx: Tx, person: Person) -> bool:
 async def update_details(
     tx: Tx, by: AuditContext, operator_id: UUID, *, email: str | None = None, name: str | None = None
 ) -> Person:
-    """Give an operator another e-mail address, which they sign in with as well, another name, or both.
+    """Change an operator's email address (also their user name), name or both.
 
     Open invitations and resets end with the address, and the old mailbox is told. Raises NoSuchPerson, IncorrectParams,
-    NameTaken, OwnAccount.
+    UserNameTaken, OwnAccount.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     given: dict[str, Any] = _profile(email, name) if email else {}
@@ -130,7 +130,7 @@ async def update_details(
 
 
 async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
-    """Take what an operator who lost phone and codes signs in by, and their tokens; a mail lets them begin anew.
+    """Delete the credentials and tokens of an operator who lost their second factor, and email a new link.
 
     Who calls has made sure whom they talk to. Raises NoSuchPerson.
     """
@@ -142,12 +142,12 @@ async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Pe
 
 
 async def list_operators(tx: Tx) -> list[MembershipState]:
-    """All operators, in the order in which they came."""
+    """All operators in order of creation."""
     return await store.list_operators(tx, OPERATORS)
 
 
 async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
-    """Replace the roles of another operator. Raises NoSuchPerson, IncorrectParams, OwnAccount, LastAdministrator."""
+    """Replace another operator's roles. Raises NoSuchPerson, SelfChangeRefused, LastAdministratorRequired."""
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
@@ -175,7 +175,7 @@ def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
 
 
 async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
-    """End what an operator may do, at once: sign-ins, tokens, first looks. Raises NoSuchPerson, LastAdministrator."""
+    """Deactivate an operator: ends sign-ins, tokens and pending approvals. Raises LastAdministratorRequired."""
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await _ensure_other_administrator(tx, person)
@@ -184,7 +184,7 @@ async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
 
 
 async def activate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
-    """Let an operator in again, without the tokens of before. Raises NoSuchPerson."""
+    """Reactivate an operator, without their former tokens. Raises NoSuchPerson."""
     return await _set_active(tx, by, await people.get_for_update(tx, OPERATORS, operator_id), active=True)
 
 
@@ -213,24 +213,24 @@ async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
 
 
 async def list_administrators(tx: Tx) -> list[Person]:
-    """The active ones."""
+    """All active administrators."""
     return [one.person for one in await list_operators(tx) if one.person.has_role("administrator")]
 
 
 async def requires_dual_control(tx: Tx) -> bool:
-    """Whether what guards payouts takes two operators: as an administrator has said, else in production."""
+    """Whether bank account changes and disbursements need two operators (default: in production)."""
     stated = await store.find_dual_control(tx)
     return not tx.deployment.sandbox if stated is None else stated
 
 
 async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
-    """Say whether what guards payouts takes two operators."""
+    """Set whether bank account changes and disbursements need two operators."""
     await store.set_dual_control(tx, by.actor.id, required=required)
     await _record(tx, by, "two_people.set", RULE, required=required)
 
 
 async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
-    """How those of the texts that are identifiers of operators are called."""
+    """Display names, by ID, of those texts that are operator IDs."""
     found = {}
     for text in {text for text in texts if text}:
         if operator_id := tx.ids.parse(ID, text):
@@ -241,7 +241,7 @@ async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str
 async def create_token(
     tx: Tx, by: AuditContext, operator: Person, name: str, life: timedelta = domain.DEFAULT_TOKEN_LIFETIME
 ) -> tuple[OperatorToken, str]:
-    """A new token and its secret, which is shown this once; a mail tells of it.
+    """Create an operator token; its secret is returned this once, and a mail reports it.
 
     Raises IncorrectParams; TokenRefused when not active; TokenNotOwn when ``by`` is somebody else.
     """
@@ -279,7 +279,7 @@ def _hash(tx: Tx, secret: str) -> bytes:
 
 
 async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
-    """The operator behind a token that works now; the use is noted. Raises TokenRefused."""
+    """The operator behind a valid token; records the use. Raises TokenRefused."""
     start = domain.token_prefix(sandbox=tx.deployment.sandbox)
     token = None
     if keys_domain.is_well_formed_secret(start, secret):
@@ -295,12 +295,12 @@ async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
 
 
 async def ensure_has_role(tx: Tx, operator: Person, *roles: OperatorRole) -> None:
-    """Whether the operator has one of the roles. Raises RoleMissing."""
+    """Raises RoleMissing unless the operator has one of the roles."""
     domain.ensure_has_role(operator, tx.ids.text(ID, operator.id), roles, await list_administrators(tx))
 
 
 async def list_tokens(tx: Tx, operator_id: UUID | None = None) -> list[OperatorToken]:
-    """The tokens of an operator, or of all, newest first."""
+    """Tokens of one operator, or of all, newest first."""
     return await store.list_tokens(tx, OPERATORS, operator_id)
 
 
@@ -312,13 +312,13 @@ async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
 
 
 async def revoke_token(tx: Tx, by: AuditContext, token: OperatorToken) -> None:
-    """End a token now."""
+    """Revoke a token."""
     await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id)
     await _record(tx, by, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
 
 
 async def revoke_all_tokens(tx: Tx, by: AuditContext, operator: Person) -> None:
-    """End all tokens of an operator now."""
+    """Revoke all tokens of an operator."""
     live = [token for token in await list_tokens(tx, operator.id) if token.is_valid(tx.real_now)]
     for token in live:
         await revoke_token(tx, by, token)
@@ -327,17 +327,17 @@ async def revoke_all_tokens(tx: Tx, by: AuditContext, operator: Person) -> None:
 async def record_approval(
     tx: Tx, operator: Person, action: str, subject: str, fingerprint: bytes, note: str, role: OperatorRole
 ) -> Approval:
-    """An operator has looked at the subject and agrees: the first look, or the second, which approves.
+    """Record an operator's approval of a subject: the first review, or the second, which completes it.
 
     ``fingerprint``: of what there was to see, 32 bytes; a first look at something else is void, as one whose operator
-    has lost the ``role`` meanwhile. Raises SameOperator when the first look is the operator's own, NotIndependent when
-    one of the two let the other in lately.
+    has lost the ``role`` meanwhile. Raises SecondOperatorRequired when the first look is the operator's own,
+    OperatorsNotIndependent when one of the two let the other in lately.
     """
     if not 1 <= len(note) <= domain.LONGEST_NOTE:
         raise IncorrectParams(f"the note must have 1 to {domain.LONGEST_NOTE} characters")
     mine = ApprovalReview(operator.id, tx.now, note)
     while True:
-        waits = await store.lock_pending_approval(tx, OPERATORS, action, subject)
+        waits = await store.get_pending_approval_for_update(tx, OPERATORS, action, subject)
         if waits is None:
             started = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
             if await store.insert_approval(tx, started):
@@ -363,9 +363,9 @@ async def record_approval(
 
 
 async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable[str]) -> None:
-    """What these have looked at may be looked at by the operator as well. ``others``: who decisions bear.
+    """Raises OperatorsNotIndependent if the operator cannot approve after these ``others``.
 
-    Raises NotIndependent when one of the two let the other in lately.
+    Raises OperatorsNotIndependent when one of the two let the other in lately.
     """
     for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
         if person_id != operator.id and (until := await store.operators_dependent_until(tx, person_id, operator.id)):
@@ -389,13 +389,13 @@ def _void_reason(
 
 
 async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
-    """What waits for a second look, with who looked first; oldest first."""
+    """Approvals that wait for a second operator, with the first one; oldest first."""
     found = await store.list_pending_approvals(tx, OPERATORS, tx.now)
     return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
 
 
-async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: VouchingAct) -> None:
-    """Keep that an operator did it about another: for a week they are no two pairs of eyes."""
+async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: AccessGrantKind) -> None:
+    """Store that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
         await store.record_access_grant(tx, person.id, who, act)

@@ -1,4 +1,4 @@
-"""SQL of operators' tokens, of approvals, and of who let whom in."""
+"""SQL for operators' tokens, approvals and access grants between operators."""
 
 from datetime import datetime
 from typing import Final
@@ -7,12 +7,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.operators.domain import (
+    AccessGrantKind,
     Approval,
     ApprovalOutcome,
     ApprovalReview,
     MembershipState,
     OperatorToken,
-    VouchingAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm
@@ -43,7 +43,7 @@ async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
 
 
 async def find_token_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> OperatorToken | None:
-    """The token with this keyed hash, whether it still works or not."""
+    """The token with this keyed hash, valid or not."""
     row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", scope.id, hash_)
     return OperatorToken(*row) if row else None
 
@@ -55,7 +55,7 @@ async def find_token(tx: Tx, scope: Realm, token_id: UUID) -> OperatorToken | No
 
 
 async def list_tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[OperatorToken]:
-    """The tokens of an operator, or of all, newest first."""
+    """Tokens of one operator, or of all, newest first."""
     rows = await tx.fetch(
         f"""
         select {_KNOWN_BY} from operator_token where realm = $1 and ($2::uuid is null or person_id = $2)
@@ -70,7 +70,7 @@ async def list_tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[Oper
 async def revoke_tokens(
     tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None
 ) -> None:
-    """Revoke a token, or all of an operator; once."""
+    """Revoke one token, or all tokens of an operator."""
     await tx.execute(
         """
         update operator_token set revoked_at = $2
@@ -89,7 +89,7 @@ async def record_token_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -
 
 
 async def count_valid_tokens(tx: Tx, scope: Realm, person_id: UUID, real_now: datetime) -> int:
-    """How many tokens of an operator work now."""
+    """How many tokens of an operator are valid now."""
     found = await tx.fetchval(
         """
         select count(*) from operator_token
@@ -116,7 +116,7 @@ async def list_operators(tx: Tx, scope: Realm) -> list[MembershipState]:
 
 
 async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
-    """How many invitations were made for an operator after a moment."""
+    """How many invitations were sent to an operator since a moment."""
     found = await tx.fetchval(
         """
         select count(*) from one_time_link l join person p on p.id = l.person_id
@@ -129,8 +129,8 @@ async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: 
     return int(found)
 
 
-async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, act: VouchingAct) -> None:
-    """Keep what an operator did about another."""
+async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, act: AccessGrantKind) -> None:
+    """Record that one operator gave another access, so that the two are not independent for a while."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
         tx.new_id(),
@@ -142,19 +142,19 @@ async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, act: VouchingAc
 
 
 async def operators_dependent_until(tx: Tx, one: UUID, other: UUID) -> datetime | None:
-    """Until when two operators are no two pairs of eyes; None when they are."""
+    """Until when two operators are not independent of each other; None if they are."""
     until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
     return until
 
 
 async def find_dual_control(tx: Tx) -> bool | None:
-    """Whether money takes two, where an administrator has said so."""
+    """Whether two operators are required, if an administrator has set it."""
     required: bool | None = await tx.fetchval("select required from dual_control")
     return required
 
 
 async def set_dual_control(tx: Tx, by: str, *, required: bool) -> None:
-    """Keep whether money takes two."""
+    """Store whether two operators are required."""
     await tx.execute(
         """
         insert into dual_control (required, set_by, set_at) values ($1, $2, $3)
@@ -167,12 +167,12 @@ async def set_dual_control(tx: Tx, by: str, *, required: bool) -> None:
 
 
 async def has_any_operator(tx: Tx, scope: Realm) -> bool:
-    """Whether there is an operator, active or not."""
+    """Whether any operator exists, active or not."""
     return bool(await tx.fetchval("select exists (select from person where realm = $1)", scope.id))
 
 
 async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
-    """Wait for whoever adds operators or changes what they may do, and keep others waiting until the end."""
+    """Lock the operators until the transaction ends, so that role changes happen one at a time."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", scope.id)
 
 
@@ -191,7 +191,7 @@ def _approval(row: Record) -> Approval:
 
 
 async def insert_approval(tx: Tx, approval: Approval) -> bool:
-    """Store a first look; False when another waits already."""
+    """Store a first approval; False if one is pending already."""
     made = await tx.fetchval(
         """
         insert into approval (id, action, subject, fingerprint, first_by, first_at, first_note, expires_at)
@@ -210,8 +210,8 @@ async def insert_approval(tx: Tx, approval: Approval) -> bool:
     return bool(made)
 
 
-async def lock_pending_approval(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
-    """The first look that waits for a second, held until the transaction ends."""
+async def get_pending_approval_for_update(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
+    """The approval that waits for a second operator, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_APPROVAL} from approval
@@ -227,7 +227,7 @@ async def lock_pending_approval(tx: Tx, scope: Realm, action: str, subject: str)
 async def end_approval(
     tx: Tx, scope: Realm, approval: Approval, outcome: ApprovalOutcome, second: ApprovalReview | None, at: datetime
 ) -> None:
-    """End one that waits."""
+    """Complete or cancel a pending approval."""
     await tx.execute(
         """
         update approval set outcome = $3, ended_at = $4, second_by = $5, second_at = $6, second_note = $7
@@ -244,7 +244,7 @@ async def end_approval(
 
 
 async def list_pending_approvals(tx: Tx, scope: Realm, now: datetime) -> list[Approval]:
-    """First looks that wait for a second, oldest first."""
+    """Approvals that wait for a second operator, oldest first."""
     rows = await tx.fetch(
         f"""
         select {_APPROVAL} from approval where realm = $1 and outcome is null and expires_at > $2 order by expires_at

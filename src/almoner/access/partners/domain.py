@@ -1,4 +1,4 @@
-"""A partner: the account of one product that uses the service."""
+"""A partner: the account of one product that uses this service."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ Period = Literal["day", "week", "month"]
 
 @dataclass(frozen=True, slots=True)
 class PartnerAccount:
-    """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes.
+    """A partner's account and settings. ``redirect_hosts``: hosts allowed in successUrl (None: any).
 
     ``shares_donor_details``: its answers and events name donors. ``requires_gift_aid``: gifts that could have gift aid
     need it. ``request_interval``: how often it is asked for its direct donations, from ``request_minimum_multiple``

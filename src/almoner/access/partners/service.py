@@ -1,4 +1,4 @@
-"""Adding and reading partners, and how the hosted page shows them."""
+"""Creates and reads partners, their settings and their branding."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,10 +13,10 @@ from almoner.platform.files.images import Image
 from almoner.platform.outbound.email_addresses import is_email_address
 from almoner.platform.pages import colours
 
-DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
-MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
-MAX_REQUEST_DUE_DAYS = 365
-MAX_LINK_LENGTH = 2000
+_DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
+_MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
+_MAX_REQUEST_DUE_DAYS = 365
+_MAX_LINK_LENGTH = 2000
 MAX_LOGO_BYTES = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
@@ -26,14 +26,14 @@ class NoSuchPartner(LookupError):
 
 
 async def create(tx: Tx, name: str) -> PartnerAccount:
-    """A new partner. Its keys are made by ``access.keys``."""
-    account = PartnerAccount(tx.new_id(), name, None, DEFAULT_CURRENCIES, tx.now)
+    """Create a partner, without API keys."""
+    account = PartnerAccount(tx.new_id(), name, None, _DEFAULT_CURRENCIES, tx.now)
     await store.insert(tx, account)
     return account
 
 
 async def get(tx: Tx, partner: Partner) -> PartnerAccount:
-    """The account. Raises NoSuchPartner."""
+    """One partner's account. Raises NoSuchPartner."""
     if (account := await store.find(tx, partner)) is None:
         raise NoSuchPartner(tx.ids.text("partner", partner.id))
     return account
@@ -42,7 +42,7 @@ async def get(tx: Tx, partner: Partner) -> PartnerAccount:
 async def set_brand(
     tx: Tx, partner: Partner, *, colour: str | None = None, logo: Image | None = None
 ) -> PartnerAccount:
-    """Show the colour, the logo or both on the hosted page; what is not given stays, the colour "" is removed.
+    """Set the colour or logo of the hosted page; None leaves it unchanged. Raises NoSuchPartner, ValueError.
 
     Raises NoSuchPartner, ValueError. Any colour will do: the page darkens or lightens it until it is legible.
     """
@@ -60,7 +60,7 @@ async def set_brand(
 
 
 async def clear_brand(tx: Tx, partner: Partner) -> PartnerAccount:
-    """Show neither colour nor logo. Raises NoSuchPartner."""
+    """Remove the hosted page's colour and logo. Raises NoSuchPartner."""
     return await _set_brand(tx, partner, await _lock(tx, partner), None, None)
 
 
@@ -73,7 +73,7 @@ async def set_public_links(
     terms: str | None = None,
     contact: str | None = None,
 ) -> PartnerAccount:
-    """What pages link to for it; None leaves a link as it is, "" removes it. Raises NoSuchPartner, ValueError."""
+    """Set the links in page footers; None leaves a link unchanged, "" removes it. Raises NoSuchPartner, ValueError."""
     account = await _lock(tx, partner)
     given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
     for name, value in given.items():
@@ -89,11 +89,11 @@ async def set_public_links(
 
 def _is_https(text: str) -> bool:
     parts = urlsplit(text)
-    return parts.scheme == "https" and bool(parts.hostname) and len(text) <= MAX_LINK_LENGTH
+    return parts.scheme == "https" and bool(parts.hostname) and len(text) <= _MAX_LINK_LENGTH
 
 
 async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:
-    """Switch the partner's SCIM keys on or off. Raises NoSuchPartner."""
+    """Allow or block the partner's SCIM keys. Raises NoSuchPartner."""
     account = await _lock(tx, partner)
     await store.set_scim(tx, partner, allowed=allowed)
     return replace(account, scim_api=allowed)
@@ -110,10 +110,10 @@ async def update_donation_settings(
     request_minimum_multiple: int | None = None,
     request_due_days: int | None = None,
 ) -> PartnerAccount:
-    """What it settles in, whether donors are named to it, whether gift aid is asked for, how it is asked for money.
+    """Change a partner's currencies, donor sharing, Gift Aid and donation request settings.
 
     What is not given stays. It holds for what happens from now on. Raises NoSuchPartner; ValueError for what is no
-    currency, a least request below 0 or above 1,000,000 least gifts, and less than 1 or more than 365 days to pay.
+    currency, a least request below 0 or above 1,000,000 least donations, and less than 1 or more than 365 days to pay.
     """
     account = await _lock(tx, partner)
     settles = account.settlement_currencies if currencies is None else tuple(dict.fromkeys(currencies))
@@ -132,12 +132,12 @@ async def update_donation_settings(
         else request_minimum_multiple,
         request_due_days=account.request_due_days if request_due_days is None else request_due_days,
     )
-    if not 0 <= account.request_minimum_multiple <= MAX_REQUEST_MINIMUM_MULTIPLE:
+    if not 0 <= account.request_minimum_multiple <= _MAX_REQUEST_MINIMUM_MULTIPLE:
         raise ValueError(
-            f"the minimum request must be 0 to {MAX_REQUEST_MINIMUM_MULTIPLE:,} times the minimum donation"
+            f"the minimum request must be 0 to {_MAX_REQUEST_MINIMUM_MULTIPLE:,} times the minimum donation"
         )
-    if not 1 <= account.request_due_days <= MAX_REQUEST_DUE_DAYS:
-        raise ValueError(f"the payment period of a request must be 1 to {MAX_REQUEST_DUE_DAYS} days")
+    if not 1 <= account.request_due_days <= _MAX_REQUEST_DUE_DAYS:
+        raise ValueError(f"the payment period of a request must be 1 to {_MAX_REQUEST_DUE_DAYS} days")
     await store.update_donation_settings(tx, partner, account)
     return account
 

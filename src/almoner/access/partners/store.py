@@ -1,4 +1,4 @@
-"""SQL of partners."""
+"""SQL for partners."""
 
 from asyncpg import Record
 
@@ -47,24 +47,24 @@ async def insert(tx: Tx, account: PartnerAccount) -> None:
 
 
 async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
-    """The partner's own account."""
+    """A partner's account."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1", partner.id)
     return _account(row) if row else None
 
 
 async def get_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
-    """The partner's own account, held until the transaction ends."""
+    """A partner's account, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1 for no key update", partner.id)
     return _account(row) if row else None
 
 
 async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | None) -> None:
-    """Store how the hosted page shows a locked partner."""
+    """Store the colour and logo of a locked partner."""
     await tx.execute("update partner set brand_colour = $2, brand_logo = $3 where id = $1", partner.id, colour, logo)
 
 
 async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None:
-    """Store what pages link to for a locked partner."""
+    """Store the footer links of a locked partner."""
     await tx.execute(
         "update partner set website_url = $2, privacy_url = $3, terms_url = $4, contact_email = $5 where id = $1",
         partner.id,
@@ -81,7 +81,7 @@ async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
 
 
 async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
-    """Store how a locked partner gives."""
+    """Store the donation settings of a locked partner."""
     await tx.execute(
         """
         update partner set settlement_currencies = $2, shares_donor_details = $3, requires_gift_aid = $4,

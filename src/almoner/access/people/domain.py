@@ -1,4 +1,4 @@
-"""A person: who somebody is in one realm, and what they may do there."""
+"""A person in one realm, and their roles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ Profile = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Realm:
-    """Where somebody is a person: a partner, as its member, or the deployment, as its operator.
+    """Where people belong: a partner (its members) or the deployment (its operators).
 
-    ``id`` is the partner's, and zeros for the operators. Nothing links people of two realms: the same e-mail in both
+    ``id`` is the partner's, and zeros for the operators. Nothing links people of two realms: the same email in both
     is two people.
     """
 
@@ -37,17 +37,17 @@ class Realm:
 
     @property
     def partner(self) -> Partner | None:
-        """The partner, or None for the operators."""
+        """The partner; None for the operators' realm."""
         return Partner(self.id) if self.id.int else None
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """What there is to be in the realm."""
+        """The roles that exist in this realm."""
         return MEMBER_ROLES if self.id.int else OPERATOR_ROLES
 
     @property
     def id_type(self) -> str:
-        """The type of its people's identifiers (settled 1)."""
+        """The identifier type of this realm's people (settled 1)."""
         return "member" if self.id.int else "operator"
 
 
@@ -61,7 +61,7 @@ def member_realm(partner: Partner) -> Realm:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person. ``roles``: all that is granted, said by their provider, or given by their groups."""
+    """One person. ``roles``: all roles, whether granted directly, by single sign-on or by groups."""
 
     id: UUID
     realm: Realm
@@ -74,19 +74,19 @@ class Person:
 
     @property
     def user_name(self) -> str:
-        """What the person signs in with: as it was written; compared without regard to case."""
+        """The user name for signing in, as written; compared without regard to case."""
         return str(self.profile["userName"])
 
     @property
     def email(self) -> str | None:
-        """Where mails go: the primary address, else the first; a userName need not be one."""
+        """The address for emails: the primary one, else the first."""
         given = [one for one in self.profile.get("emails") or () if one.get("value")]
         chosen = next((one for one in given if one.get("primary")), given[0] if given else None)
         return str(chosen["value"]) if chosen else None
 
     @property
     def shown_name(self) -> str:
-        """How pages and mails call the person."""
+        """The name that pages and emails show."""
         name = self.profile.get("name") or {}
         whole = " ".join(part for part in (name.get("givenName"), name.get("familyName")) if part)
         return str(self.profile.get("displayName") or name.get("formatted") or whole or self.user_name)
@@ -105,7 +105,7 @@ class NoSuchPerson(LookupError):
 
 
 def build_profile(user_name: str, *, email: str | None = None, name: str | None = None) -> dict[str, Any]:
-    """The profile of somebody who is invited: userName, the display name, and where mails go."""
+    """The SCIM profile of an invited person: userName, displayName and email address."""
     profile: dict[str, Any] = {"userName": user_name, "active": True}
     if name:
         profile["displayName"] = name

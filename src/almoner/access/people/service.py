@@ -1,4 +1,4 @@
-"""Making, finding and changing people. Who did it is the caller's to record in the audit log."""
+"""Creates, finds and updates people. The caller writes the audit log."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ person_from_row = store.person_from_row
 
 
 async def create(tx: Tx, realm: Realm, profile: Profile, roles: Iterable[Role] = ()) -> Person:
-    """Somebody new. Raises IncorrectParams for a wrong userName or a role of another realm, NameTaken."""
+    """Create a person. Raises IncorrectParams, UserNameTaken."""
     granted = frozenset(roles)
     _check(realm, profile, granted)
     active = bool(profile.get("active", True))
@@ -43,41 +43,41 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
 
 
 async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
-    """Those of some people who are in the realm, in one statement."""
+    """Those of some people who belong to the realm, by ID."""
     return {person.id: person for person in await store.find_many(tx, realm, list(people))}
 
 
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
-    """The person who signs in with this name, whatever its case, active or not."""
+    """The person with this user name (case-insensitive), active or not."""
     if len(user_name) > MAX_TYPED_NAME:
         return None
     return await store.find_by_user_name(tx, realm, user_name)
 
 
 async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person | None:
-    """The person whom the realm's own provider calls so."""
+    """The person with this SCIM externalId."""
     return await store.find_by_external_id(tx, realm, external_id)
 
 
 async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
-    """Where somebody with this address is an active member: for a mail to that very address alone."""
+    """The partners that have an active member with this email address."""
     return [Partner(partner) for partner in await store.list_partners_with_email(tx, email)]
 
 
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:
-    """One person, held until the transaction ends. Raises NoSuchPerson."""
+    """One person, locked until the transaction ends. Raises NoSuchPerson."""
     if (person := await store.get_for_update(tx, realm, person_id)) is None:
         raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
     return person
 
 
 async def list_page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100) -> list[Person]:
-    """People in the order in which they came, from after one of them."""
+    """People in order of creation, after the given one."""
     return await store.list_page(tx, realm, after, limit)
 
 
 async def list_with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
-    """The active people who have one of the roles."""
+    """Active people who have one of the roles."""
     found: list[Person] = []
     after: UUID | None = None
     while some := await store.list_page(tx, realm, after, 100):
@@ -87,7 +87,7 @@ async def list_with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
 
 
 async def update_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> Person:
-    """Replace a locked person's profile; ``active`` false deactivates. Raises IncorrectParams, NameTaken."""
+    """Replace a locked person's profile; ``active`` false deactivates. Raises IncorrectParams, UserNameTaken."""
     _check(person.realm, profile, frozenset())
     changed = await store.update_profile(tx, person, profile)
     if changed is None:
@@ -96,7 +96,7 @@ async def update_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> 
 
 
 async def set_granted_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
-    """Replace the roles granted to a locked person. Raises IncorrectParams for a role of another realm."""
+    """Replace the roles granted directly to a locked person. Raises IncorrectParams."""
     granted = frozenset(roles)
     _check(person.realm, person.profile, granted)
     await store.set_roles(tx, person, granted, "granted")
@@ -104,7 +104,7 @@ async def set_granted_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Pe
 
 
 async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
-    """Replace the roles that the person's provider says. Raises IncorrectParams for a role of another realm."""
+    """Replace the roles that single sign-on gives a locked person. Raises IncorrectParams."""
     stated = frozenset(roles)
     _check(person.realm, person.profile, stated)
     await store.set_roles(tx, person, stated, "provider")
@@ -112,17 +112,17 @@ async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> P
 
 
 async def clear_provider_roles(tx: Tx, realm: Realm) -> None:
-    """Take away what a provider said of everybody in the realm: it is believed no more."""
+    """Remove all roles that single sign-on gave to the realm's people."""
     await store.clear_provider_roles(tx, realm)
 
 
 async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
-    """Where the person's roles come from: ``granted``, ``provider``; the rest comes from groups."""
+    """A person's roles by source: ``granted`` or ``provider``; roles from groups are not included."""
     return await store.roles_by_source(tx, person.realm, person.id)
 
 
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> None:
-    """Remove a person with all that opens anything to them. Raises NoSuchPerson."""
+    """Delete a person with their credentials and sign-ins. Raises NoSuchPerson."""
     if not await store.delete(tx, realm, person_id):
         raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
 

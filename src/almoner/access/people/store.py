@@ -1,4 +1,4 @@
-"""SQL of people and of their roles."""
+"""SQL for people and their roles."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ _NAME: Final = "person_name"
 
 
 def person_columns(counts: str = "true") -> str:
-    """What ``read`` reads of ``person p``. ``counts``: SQL, which rows ``r`` of ``person_role`` make roles."""
+    """The SQL select list for a person; ``counts`` is the SQL condition for role rows that count."""
     return f"""
         p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
         array(
@@ -31,7 +31,7 @@ COLUMNS: Final = person_columns()
 
 
 def person_from_row(row: Record) -> Person:
-    """From a row with the columns ``COLUMNS``."""
+    """Build a person from a row with ``COLUMNS``."""
     return Person(
         row["id"],
         Realm(row["realm"]),
@@ -45,7 +45,7 @@ def person_from_row(row: Record) -> Person:
 
 
 async def insert(tx: Tx, person: Person) -> bool:
-    """Store somebody new with the roles as granted; False when the userName is taken."""
+    """Store a new person with granted roles; False if the userName is taken."""
     made = await tx.fetchval(
         """
         with made as (
@@ -76,7 +76,7 @@ async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | 
 
 
 async def find_many(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person]:
-    """Those of some people who are in the realm."""
+    """Those of some people who belong to the realm."""
     rows = await tx.fetch(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", scope.id, people
     )
@@ -84,7 +84,7 @@ async def find_many(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person
 
 
 async def find_by_user_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
-    """One person by userName, whatever its case."""
+    """The person with this user name (case-insensitive)."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", scope.id, user_name
     )
@@ -92,7 +92,7 @@ async def find_by_user_name(tx: Tx, scope: Realm, user_name: str) -> Person | No
 
 
 async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person | None:
-    """One person by what their own provider calls them; the oldest where several are called so."""
+    """The person with this SCIM externalId; the oldest if there are several."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.external_id = normalize($2) order by p.id limit 1",
         scope.id,
@@ -101,19 +101,19 @@ async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person 
     return person_from_row(row) if row else None
 
 
-PARTNERS_WITH_EMAIL: Final = """
+_PARTNERS_WITH_EMAIL: Final = """
 select distinct partner_id from person where email = lower($1) and active and partner_id is not null order by partner_id
 """
 
 
 @across_partners("link")
 async def list_partners_with_email(tx: Tx, email: str) -> list[UUID]:
-    """The partners that have an active member to whom mails go at this address, whatever its case."""
-    return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
+    """The partners that have an active member with this email address (case-insensitive)."""
+    return [row["partner_id"] for row in await tx.fetch(_PARTNERS_WITH_EMAIL, email)]
 
 
 async def get_for_update(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
-    """One person, held until the transaction ends."""
+    """One person, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", scope.id, person_id
     )
@@ -121,7 +121,7 @@ async def get_for_update(tx: Tx, scope: Realm, person_id: UUID) -> Person | None
 
 
 async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
-    """People in the order in which they came."""
+    """People in order of creation."""
     rows = await tx.fetch(
         f"""
         select {COLUMNS} from person p where p.realm = $1 and ($2::uuid is null or p.id > $2) order by p.id limit $3
@@ -134,7 +134,7 @@ async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> lis
 
 
 async def update_profile(tx: Tx, person: Person, profile: Profile) -> Person | None:
-    """Replace the profile of a locked person; None when the new userName is taken."""
+    """Replace a locked person's profile; None if the new userName is taken."""
     try:
         row = await tx.fetchrow(
             f"""
@@ -155,7 +155,7 @@ async def update_profile(tx: Tx, person: Person, profile: Profile) -> Person | N
 
 
 async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) -> None:
-    """Replace what one source says about a locked person's roles."""
+    """Replace a locked person's roles from one source."""
     await tx.execute(
         """
         with gone as (
@@ -172,12 +172,12 @@ async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) 
 
 
 async def clear_provider_roles(tx: Tx, scope: Realm) -> None:
-    """Take away all roles that a provider said."""
+    """Delete all roles given by single sign-on."""
     await tx.execute("delete from person_role where realm = $1 and source = 'provider'", scope.id)
 
 
 async def roles_by_source(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
-    """Roles by their source: ``granted``, ``provider``."""
+    """A person's roles by source: ``granted`` or ``provider``."""
     rows = await tx.fetch(
         "select source, array_agg(role) as roles from person_role where realm = $1 and person_id = $2 group by source",
         scope.id,
@@ -187,7 +187,7 @@ async def roles_by_source(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str,
 
 
 async def delete(tx: Tx, scope: Realm, person_id: UUID) -> bool:
-    """Remove a person with all that opens anything to them; False when there was none.
+    """Delete a person; False if there was none.
 
     The groups that lose them have changed, and are held first, as by whoever changes who is in a group.
     """

@@ -1,1 +1,1 @@
-"""Pages of sign-on at a partner's provider: the way there and back, and how owners set it up."""
+"""Pages for single sign-on: redirecting to the identity provider and back, and its setup by owners."""

@@ -1,4 +1,4 @@
-"""All pages of this slice, for wiring."""
+"""All pages of this slice, assembled for wiring."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""The account at the provider by which a member signs in, as they see it, connect it and disconnect it."""
+"""The page on which a member connects or disconnects their single sign-on account."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +22,7 @@ _LAST: Final = "This is your only way to sign in. Set a password or add a passke
 
 
 class ProviderAccountPages:
-    """The page."""
+    """The page about one's own single sign-on account."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
@@ -35,7 +35,7 @@ class ProviderAccountPages:
         return [self._gate.protected_route(path, self.account, fresh=True)]
 
     async def account(self, visitor: Visitor) -> Response:
-        """What is connected; disconnect it."""
+        """Show, connect or disconnect the single sign-on account."""
         problems = {}
         if visitor.form_value("do") == "disconnect":
             try:

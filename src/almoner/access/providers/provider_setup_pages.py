@@ -1,4 +1,4 @@
-"""How an owner sets up the provider at which the members sign in."""
+"""The page on which an owner sets up the partner's identity provider."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -31,7 +31,7 @@ _MOST: Final = 20_000
 
 
 class ProviderSetupPages:
-    """The page of the provider."""
+    """The identity provider setup page."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer, sign_on: OidcFlow) -> None:
         self._gate = gate
@@ -45,7 +45,7 @@ class ProviderSetupPages:
         return [self._gate.protected_route(f"{MEMBERS_HOME}/{{partner}}/provider", self.provider, "owner", fresh=True)]
 
     async def provider(self, visitor: Visitor) -> Response:
-        """Show, save, try, remove."""
+        """Show, save, test or remove the identity provider."""
         match visitor.form_value("do"):
             case "save":
                 return await self._save(visitor)
@@ -92,7 +92,7 @@ class ProviderSetupPages:
     async def _remove(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
             if await sso.find(tx, _partner(visitor)) is not None:
-                await sso.remove(tx, visitor.audit_context(self._ids), _partner(visitor))
+                await sso.remove_provider(tx, visitor.audit_context(self._ids), _partner(visitor))
         return redirect_to(f"{visitor.place.home}/provider?told=removed")
 
     async def _page(

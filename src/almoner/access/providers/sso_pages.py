@@ -1,4 +1,4 @@
-"""Away to the partner's provider and back.
+"""Redirects to the partner's identity provider and handles the callback.
 
 The callback is the one page of ours where a GET acts, as the protocol has it. Its protection is the state, which only
 this browser holds and which counts once (0030).
@@ -25,11 +25,11 @@ from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.rendering import PageRenderer
 
-HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
+_HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
 
 
 class SsoPages:
-    """The pages between the sign-in page and the provider."""
+    """The single sign-on redirect and callback."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer, sign_on: OidcFlow) -> None:
         self._gate = gate
@@ -40,12 +40,12 @@ class SsoPages:
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
         return [
-            self._gate.public_route(f"{HOME}/sign-on", self.begin, methods=["GET"]),
-            self._gate.public_route(f"{HOME}/sign-on/callback", self.callback, methods=["GET"]),
+            self._gate.public_route(f"{_HOME}/sign-on", self.begin, methods=["GET"]),
+            self._gate.public_route(f"{_HOME}/sign-on/callback", self.callback, methods=["GET"]),
         ]
 
     async def begin(self, request: Request) -> Response:
-        """Away to the provider, for who clicked on a page of ours."""
+        """Redirect the browser to the identity provider."""
         place = await self._gate.portal_of(request)
         partner = Partner(place.realm.id)
         if link_sessions.is_speculative_request(request):
@@ -69,7 +69,7 @@ class SsoPages:
         return response
 
     async def callback(self, request: Request) -> Response:
-        """Back from the provider."""
+        """Handle the browser's return from the identity provider."""
         place = await self._gate.portal_of(request)
         if link_sessions.is_speculative_request(request):
             return _no_content()
@@ -101,7 +101,7 @@ class SsoPages:
     async def _begin(
         self, request: Request, place: AccountPortal, partner: Partner
     ) -> AuthorizationRedirect | Response:
-        """What it is begun for. Raises Refused."""
+        """What it is begun for. Raises SsoRefused."""
         onward = place.safe_redirect_path(request.query_params.get("next", ""))
         match request.query_params.get("for"):
             case "proof":

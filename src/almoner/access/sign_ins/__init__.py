@@ -1,1 +1,1 @@
-"""Browsers in which somebody is signed in, the ways in, and mailed links."""
+"""Sign-ins of browsers, sign-in methods, and emailed links."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of sign-ins."""
+"""Self-checks of sign-ins."""
 
 from typing import Final
 

@@ -1,11 +1,11 @@
-"""A sign-in, how long it lasts, and what its browser is called; pure. Moments of sign-ins are real time."""
+"""A sign-in, its lifetime and its device label; pure. Times of sign-ins are real time."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.access.credentials.domain import Factors
+from almoner.access.credentials.domain import AuthenticationFactors
 from almoner.access.people.domain import Person, Realm
 
 Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
@@ -28,7 +28,7 @@ LINK_LIFETIMES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=
 
 @dataclass(frozen=True, slots=True)
 class SessionLifetime:
-    """How long a sign-in lasts without a sign of life, and at most."""
+    """How long a sign-in lasts without activity, and at most."""
 
     idle: timedelta
     longest: timedelta
@@ -39,13 +39,13 @@ OPERATOR_LIFETIME: Final = SessionLifetime(timedelta(minutes=30), timedelta(hour
 
 
 def session_lifetime_of(realm: Realm) -> SessionLifetime:
-    """How long the realm's sign-ins last."""
+    """How long sign-ins of the realm last."""
     return MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
 
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Whose request it is: network address, User-Agent, and the cookie of a device that signed in before, if any."""
+    """The browser behind a request: network address, User-Agent, and device cookie if any."""
 
     address: str
     user_agent: str = ""
@@ -54,7 +54,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A browser in which somebody is signed in.
+    """A browser session in which a person is signed in.
 
     ``device``: our words for it. ``authenticated_at``: when who it is was proved last. ``end_reason``: why it ended
     before its time.
@@ -75,17 +75,17 @@ class SignIn:
 
     @property
     def ends_at(self) -> datetime:
-        """When it ends, or ended, if nobody comes back."""
+        """When the sign-in ended, or will end without further activity."""
         return self.ended_at or min(self.expires_at, self.last_seen_at + session_lifetime_of(self.realm).idle)
 
     def is_live(self, real_now: datetime) -> bool:
-        """Whether it opens anything, as long as the person is active."""
+        """Whether the sign-in is valid, provided that the person is active."""
         return self.end_reason is None and real_now < self.ends_at
 
 
 @dataclass(frozen=True, slots=True)
 class NewSignIn:
-    """Somebody is signed in now.
+    """A sign-in that was just created, with the secrets for its cookies.
 
     ``secret``: for the cookie of the sign-in, known this once. ``device``: for the cookie by which the browser is known
     later, for ``DEVICE_LIFETIME``.
@@ -99,19 +99,19 @@ class NewSignIn:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactorRequired:
-    """The password was right, or the provider vouches for the person; ``ticket`` stands for that for ten minutes.
+    """The first factor was right; ``ticket`` proves it for ten minutes until the second factor is given.
 
     ``factors``: what the person can show now.
     """
 
     ticket: str
     person: Person
-    factors: Factors
+    factors: AuthenticationFactors
 
 
 @dataclass(frozen=True, slots=True)
 class EmailLink:
-    """A mailed link. Its times are business time. ``revoked``: its person came in otherwise, or changed (0028)."""
+    """An emailed single-use link; its times are business time. ``revoked``: it was made invalid (0028)."""
 
     id: UUID
     person_id: UUID
@@ -123,7 +123,7 @@ class EmailLink:
     revoked: bool = False
 
     def closed_reason(self, now: datetime) -> LinkClosedReason | None:
-        """Why it opens nothing any more; None while it does."""
+        """Why the link no longer works; None if it does."""
         if self.used_at is not None:
             return "used"
         if self.replaced_at is not None:
@@ -134,15 +134,15 @@ class EmailLink:
 
 
 class SignInFailed(Exception):
-    """Name and password, the code, or the passkey do not let anybody in; the same for all reasons (ASVS 6.3.8)."""
+    """The credentials are wrong; the same error for all reasons (ASVS 6.3.8)."""
 
 
 class TicketExpired(Exception):
-    """Too long between the first step and the second factor, or no ticket of ours: begin again."""
+    """The time between the first step and the second factor ran out: sign-in must start again."""
 
 
 class LinkClosed(Exception):
-    """The link opens nothing. ``why`` may be told: who has the link was its reader."""
+    """The emailed link no longer works; ``why`` may be shown."""
 
     def __init__(self, why: LinkClosedReason) -> None:
         super().__init__(why)
@@ -168,11 +168,11 @@ _SYSTEMS: Final = (
     ("Macintosh", "macOS"),
     ("Linux", "Linux"),
 )
-UNKNOWN_DEVICE: Final = "Unknown browser"
+_UNKNOWN_DEVICE: Final = "Unknown browser"
 
 
 def device_label(user_agent: str) -> str:
-    """``Firefox on Windows``: as the browser says, which may not be true; never its own text."""
+    """The browser and system in a User-Agent, for display: ``Firefox on Windows``."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), None)
-    return f"{browser or UNKNOWN_DEVICE} on {system}" if system else browser or UNKNOWN_DEVICE
+    return f"{browser or _UNKNOWN_DEVICE} on {system}" if system else browser or _UNKNOWN_DEVICE

@@ -1,4 +1,4 @@
-"""A new password is offered to whoever asked, and what is over is forgotten."""
+"""Emails password reset links, and deletes old sign-ins and links."""
 
 from datetime import timedelta
 from typing import Final
@@ -14,7 +14,7 @@ tasks.periodic("sign_ins.forget", service.next_deletion_at, service.delete_expir
 
 @tasks.job(links.RESET_REQUESTED)
 async def send_password_reset(work: JobContext, job: JobOf[links.ResetRequest]) -> Result:
-    """Mail the link: in a job, so that asking takes as long for a name that nobody has."""
+    """Email a password reset link; a job, so that the request takes as long for unknown names."""
     async with work.db.write() as tx:
         await links.send_password_reset(tx, job.details)
     return JobDone()

@@ -1,4 +1,4 @@
-"""SQL of sign-ins and mailed links."""
+"""SQL for sign-ins and emailed links."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -50,7 +50,7 @@ def _sign_in(row: Record) -> SignIn:
 
 
 async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
-    """Store a new sign-in; False when the person is not active. Who deactivates waits for it, and then ends it."""
+    """Store a new sign-in; False if the person is not active."""
     made = await tx.fetchval(
         """
         insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, authenticated_at,
@@ -74,7 +74,7 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
 
 
 async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
-    """Who is signed in, in one statement that also notes, at most once a minute, that they were seen."""
+    """The live sign-in and person for a secret's hash; updates last-seen at most once a minute."""
     lasting = MEMBER_LIFETIME if scope.partner else OPERATOR_LIFETIME
     row = await tx.fetchrow(FIND, hash_, scope.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL)
     if row is None:
@@ -95,7 +95,7 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
 
 
 async def record_reauthentication(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
-    """Note that the person has just proved who they are, and give the sign-in another secret."""
+    """Record a reauthentication and replace the sign-in's secret."""
     await tx.execute(
         "update sign_in set authenticated_at = $2, last_seen_at = $2, hash = $3 where id = $1 and ended_at is null",
         sign_in.id,
@@ -105,7 +105,7 @@ async def record_reauthentication(tx: Tx, sign_in: SignIn, hash_: bytes) -> None
 
 
 async def list_of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
-    """A person's sign-ins, newest first, those that are over included."""
+    """A person's sign-ins, newest first, including ended ones."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from sign_in where person_id = $1 order by id desc limit $2", person.id, limit
     )
@@ -113,7 +113,7 @@ async def list_of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
 
 
 async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
-    """The network addresses of the newest sign-ins."""
+    """Network addresses of the newest sign-ins."""
     rows = await tx.fetch(
         "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",
         scope.id,
@@ -124,20 +124,20 @@ async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: in
 
 
 async def find_epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
-    """The person's epoch; 0 where there is nobody."""
+    """The counter that invalidates all device cookies of a person when it is raised; 0 if there is nobody."""
     found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", scope.id, person_id)
     return found or 0
 
 
 async def begin_epoch(tx: Tx, person: Person) -> None:
-    """What browsers were given for the person until now counts no more."""
+    """Raise a person's counter, which invalidates their device cookies and tickets."""
     await tx.execute("update person set epoch = epoch + 1 where id = $1", person.id)
 
 
 async def end(
     tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: EndReason, but: UUID | None
 ) -> list[UUID]:
-    """End some of a person's sign-ins, or all ``but`` one; those that were live."""
+    """End some sign-ins of a person, or all except ``but``; returns those that were live."""
     rows = await tx.fetch(
         """
         update sign_in set ended_at = $4, end_reason = $5
@@ -155,7 +155,7 @@ async def end(
 
 
 async def end_provider_sign_ins(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
-    """End the sign-ins made at the provider, of everybody or of one person; how many were live."""
+    """End live sign-ins made through single sign-on, of one person or the whole realm; returns how many."""
     of = "person_id = $2" if person_id else "$2::uuid is null"
     ended = await tx.fetchval(
         f"""
@@ -176,7 +176,7 @@ async def end_provider_sign_ins(tx: Tx, scope: Realm, person_id: UUID | None) ->
 
 
 async def insert_link(tx: Tx, link: EmailLink) -> None:
-    """Store a new link; an open one of the same purpose is replaced by it."""
+    """Store a new link; it replaces an open one of the same purpose."""
     await tx.execute(
         """
         update one_time_link set replaced_at = $3
@@ -197,7 +197,7 @@ async def insert_link(tx: Tx, link: EmailLink) -> None:
 
 
 async def find_link(tx: Tx, link_id: UUID, purpose: Purpose) -> tuple[EmailLink, Person] | None:
-    """A link by its token, and whose it is, active or not."""
+    """An emailed link by its ID, and its person, active or not."""
     row = await tx.fetchrow(
         f"""
         select l.id as link_id, l.person_id, l.purpose, l.created_at as link_created_at, l.expires_at, l.used_at,
@@ -223,7 +223,7 @@ async def find_link(tx: Tx, link_id: UUID, purpose: Purpose) -> tuple[EmailLink,
 
 
 async def consume_link(tx: Tx, person: Person, link: EmailLink) -> bool:
-    """Use a link; False when it was used, replaced or voided meanwhile, or is over."""
+    """Use up a link; False if it was used, replaced, revoked or has expired."""
     used = await tx.fetchval(
         """
         update one_time_link set used_at = $3
@@ -238,12 +238,12 @@ async def consume_link(tx: Tx, person: Person, link: EmailLink) -> bool:
 
 
 async def revoke_links(tx: Tx, person: Person) -> None:
-    """Let the person's open links open nothing any more."""
+    """Revoke a person's open links."""
     await tx.execute("select revoke_links($1)", person.id)
 
 
 async def find_newest_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink | None:
-    """The newest link of a purpose, whatever has become of it."""
+    """The newest link of a purpose, in any state."""
     row = await tx.fetchrow(
         f"""
         select {_LINK} from one_time_link where person_id = $1 and purpose = $2 order by created_at desc,
@@ -256,7 +256,7 @@ async def find_newest_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLin
 
 
 async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime) -> int:
-    """How many links of a purpose were made since."""
+    """How many links of a purpose were created since a moment."""
     made = await tx.fetchval(
         "select count(*) from one_time_link where person_id = $1 and purpose = $2 and created_at > $3",
         person.id,
@@ -267,7 +267,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
 
 
 async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
-    """When the first sign-in ended (real time), and when the first link was over (business time)."""
+    """When the oldest ended sign-in ended (real time) and the oldest closed link closed (business time)."""
     row = await tx.fetchrow(
         """
         select (select min(least(ended_at, expires_at)) from sign_in) as sign_in,
@@ -278,7 +278,7 @@ async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]
 
 
 async def delete_expired(tx: Tx, real_now: datetime, now: datetime, limit: int) -> int:
-    """Remove sign-ins that ended before ``real_now`` and links that were over before ``now``; how many went."""
+    """Delete sign-ins that ended before ``real_now`` and links closed before ``now``; returns how many."""
     gone = await tx.fetchval(
         """
         with old_sign_ins as materialized (

@@ -1,1 +1,1 @@
-"""Sign-on at a partner's own provider, by OpenID Connect."""
+"""Single sign-on at a partner's own identity provider, by OpenID Connect."""

@@ -1,4 +1,4 @@
-"""Sign-on at a partner's provider: what a provider is, what it said, and what must hold before anybody is believed."""
+"""Single sign-on: a partner's identity provider, its claims, and the rules for trusting them; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ BoundBy = Literal["provisioned", "invitation", "created", "account"]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The provider of one partner.
+    """The identity provider of one partner.
 
     ``sealed_secret``: None for a public client. ``groups_claim``: None when roles do not come from there. ``roles``:
     what its groups are worth here. ``creates_members``: whoever has a role by that becomes a member by signing in.
@@ -58,7 +58,7 @@ DEFAULT_SCOPES: Final = ("openid", "profile", "email")
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """How an owner wants the provider to be.
+    """The settings of an identity provider as an owner submits them.
 
     ``secret``: in clear; None keeps the one there is, empty is for a public client, which has none.
     """
@@ -77,7 +77,7 @@ class ProviderSettings:
 
 @dataclass(frozen=True, slots=True)
 class SsoOption:
-    """What the sign-in page shows of a provider.
+    """The single sign-on button of a sign-in page.
 
     ``path``: a link that begins the sign-in. A form may not lead there: browsers hold the redirects after a post
     against the page's policy for forms.
@@ -89,7 +89,7 @@ class SsoOption:
 
 @dataclass(frozen=True, slots=True)
 class ProviderMetadata:
-    """What a provider says of itself (OpenID Connect Discovery 3)."""
+    """A provider's published configuration (OpenID Connect Discovery 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -103,7 +103,7 @@ class ProviderMetadata:
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaims:
-    """What a token whose signature and claims are right says of somebody.
+    """The verified claims of an ID token about a person.
 
     ``authentication_time_of``: when they showed there who they are, None where it does not say. ``by_two``: by more
     than one factor (RFC 8176, ``mfa``).
@@ -121,7 +121,7 @@ class IdentityClaims:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody at a provider, and who they are here."""
+    """A provider's subject and the person they are linked to."""
 
     issuer: str
     subject: str
@@ -130,7 +130,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LinkedAccount:
-    """The account at an issuer by which somebody signs in, as they and their owners see it."""
+    """A provider account linked to a person, as account pages show it."""
 
     issuer: str
     bound_at: datetime
@@ -138,7 +138,7 @@ class LinkedAccount:
 
 
 class InvalidProviderSettings(IncorrectParams):
-    """``problems``: a sentence for each field of ``Wanted`` that is wrong."""
+    """Provider settings are invalid. ``problems``: a sentence for each wrong field."""
 
     message = "Check the SSO settings"
 
@@ -156,7 +156,7 @@ class LastSignInMethodRequired(IncorrectParams):
 
 
 class SsoRefusalReason(StrEnum):
-    """Why a sign-on was refused, as the audit log has it."""
+    """Why a single sign-on attempt was refused, as recorded in the audit log."""
 
     STATE = "state"
     USED = "used"
@@ -176,7 +176,7 @@ class SsoRefusalReason(StrEnum):
 
 
 class SsoRefused(Exception):
-    """Nobody is signed in. ``text`` is for the reader, ``reported`` is what the provider said about it."""
+    """Single sign-on failed. ``text`` is for the user; ``reported`` is what the provider said."""
 
     def __init__(self, reason: SsoRefusalReason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
@@ -186,18 +186,18 @@ class SsoRefused(Exception):
 
 
 def roles_from_groups(provider: Provider, stated: IdentityClaims) -> frozenset[MemberRole]:
-    """The roles that the groups of a token give. No claim, no role."""
+    """The roles that the groups in a token grant; none without the claim."""
     return frozenset(role for value, role in provider.roles.items() if value in stated.groups)
 
 
 def role_source_changed(before: Provider, after: Provider) -> bool:
-    """Whether what ``before`` said of somebody's roles is not what ``after`` would say."""
+    """Whether a settings change affects the roles that the provider grants."""
     heeded = ("issuer", "client_id", "subject_claim", "groups_claim", "roles", "enabled")
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
 def authentication_time_of(stated: IdentityClaims, real_now: datetime) -> datetime:
-    """When somebody who comes from the provider proved who they are: long ago, where it does not say.
+    """When the person authenticated at the provider; long ago if it does not say.
 
     A provider at which one is signed in already answers without asking anything.
     """
@@ -205,7 +205,7 @@ def authentication_time_of(stated: IdentityClaims, real_now: datetime) -> dateti
 
 
 def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
-    """What the claims of a verified token say. Raises Refused when they name nobody."""
+    """The identity in a verified token's claims. Raises SsoRefused if there is no subject."""
     subject = claims.get(provider.subject_claim)
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable_text(subject):
         raise SsoRefused(
@@ -225,12 +225,12 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
 
 
 def lacks_claims(provider: Provider, claims: Mapping[str, Any]) -> bool:
-    """Whether the token lacks claims that the userinfo endpoint may have (OpenID Connect Core 5.4)."""
+    """Whether the userinfo endpoint must be asked for missing claims (OpenID Connect Core 5.4)."""
     return any(name not in claims for name in _userinfo_claims(provider))
 
 
 def with_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The claims of a token, completed from userinfo; the email address and its verification have the same origin.
+    """Token claims completed from userinfo; email and email_verified come from the same source.
 
     Raises SsoRefused when userinfo is about another person (5.3.2).
     """
@@ -248,7 +248,7 @@ def _userinfo_claims(provider: Provider) -> list[str]:
 
 
 def is_fresh_authentication(stated: IdentityClaims, started_at: datetime) -> bool:
-    """Whether the person proved who they are after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
+    """Whether the person authenticated after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
     return stated.authenticated_at is not None and stated.authenticated_at >= started_at - CLOCK_SKEW
 
 

@@ -1,4 +1,4 @@
-"""The two steps at the provider (RFC 6749 4.1, RFC 7636): where the browser is sent, and what the code is worth."""
+"""The authorization request and the code exchange (RFC 6749 4.1, RFC 7636)."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _REPORTED: Final = 300
 
 
 def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect: str) -> str:
-    """The provider's address that asks the reader to sign in there."""
+    """The provider's address to which the browser is redirected to sign in."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
 
     asked = {
@@ -52,7 +52,7 @@ def authorization_url(provider: Provider, metadata: ProviderMetadata, state: Oid
 
 
 def parse_callback(provider: Provider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
-    """The code with which the provider sent the browser back. Raises Refused."""
+    """The authorization code in the provider's callback. Raises SsoRefused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
         raise SsoRefused(
@@ -69,7 +69,7 @@ def parse_callback(provider: Provider, metadata: ProviderMetadata, query: Mappin
 
 
 class TokenExchange:
-    """Asks the provider what a code is worth."""
+    """Exchanges authorization codes for tokens at the provider."""
 
     def __init__(self, outbound: OutboundClient, directory: ProviderMetadataCache, clock: Clock) -> None:
         self._outbound = outbound
@@ -79,7 +79,7 @@ class TokenExchange:
     async def redeem_code(
         self, provider: Provider, secret: str | None, state: OidcState, code: str, redirect: str
     ) -> IdentityClaims:
-        """Who signed in at the provider, from a token that is right in every respect. Raises Refused."""
+        """Exchange a code for a verified identity. Raises SsoRefused."""
         metadata = await self._directory.get_metadata(provider)
         form = {
             "grant_type": "authorization_code",

@@ -1,4 +1,4 @@
-"""What providers publish: their description and their keys, fetched when needed and kept for a while.
+"""Fetches and caches providers' metadata and signing keys.
 
 Each partner has its own copy, over connections of its own: nothing that one partner's provider says reaches another.
 """
@@ -56,7 +56,7 @@ class _CacheEntry:
 
 
 class ProviderMetadataCache:
-    """Descriptions and keys of providers, kept in this process for ten minutes of real time."""
+    """Providers' metadata and signing keys, cached in this process for ten minutes."""
 
     def __init__(self, outbound: OutboundClient, clock: Clock) -> None:
         self._outbound = outbound
@@ -64,17 +64,17 @@ class ProviderMetadataCache:
         self._places: OrderedDict[tuple[UUID, str], _CacheEntry] = OrderedDict()
 
     async def get_metadata(self, provider: Provider) -> ProviderMetadata:
-        """What the provider says of itself. Raises Refused."""
+        """The provider's metadata, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).metadata
 
     async def get_keys(self, provider: Provider) -> "KeySet":
-        """Its keys. Raises Refused."""
+        """The provider's signing keys, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).keys
 
     async def refresh_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
-        """Other keys than the known ones, for a token that none has signed; None when that was asked within a minute.
+        """Refetch signing keys for a token with an unknown key; None if that was done within a minute.
 
-        Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
+        Otherwise anybody who makes up key names could have us ask the provider all the time. Raises SsoRefused.
         """
         found = await self._lookup(provider)
         async with found.turn:
@@ -88,7 +88,7 @@ class ProviderMetadataCache:
             return found.keys
 
     async def refetch_metadata(self, provider: Provider) -> ProviderMetadata:
-        """Fetch both afresh: the owner asks whether all is well. Raises Refused."""
+        """Fetch metadata and keys again, for an owner's connection test. Raises SsoRefused."""
         self._places.pop((provider.partner.id, provider.issuer), None)
         return (await self._lookup(provider)).metadata
 
@@ -160,19 +160,19 @@ class ProviderMetadataCache:
 
 
 def connection_owner(provider: Provider) -> str:
-    """Whose connections are used: never those of another partner, nor of the partner's webhooks."""
+    """The connection pool name of a provider, never shared with other partners or webhooks."""
     return f"sign-on {provider.partner.id}"
 
 
 def unreachable_error(reported: str) -> SsoRefused:
-    """Nobody is to blame who reads it: the provider does not do its part."""
+    """The error that the provider is unreachable or misbehaves."""
     return SsoRefused(
         SsoRefusalReason.UNREACHABLE, "The identity provider did not respond as expected.", reported=reported
     )
 
 
 def parse_json_response(answer: OutboundResponse) -> Mapping[str, Any]:
-    """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
+    """The JSON object of a provider's response. Raises SsoRefused."""
     if answer.status != 200:
         raise unreachable_error(f"the provider returned status {answer.status}")
     if len(answer.body) > MOST_BYTES:

@@ -1,4 +1,4 @@
-"""What a browser keeps while its reader is at the provider: sealed, for ten minutes, for one sign-in."""
+"""The encrypted state cookie of one OpenID Connect flow, valid for ten minutes."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 
 
 class OidcState(msgspec.Struct, frozen=True):
-    """One sign-in under way.
+    """The state of one OpenID Connect flow under way.
 
     ``state`` names it to the provider and back; ``nonce`` is to be in the token; ``verifier`` is PKCE's (RFC 7636).
     ``version``: of the provider's settings. ``record``: the link that is being accepted, or the sign-in that is to be
@@ -39,41 +39,41 @@ class OidcState(msgspec.Struct, frozen=True):
 
     @property
     def started_at(self) -> datetime:
-        """When it was begun, in real time."""
+        """When the flow started, in real time."""
         return datetime.fromtimestamp(self.started, UTC)
 
     @property
     def hash(self) -> bytes:
-        """Under which it is kept that it came back."""
+        """The hash under which the used state is recorded."""
         return sha256(self.state.encode()).digest()
 
     @property
     def cookie_name(self) -> str:
-        """One for each sign-in, so that two tabs do not mix."""
+        """The state cookie's name: one for each flow, so that tabs do not mix."""
         return state_cookie_name(self.state)
 
 
 def create_state(
     provider: Provider, purpose: Purpose, onward: str, real_now: datetime, record: UUID | None = None
 ) -> OidcState:
-    """A new sign-in; each of its three secrets has 256 bits."""
+    """New state, nonce and PKCE verifier for a flow."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))
     return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, onward, record)
 
 
 def state_cookie_name(state: str) -> str:
-    """The name of the cookie that keeps a state: for this host alone."""
+    """The cookie name for a state, limited to this host."""
     return f"__Host-sign-on-{sha256(state.encode()).hexdigest()[:16]}"
 
 
 def encrypt_state(vault: Vault, partner: Partner, state: OidcState) -> str:
-    """What the cookie holds; bound to the partner."""
+    """The encrypted cookie value, bound to the partner."""
     sealed = vault.encrypt(msgspec.json.encode(state), context=_CONTEXT, binding=partner.id.bytes)
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def decrypt_state(vault: Vault, partner: Partner, returned: str, stored: str, real_now: datetime) -> OidcState:
-    """The sign-in that comes back with ``state`` to the browser that kept it. Raises Refused."""
+    """The flow that belongs to a returned ``state`` in this browser. Raises SsoRefused."""
     try:
         sealed = urlsafe_b64decode(stored + "=" * (-len(stored) % 4))
         plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)

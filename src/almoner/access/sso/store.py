@@ -1,4 +1,4 @@
-"""SQL of providers, of who their people are here, and of sign-ins that came back."""
+"""SQL for identity providers, linked accounts and used states."""
 
 from datetime import datetime
 
@@ -30,7 +30,7 @@ def _provider(row: Record) -> Provider:
 
 
 async def find(tx: Tx, partner: Partner) -> Provider | None:
-    """The partner's provider."""
+    """The partner's identity provider."""
     row = await tx.fetchrow(
         """
         select p.*, coalesce(
@@ -43,8 +43,8 @@ async def find(tx: Tx, partner: Partner) -> Provider | None:
     return _provider(row) if row else None
 
 
-async def lock_version(tx: Tx, provider: Provider) -> bool:
-    """Keep the provider as it is until the end; False when it was changed or removed meanwhile."""
+async def lock_provider_version(tx: Tx, provider: Provider) -> bool:
+    """Lock the provider if it is still this version; False if it was changed or removed."""
     same = await tx.fetchval(
         "select version = $2 from sign_on_provider where partner_id = $1 for share",
         provider.partner.id,
@@ -54,7 +54,7 @@ async def lock_version(tx: Tx, provider: Provider) -> bool:
 
 
 async def save(tx: Tx, provider: Provider) -> None:
-    """Store the provider of a partner in place of the one before."""
+    """Create or replace the partner's provider."""
     await tx.execute(
         """
         insert into sign_on_provider (
@@ -88,13 +88,13 @@ async def save(tx: Tx, provider: Provider) -> None:
 
 
 async def delete(tx: Tx, partner: Partner) -> bool:
-    """Remove the provider; False when there was none. Identities stay: they are of its issuer, and may come back."""
+    """Delete the provider; False if there was none. Linked accounts stay."""
     gone = await tx.fetchval("delete from sign_on_provider where partner_id = $1 returning true", partner.id)
     return bool(gone)
 
 
 async def find_identity(tx: Tx, partner: Partner, issuer: str, subject: str) -> Identity | None:
-    """Who somebody at a provider is here."""
+    """The person linked to a provider's subject."""
     row = await tx.fetchrow(
         """
         select issuer, subject, person_id from sign_on_identity
@@ -108,7 +108,7 @@ async def find_identity(tx: Tx, partner: Partner, issuer: str, subject: str) -> 
 
 
 async def insert_identity(tx: Tx, partner: Partner, identity: Identity, bound_by: BoundBy) -> bool:
-    """Bind; False when the subject is somebody, or the person has a subject of this issuer."""
+    """Link a subject to a person; False if either is linked already."""
     made = await tx.fetchval(
         """
         insert into sign_on_identity (partner_id, issuer, subject, person_id, bound_by, bound_at, last_used_at)
@@ -125,7 +125,7 @@ async def insert_identity(tx: Tx, partner: Partner, identity: Identity, bound_by
 
 
 async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccount]:
-    """By which accounts the person signs in, oldest first."""
+    """The provider accounts linked to a person, oldest first."""
     rows = await tx.fetch(
         """
         select issuer, bound_at, last_used_at from sign_on_identity
@@ -138,7 +138,7 @@ async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccount]:
 
 
 async def delete_identities(tx: Tx, person: Person) -> list[str]:
-    """Unbind a person from all accounts; the issuers."""
+    """Unlink all provider accounts of a person; returns their issuers."""
     rows = await tx.fetch(
         "delete from sign_on_identity where partner_id = $1 and person_id = $2 returning issuer",
         person.realm.id,
@@ -148,7 +148,7 @@ async def delete_identities(tx: Tx, person: Person) -> list[str]:
 
 
 async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> None:
-    """Keep when somebody last signed in so."""
+    """Record when a linked account was last used to sign in."""
     await tx.execute(
         "update sign_on_identity set last_used_at = $4 where partner_id = $1 and issuer = $2 and subject = $3",
         partner.id,
@@ -159,7 +159,7 @@ async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> N
 
 
 async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
-    """Keep that a state came back; False when it had before. Forgets those of the partner that are over."""
+    """Record that a state came back; False if it was used before. Deletes expired ones."""
     taken = await tx.fetchval(
         """
         with over as (
@@ -180,7 +180,7 @@ async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: dateti
 
 
 async def find_provisioned_member(tx: Tx, partner: Partner, external_id: str) -> Person | None:
-    """The member whom the partner's own provider calls so; None when several are called so."""
+    """The member with this SCIM externalId; None if several have it."""
     rows = await tx.fetch(
         f"select {people.COLUMNS} from person p where p.realm = $1 and p.external_id = $2 limit 2",
         partner.id,

@@ -1,4 +1,4 @@
-"""ID tokens (OpenID Connect Core 3.1.3.7): the signature by the provider's published keys, then every claim."""
+"""Verifies ID tokens (OpenID Connect Core 3.1.3.7): signature first, then every claim."""
 
 import warnings
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from joserfc.jws import JWSRegistry
 
 from almoner.access.sso.domain import CLOCK_SKEW, Provider, SsoRefusalReason, SsoRefused
 
-ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
+_ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Signatures with a key pair alone: never ``none``, never a shared secret, for which a public key could be taken."""
 
 _ASYMMETRIC: Final = ("RSA", "EC", "OKP")
@@ -21,11 +21,11 @@ _OF_A_KEY: Final = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
 
 
 class UnknownSigningKey(Exception):
-    """No key among those that were fetched has signed the token: the provider may have new ones."""
+    """The token was signed with a key that we have not fetched; the provider may have rotated its keys."""
 
 
 def parse_keys(document: Mapping[str, Any]) -> KeySet:
-    """The keys of a JWK set (RFC 7517) that can have signed a token; what is none is left out."""
+    """The usable signing keys of a JWK set (RFC 7517)."""
     listed = document.get("keys")
     usable = []
     for key in listed if isinstance(listed, list) else ():
@@ -49,9 +49,9 @@ def _import_key(key: dict[str, Any]) -> list[Any]:
 def verify_id_token(
     token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, real_now: datetime
 ) -> Mapping[str, Any]:
-    """The claims of a token that the provider signed for us, for this very sign-in, just now.
+    """The verified claims of an ID token for this sign-in.
 
-    Raises Refused, and UnknownKey when other keys may do.
+    Raises SsoRefused, and UnknownKey when other keys may do.
     """
     try:
         signed = _verify_signature(token, keys)
@@ -80,8 +80,8 @@ def verify_id_token(
 
 def _verify_signature(token: str, keys: KeySet) -> jwt.Token:
     """The token behind a right signature."""
-    registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+    registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     with warnings.catch_warnings():
         # RFC 9864 has a new name for EdDSA; providers still sign under the old one.
         warnings.simplefilter("ignore", SecurityWarning)
-        return jwt.decode(token, keys, algorithms=ALGORITHMS, registry=registry)
+        return jwt.decode(token, keys, algorithms=_ALGORITHMS, registry=registry)

@@ -8,7 +8,7 @@ from typing import Final
 from almoner.access.notifications.service import About, Email, Notification
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
-from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
+from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposed
 from almoner.platform.database.transactions import Tx

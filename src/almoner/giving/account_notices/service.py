@@ -7,7 +7,7 @@ from almoner.access.notifications.service import About
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
 from almoner.giving.account_notices.store import find as find
-from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of_country
+from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, NonprofitContact, language_of_country
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
@@ -18,7 +18,7 @@ from almoner.platform.jobs.queue import JobKind
 SEND: Final = JobKind("account_notices.send", About)
 
 
-async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
+async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact | None) -> None:
     """Have a nonprofit told of an account, once: where its address is known, and it has not seen it when it was asked.
 
     While it is still to confirm, the page on which it does shows what is approved. Raises NotFound.

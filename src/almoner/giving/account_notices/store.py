@@ -1,4 +1,4 @@
-"""SQL of what nonprofits are told of their accounts."""
+"""SQL for what nonprofits are told of their accounts."""
 
 from uuid import UUID
 

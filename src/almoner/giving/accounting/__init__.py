@@ -1,1 +1,1 @@
-"""What money became of: the double-entry ledger and everything that corrects or reconciles it."""
+"""The double-entry ledger, and everything that reconciles or corrects it."""

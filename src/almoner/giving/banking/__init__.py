@@ -1,1 +1,1 @@
-"""Our own bank: the payment files it executes and the statements it sends."""
+"""Our own bank: payment files for it, and its statements."""

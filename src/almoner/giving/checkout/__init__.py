@@ -1,1 +1,1 @@
-"""Taking a donation: sessions, the hosted page, payments, and what partners pay for donors."""
+"""Taking donations: sessions, the hosted page, payments, and direct donations that partners pay for."""

@@ -1,1 +1,1 @@
-"""Paying nonprofits: disbursements, the accounts they go to, and whether they may go there."""
+"""Disbursements to nonprofits, their bank accounts, and whether they may be paid."""

@@ -1,4 +1,4 @@
-"""Statements of gifts: periods, what a line says, and what the lines come to; pure."""
+"""Statements of donations: periods, what a line says, and what the lines come to; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ MAX_LINKS: Final = 3
 """Links that are mailed to one donor within ``LIVES``."""
 MAX_LINES: Final = 1000
 """Gifts that one statement lists."""
-MAX_YEARS: Final = 10
+_MAX_YEARS: Final = 10
 """Years from the first day of a period to its last."""
-MAX_OFFERED_YEARS: Final = 8
+_MAX_OFFERED_YEARS: Final = 8
 """Whole years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
 _LONDON: Final = ZoneInfo("Europe/London")
@@ -83,13 +83,13 @@ def parse_period(first: str | None, last: str | None, now: datetime, zone: tzinf
 
 
 def _latest_end(chosen: StatementPeriod) -> date:
-    first, year = chosen.first, chosen.first.year + MAX_YEARS
+    first, year = chosen.first, chosen.first.year + _MAX_YEARS
     return date(year, 3, 1) if (first.month, first.day) == (2, 29) else first.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)
 class DonationSpan:
-    """From a donor's first gift to their last; ``pounds``: some of them are in GBP."""
+    """From a donor's first donation to their last; ``pounds``: some of them are in GBP."""
 
     first: datetime
     last: datetime
@@ -97,19 +97,19 @@ class DonationSpan:
 
 
 def available_periods(span: DonationSpan | None, zone: tzinfo) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
-    """Calendar years with gifts, newest first, and, for gifts in GBP, tax years of the United Kingdom."""
+    """Calendar years with donations, newest first, and, for donations in GBP, tax years of the United Kingdom."""
     if span is None:
         return [], []
     first, last = span.first.astimezone(zone).year, span.last.astimezone(zone).year
     taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
     taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
     years = [calendar_year(year, zone) for year in range(last, first - 1, -1)]
-    return years[:MAX_OFFERED_YEARS], taxed[:MAX_OFFERED_YEARS] if span.pounds else []
+    return years[:_MAX_OFFERED_YEARS], taxed[:_MAX_OFFERED_YEARS] if span.pounds else []
 
 
 @dataclass(frozen=True, slots=True)
 class DonorStatementLine:
-    """One gift. ``organisation_id``: who it is for now; ``reassigned``: which is not whom it was made for."""
+    """One donation. ``organisation_id``: who it is for now; ``reassigned``: which is not whom it was made for."""
 
     receipt: Receipt
     refunded_minor: int
@@ -150,7 +150,7 @@ def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTot
 
 @dataclass(frozen=True, slots=True)
 class DonorStatement:
-    """A donor's gifts of a period, oldest first. ``opened_by``: the receipt whose donor asked; ``issuer`` of today.
+    """A donor's donations of a period, oldest first. ``opened_by``: the receipt whose donor asked; ``issuer`` of today.
 
     ``more``: there are more gifts than it holds. ``names``: of the nonprofits that reassigned gifts are for now.
     """
@@ -165,5 +165,5 @@ class DonorStatement:
 
     @property
     def totals(self) -> list[StatementTotal]:
-        """What the gifts come to."""
+        """What the donations come to."""
         return totals_by_currency(self.lines)

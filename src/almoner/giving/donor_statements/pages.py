@@ -45,7 +45,7 @@ class StatementPages:
         self._origin = origin_of_url(db.deployment.links.pages)
 
     def request_routes(self) -> list[Route]:
-        """Starlette routes below the pages of gifts."""
+        """Starlette routes below the pages of donations."""
         return [Route("/gift/{id}/statement", self.link_request, methods=["GET", "POST"])]
 
     def routes(self) -> list[Route]:
@@ -57,7 +57,7 @@ class StatementPages:
         ]
 
     async def link_request(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (self.request_link if request.method == "POST" else self.show_request)(request)
 
     @with_error_pages
@@ -68,7 +68,7 @@ class StatementPages:
 
     @with_error_pages
     async def request_link(self, request: Request) -> Response:
-        """Have the link mailed to the address of the gift."""
+        """Have the link mailed to the address of the donation."""
         donation_id, visit = self._gift(request)
         form = await read_form(request)
         if not link_sessions.is_same_origin(request, self._origin) or not visit.matches_csrf_token(
@@ -88,7 +88,7 @@ class StatementPages:
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
-        """The mailed link: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the emailed link: a cookie replaces its token, and the browser is redirected (H1)."""
         read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None or read[1] <= self._real_now():
             raise NotFound
@@ -101,7 +101,7 @@ class StatementPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The gifts of a period."""
+        """The donations of a period."""
         donation_id = self._opened(request)
         problem = None
         async with self._db.read() as tx:
@@ -137,7 +137,7 @@ class StatementPages:
         )
 
     def server_error_page(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected."""
+        """The page for an unexpected error."""
         page = self.pages.render_message("give.broken", self.pages.preferred_language(request), status=500, icon="info")
         return ServerErrorResponse(page, error)
 

@@ -32,7 +32,7 @@ SEND: Final = JobKind("statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt of a gift whose donor may ask. Raises NotFound, also when the donor is not known any more."""
+    """The receipt of a donation whose donor may ask. Raises NotFound, also when the donor is not known any more."""
     await donor_email_of(tx, donation_id)
     return await receipts.get(tx, donation_id)
 
@@ -46,7 +46,7 @@ async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
 
 
 async def request_link(tx: Tx, donation_id: UUID) -> bool:
-    """Have a link mailed to the donor of a gift; False when that was done often enough of late. Raises NotFound."""
+    """Have a link mailed to the donor of a donation; False when that was done often enough of late. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     await store.lock_donor(tx, partner, email)
@@ -64,13 +64,13 @@ async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
 
 
 async def donation_span(tx: Tx, donation_id: UUID) -> DonationSpan | None:
-    """From the first gift of a gift's donor to the last. Raises NotFound."""
+    """From the first donation of a donation's donor to the last. Raises NotFound."""
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
     return await store.donation_span(tx, Partner(donation.partner_id), donation.email) if donation.email else None
 
 
 async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) -> DonorStatement:
-    """The gifts of a period of the donor of a gift: of the same partner and address. Raises NotFound."""
+    """The donations of a period of the donor of a donation: of the same partner and address. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     found = await store.donations_of_donor(tx, partner, email, period.since, period.until, domain.MAX_LINES + 1)

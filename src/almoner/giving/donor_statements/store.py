@@ -1,4 +1,4 @@
-"""SQL of statements: the gifts of one donor, and the links that were mailed."""
+"""SQL for statements: the donations of one donor, and the links that were mailed."""
 
 from datetime import datetime
 from typing import Final
@@ -12,7 +12,7 @@ _OF_DONOR: Final = (
     "d.partner_id = $1 and lower(d.email) = lower($2) and d.email is not null and d.payment_id is not null"
 )
 
-DONATIONS_OF_DONOR: Final = f"""
+_DONATIONS_OF_DONOR: Final = f"""
 select d.id, d.refunded_minor, d.organisation_id, d.reassigned_from is not null as reassigned
 from donation d join receipt r on r.donation_id = d.id
 where {_OF_DONOR} and r.received_at >= $3 and r.received_at < $4
@@ -23,22 +23,22 @@ order by r.received_at, r.number limit $5
 async def donations_of_donor(
     tx: Tx, partner: Partner, email: str, since: datetime, until: datetime, limit: int
 ) -> list[tuple[UUID, int, UUID, bool]]:
-    """Gifts with a receipt that were received between two moments, oldest first.
+    """Donations with a receipt that were received between two moments, oldest first.
 
     Of each: what of it went back, in minor units, who it is for now, and whether that is another than at first.
     """
-    return [tuple(row) for row in await tx.fetch(DONATIONS_OF_DONOR, partner.id, email, since, until, limit)]
+    return [tuple(row) for row in await tx.fetch(_DONATIONS_OF_DONOR, partner.id, email, since, until, limit)]
 
 
-DONATION_SPAN: Final = f"""
+_DONATION_SPAN: Final = f"""
 select min(r.received_at) as first, max(r.received_at) as last, coalesce(bool_or(r.currency = 'GBP'), false) as pounds
 from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 """
 
 
 async def donation_span(tx: Tx, partner: Partner, email: str) -> DonationSpan | None:
-    """From the donor's first gift to the last."""
-    row = await tx.fetchrow(DONATION_SPAN, partner.id, email)
+    """From the donor's first donation to the last."""
+    row = await tx.fetchrow(_DONATION_SPAN, partner.id, email)
     return DonationSpan(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
 
 
@@ -67,7 +67,7 @@ async def count_links_since(tx: Tx, partner: Partner, email: str, since: datetim
 
 
 async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
-    """Note that a link is mailed now; its id."""
+    """Record that a link is mailed now; its id."""
     link_id = tx.new_id()
     await tx.execute(
         "insert into statement_email (id, partner_id, donation_id, sent_at) values ($1, $2, $3, $4)",

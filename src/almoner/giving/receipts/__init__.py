@@ -1,1 +1,1 @@
-"""The donor's e-mail receipt, sent once the money is here (spec 4.8)."""
+"""The donor's email receipt, sent once the money is here (spec 4.8)."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of receipts: their numbers."""
+"""Self-checks of receipts: their numbers."""
 
 from typing import Final
 

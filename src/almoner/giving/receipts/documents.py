@@ -55,14 +55,14 @@ class ReceiptDocuments:
         return Attachment(receipt.file_name, PDF, await self.render(receipt))
 
     async def render(self, receipt: Receipt) -> bytes:
-        """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""
+        """The PDF; the same bytes each time, until more of the donation goes back, or it is passed on."""
         language = self._pages.language(receipt.language)
         public, links = public_notices(self._pages.deployment, language)
         facts = {**self._facts(receipt, language), "public": public}
         return await _press().render(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
     def status_url(self, receipt: Receipt) -> str:
-        """The private address where the donor sees how far the gift is."""
+        """The private address where the donor sees how far the donation is."""
         deployment = self._pages.deployment
         token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
         return f"{deployment.links.pages}/{domain.PAGE_PURPOSE}?token={token}"

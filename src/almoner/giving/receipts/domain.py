@@ -1,4 +1,4 @@
-"""Receipts: what one says, frozen when it is issued, and how far the gift has come since (spec 4.8; settled 5)."""
+"""Receipts: what one says, frozen when it is issued, and how far the donation has come since (spec 4.8; settled 5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -63,7 +63,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class ReassignedOrganisation:
-    """Whom a gift is for now that was made for another nonprofit, and since when."""
+    """Whom a donation is for now that was made for another nonprofit, and since when."""
 
     organisation: str
     at: datetime
@@ -103,12 +103,12 @@ class Receipt:
 
     @property
     def now_for(self) -> str:
-        """The nonprofit that the gift is for now."""
+        """The nonprofit that the donation is for now."""
         return self.passed_on.organisation if self.passed_on else self.organisation
 
     @property
     def void(self) -> bool:
-        """All of the gift has gone back."""
+        """All of the donation has gone back."""
         return self.refunded is not None and self.refunded.money == self.money
 
     @property
@@ -133,7 +133,7 @@ class Receipt:
 
 
 class DonationStage(Enum):
-    """Where a gift may be, in order."""
+    """Where a donation may be, in order."""
 
     RECEIVED = "received"
     SETTLED = "settled"
@@ -142,7 +142,7 @@ class DonationStage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProgressStep:
-    """One stage of a gift; ``at`` is None while it has not been reached. ``current``: what is being waited for."""
+    """One stage of a donation; ``at`` is None while it has not been reached. ``current``: what is being waited for."""
 
     stage: DonationStage
     at: datetime | None
@@ -165,7 +165,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 
 
 def blocking_reason(donation: Donation) -> str | None:
-    """Why nothing more happens with a received gift until its donor's bank, or a refund, has come to an end."""
+    """Why nothing more happens with a received donation until its donor's bank, or a refund, has come to an end."""
     if donation.status != "RECEIVED_PAYMENT":
         return None
     if donation.disputed_at is not None:
@@ -175,7 +175,7 @@ def blocking_reason(donation: Donation) -> str | None:
 
 
 def progress_of(receipt: Receipt, donation: Donation) -> list[ProgressStep]:
-    """The stages of a gift, each with its moment."""
+    """The stages of a donation, each with its moment."""
     moments = {
         DonationStage.RECEIVED: receipt.received_at,
         DonationStage.SETTLED: donation.settlement.at if donation.settlement else None,

@@ -1,4 +1,4 @@
-"""The private page of a gift: where it is now, opened by the link in its receipt (spec 4.8; H1, H3)."""
+"""The private page of a donation: where it is now, opened by the link in its receipt (spec 4.8; H1, H3)."""
 
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 
 
 class DonationStatusPages:
-    """The pages of gifts that were made."""
+    """The pages of donations that were made."""
 
     def __init__(self, db: Database, pages: PageRenderer, rules: DisbursementRules) -> None:
         self._db = db
@@ -46,7 +46,7 @@ class DonationStatusPages:
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         donation_id = self._vault.read_page_token(PAGE_PURPOSE, request.query_params.get("token", ""))
         if donation_id is None:
             raise NotFound
@@ -59,7 +59,7 @@ class DonationStatusPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """Where the gift is."""
+        """Where the donation is."""
         donation_id = self._visited(request)
         try:
             async with self._db.read() as tx:
@@ -84,7 +84,7 @@ class DonationStatusPages:
         )
 
     def server_error_page(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected."""
+        """The page for an unexpected error."""
         page = self._pages.render_message(
             "give.broken", self._pages.preferred_language(request), status=500, icon="info"
         )

@@ -31,7 +31,7 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class DonationProgress:
-    """A gift with its receipt and where it is. ``organisation``: who it is for now.
+    """A donation with its receipt and where it is. ``organisation``: who it is for now.
 
     ``waiting``: the key of the message that says what it waits for, None once it has arrived.
     ``returned_at``: when the last payout of it came back, while no other has arrived.
@@ -98,7 +98,7 @@ async def donor_email_of(tx: Tx, partner: Partner, donation_id: UUID) -> str | N
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt that a private link opens, with what has become of the gift since. Raises NotFound."""
+    """The receipt that a private link opens, with what has become of the donation since. Raises NotFound."""
     if (receipt := await store.find(tx, ALL_PARTNERS, donation_id)) is None:
         raise NotFound
     donation = await donations.get(tx, Partner(receipt.partner_id), donation_id)
@@ -174,7 +174,7 @@ async def propose_donee(
 
 
 async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
-    """One donee, held until the transaction ends. Raises DoneeRefused."""
+    """One donee, locked until the transaction ends. Raises DoneeRefused."""
     if (donee := await store.lock_donee(tx, donee_id)) is None:
         raise DoneeRefused("There is no such donee.")
     return donee

@@ -1,4 +1,4 @@
-"""SQL of receipts and their issuers."""
+"""SQL for receipts and their issuers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -66,7 +66,7 @@ async def issuer_name(tx: Tx, partner: Partner) -> str | None:
 
 
 async def lock_issuer(tx: Tx, partner: Partner) -> Issuer:
-    """Who issues the partner's receipts, held until the transaction ends; made on first use."""
+    """Who issues the partner's receipts, locked until the transaction ends; made on first use."""
     row = await _locked(tx, partner)
     if row is None:
         await tx.execute("insert into receipt_issuer (partner_id) values ($1) on conflict do nothing", partner.id)
@@ -136,7 +136,7 @@ async def list_donees(tx: Tx) -> list[Donee]:
 
 @across_partners("held")
 async def lock_donee(tx: Tx, donee_id: UUID) -> Donee | None:
-    """One, held until the transaction ends."""
+    """One, locked until the transaction ends."""
     row = await tx.fetchrow("select * from receipt_donee where id = $1 for no key update", donee_id)
     return _donee(row) if row else None
 

@@ -1,4 +1,4 @@
-"""Activity tags and their sub-tags (settled 4): one versioned file, ``tags.json``, which names origin and licence."""
+"""Activity tags and sub-tags (settled 4), from the versioned file ``tags.json``."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _FIRST: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
 
 @dataclass(frozen=True, slots=True)
 class SubTag:
-    """One activity. ``within`` is the code of the wider sub-tag that it is a kind of: orchestras, performing arts."""
+    """One activity. ``within``: the code of the wider sub-tag that includes it."""
 
     id: UUID
     tag_id: UUID
@@ -30,7 +30,7 @@ class SubTag:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A field of activity. The sub-tag of its own code is for what none of the others names."""
+    """A field of activity with its sub-tags."""
 
     id: UUID
     code: str
@@ -40,7 +40,7 @@ class Tag:
 
 
 class AssignedTags(NamedTuple):
-    """What a body does, by its register: ``rules`` says for the code of each sub-tag what gave it (``ntee:B25``).
+    """An organisation's tags, and for each sub-tag the rule that gave it (``ntee:B25``).
 
     ``tag_ids`` holds the ids of these sub-tags, of the wider ones they are kinds of, and of their tags.
     """
@@ -51,7 +51,7 @@ class AssignedTags(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RetaggingRun:
-    """Going through all bodies by the rules of a version. ``completed_at`` is None until the last one."""
+    """A run that applies one version of the rules to all organisations."""
 
     id: UUID
     version: str
@@ -66,7 +66,7 @@ NO_TAGS: Final = AssignedTags((), MappingProxyType({}))
 
 @dataclass(frozen=True, slots=True)
 class RetaggingCompleted:
-    """By which going through, and how many bodies are tagged otherwise since."""
+    """The internal event that a retagging run ended."""
 
     application: UUID
     changed: int
@@ -77,13 +77,13 @@ RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", Retagg
 
 
 def stable_tag_id(kind: str, code: str) -> UUID:
-    """The id for ever of a code: UUIDv7 in form, with the kind and the code in place of chance (settled 1)."""
+    """The permanent UUIDv7-shaped ID of a tag code (settled 1)."""
     tail = int.from_bytes(sha256(f"{kind}:{code}".encode()).digest()[:10])
     return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
 
 
 def load_data_file(name: str) -> Any:
-    """A data file of this slice."""
+    """Load a JSON data file of this slice."""
     return json.loads(files("almoner.nonprofits.activities").joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -115,12 +115,12 @@ _PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
 
 
 def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
-    """The sub-tags of these codes in the order of the file; codes that it no longer has are left out."""
+    """The sub-tags with these codes in file order; unknown codes are left out."""
     return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
 
 
 def assigned_tags_of(rules: Mapping[str, str]) -> AssignedTags:
-    """What is stored and searched for sub-tags by code, each with the rule that gave it."""
+    """The tags to store for these sub-tags and rules."""
     stored = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
     ids: dict[UUID, None] = {}
     for code in stored:

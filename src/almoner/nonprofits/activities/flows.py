@@ -22,7 +22,7 @@ _BATCH: Final = 5_000
 async def retag_organisations(
     db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
 ) -> RetaggingRun:
-    """Tag every published body by the rules as they are now. Bodies whose tags stay are not touched.
+    """Apply the current rules to every published organisation, in batches; can be resumed.
 
     Followers are not told: a body has not changed because we read it better. Its history says when and what.
     """

@@ -1,4 +1,4 @@
-"""From the codes of registers to sub-tags: pure, by the tables of ``mappings.json``.
+"""Maps register codes to sub-tags by the tables in ``mappings.json``; pure.
 
 Every rule has a name that says what it rests on, so that whoever is told an activity can look it up: ``ntee:B25``,
 ``ntee:B2* (B2Z unknown)``, ``classification:03:7``, ``foundation:10``, ``name:church``, ``ccew:102``. How each code
@@ -51,7 +51,7 @@ _PLAIN: Final = {ord(mark): " " for mark in '!"#$%&()*+,-./:;<=>?@[\\]^_{|}~'} |
 
 
 def sub_tags_of_ntee(code: str) -> tuple[list[str], str]:
-    """Sub-tags of an NTEE code and the rule's name. The fourth character is cut: a sub-type or filler."""
+    """The sub-tags of an NTEE code, and the rule's name."""
     short = code[:_CODE_LENGTH]
     if (found := NTEE.get(short)) is not None:
         return found, f"ntee:{short}"
@@ -85,7 +85,7 @@ def _tags_of_irs_codes(
 
 
 def sub_tags_of_name(name: str) -> Iterator[tuple[str, str]]:
-    """What words of a name give."""
+    """The sub-tags that words in a name give, each with its rule."""
     words = name.lower().translate(_PLAIN).split()
     for place, word in enumerate(words):
         for rest, phrase, codes in _NAMES.get(word, ()):
@@ -150,7 +150,7 @@ def _tags_of_name(entry: RegisterEntry) -> AssignedTags:
     return _assign(tuple(sub_tags_of_name(entry.name)))
 
 
-TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
+_TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
     "IRS": _tags_of_irs_entry,
     "CCEW": _LabelTagger("ccew", "classification"),
     "OSCR": _LabelTagger("oscr", "purposes", "beneficiaries", "activities"),
@@ -164,13 +164,13 @@ TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
 
 
 def tags_of_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
-    """What a register says that a body does."""
-    read = TAGGERS.get(registry_code)
+    """The tags that follow from a register entry's codes."""
+    read = _TAGGERS.get(registry_code)
     return read(entry) if read else NO_TAGS
 
 
 def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
-    """By the code of a sub-tag the rule of the words in a body's name that gives it; none where names are not asked."""
-    if registry_code not in TAGGERS:
+    """For each sub-tag given by a word in the name, the rule."""
+    if registry_code not in _TAGGERS:
         return NO_TAGS.rules
     return _assign(tuple(sub_tags_of_name(name))).rules

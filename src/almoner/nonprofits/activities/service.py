@@ -1,4 +1,4 @@
-"""What can be asked about activities."""
+"""Lists activity tags and suggests sub-tags."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -23,17 +23,17 @@ def get_tag(tag_id: UUID) -> Tag:
 
 
 def tags_of_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
-    """What a register says that a body does: pure, and quick enough for every row of a load."""
+    """The tags that follow from a register entry's codes."""
     return rules.tags_of_entry(registry_code, entry)
 
 
 def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
-    """By the code of a sub-tag the rule of the words in a body's name that gives it, whatever its register says."""
+    """For each sub-tag given by a word in the name, the rule."""
     return rules.rules_matching_name(registry_code, name)
 
 
 def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[SubTagSuggestion]:
-    """Sub-tags for a reviewer to look at, the likeliest first: nothing is tagged by them.
+    """Sub-tags suggested to reviewers, most likely first; none is assigned automatically.
 
     From its name, and what a body says that it does and is for.
     """

@@ -1,4 +1,4 @@
-"""SQL of activities: going through all bodies when the rules have changed."""
+"""SQL for activities: going through all bodies when the rules have changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SOURCE: Final = "activity-tags"
 
 @dataclass(frozen=True, slots=True)
 class TaggedOrganisation:
-    """A body as it is tagged now, and what its register says of it. ``record``: the members of an entry, if any."""
+    """An organisation with its current tags and register record."""
 
     id: UUID
     registry_id: UUID
@@ -28,7 +28,7 @@ class TaggedOrganisation:
 
 @across_partners("registers")
 async def lock_organisations_page(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
-    """The next published bodies by id, held until the transaction ends.
+    """The next published bodies by id, locked until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.
     """
@@ -64,7 +64,7 @@ def _tagged_organisation(row: Record) -> TaggedOrganisation:
 
 
 async def insert_retagging_run(tx: Tx, application: RetaggingRun) -> None:
-    """Begin to go through all bodies."""
+    """Store a new retagging run."""
     await tx.execute(
         "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
         application.id,
@@ -74,7 +74,7 @@ async def insert_retagging_run(tx: Tx, application: RetaggingRun) -> None:
 
 
 async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
-    """How far it is."""
+    """Store how far a retagging run is."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
         application.id,
@@ -85,7 +85,7 @@ async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
 
 
 async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> None:
-    """What stands for the changes of one registry's bodies among the loads; no file came with it."""
+    """Store the load under which the tag changes of one registry are recorded."""
     await tx.execute(
         """
         insert into register_load (
@@ -100,7 +100,7 @@ async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> Non
 
 
 async def update_organisation_tags(tx: Tx, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]) -> None:
-    """Tag these bodies anew, and keep what they were tagged before. Each with the load that stands for it."""
+    """Store the new tags of these organisations, and their history."""
     rows = [
         {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}
         for body, found, load_id in changed

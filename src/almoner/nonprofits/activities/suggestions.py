@@ -1,4 +1,4 @@
-"""Suggested sub-tags for what a body says of itself: for a reviewer to look at, never kept by themselves.
+"""Suggests sub-tags from a nonprofit's own description, by a trained model; for reviewers only.
 
 A linear score for each sub-tag over the words of the text and the expressions of UK-CAT that it matches, with weights
 that ``tools/suggestions.py`` learnt from charities tagged by hand. ``weights.json.gz`` names their origin and licence.
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from almoner.nonprofits.activities.domain import SUB_TAGS, load_data_file
 
-MATCH_WEIGHTS: Final = {"*": 0.5, "name": 0.7, "activities": 0.5, "objects": 0.35}
+_MATCH_WEIGHTS: Final = {"*": 0.5, "name": 0.7, "activities": 0.5, "objects": 0.35}
 """How much the match of an expression counts in the whole text and in each part, beside words that have length 1."""
 _MOST_CHARACTERS: Final = 4000
 _MOST_REASONS: Final = 3
@@ -32,7 +32,7 @@ _A_FEW_TIMES: Final = {"+": "{1,8}", "*": "{0,8}"}
 
 
 class SubTagSuggestion(NamedTuple):
-    """A sub-tag by its code. ``score`` is about the share of bodies like this one that have it.
+    """A suggested sub-tag. ``score``: about the share of similar organisations that have it.
 
     ``reasons`` are what weighed most: ``church`` (a word), ``name: choir`` (a word of the name), ``like Music`` (the
     expression of a sub-tag).
@@ -44,14 +44,14 @@ class SubTagSuggestion(NamedTuple):
 
 
 class TextFeatures(NamedTuple):
-    """Of a text: how much each word and each matched expression counts, before words are weighed by rarity."""
+    """Weighted words and matched expressions of a text."""
 
     words: Mapping[str, float]
     matches: Mapping[str, float]
 
 
 def extract_features(name: str, activities: str, objects: str) -> TextFeatures:
-    """The features of one body. A word of the name counts twice: everywhere, and as ``name: word``."""
+    """The features of an organisation's name and descriptions."""
     parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
     counts: dict[str, int] = {}
     of_name: dict[str, float] = {}
@@ -83,7 +83,7 @@ def _matches(parts: Mapping[str, str]) -> dict[str, float]:
         if expression.begins.search(whole) and expression.anywhere.search(whole):
             for part, text in {"*": whole, **lower}.items():
                 if expression.holds(text):
-                    found[f"{part}:{code}"] = MATCH_WEIGHTS[part]
+                    found[f"{part}:{code}"] = _MATCH_WEIGHTS[part]
     return found
 
 
@@ -119,13 +119,13 @@ def _compile_lowercase(expression: str) -> re.Pattern[str]:
 
 
 def matching_sub_tags(name: str, activities: str, objects: str) -> set[str]:
-    """The sub-tags whose expression matches: what UK-CAT itself gives, to stand beside."""
+    """The sub-tags whose UK-CAT expression matches."""
     whole = f"{name} {activities} {objects}".lower()
     return {code for code, expression in _expressions().items() if expression.holds(whole)}
 
 
 class ModelWeights(NamedTuple):
-    """What was learnt. ``rarity``: the logarithm of how rare a word is; ``of``: by feature and code of a sub-tag."""
+    """The trained model's weights."""
 
     threshold: float
     intercepts: Mapping[str, float]
@@ -195,4 +195,4 @@ def _top_reasons(known: ModelWeights, vector: Mapping[str, float], code: str) ->
 
 def _describe_feature(feature: str) -> str:
     part, _, code = feature.partition(":")
-    return f"like {SUB_TAGS[code].name}" if part in MATCH_WEIGHTS and code in SUB_TAGS else feature
+    return f"like {SUB_TAGS[code].name}" if part in _MATCH_WEIGHTS and code in SUB_TAGS else feature

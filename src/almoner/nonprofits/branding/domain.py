@@ -1,4 +1,4 @@
-"""How an organisation wishes to be shown, and what is too much of it."""
+"""How an organisation is shown, and the limits on it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,12 +13,12 @@ MAX_DESCRIPTION_LENGTH: Final = 5_000
 
 
 class InvalidBranding(ValueError):
-    """It cannot be shown so; the message says why."""
+    """The branding is not valid; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrandingContent:
-    """What an organisation has said of itself; None and nothing fall back to its record. Images are keys of media."""
+    """An organisation's own name, description and images; empty members fall back to its record."""
 
     display_name: str | None = None
     description: str | None = None
@@ -28,12 +28,12 @@ class BrandingContent:
 
     @property
     def image_keys(self) -> set[str]:
-        """Every image that is shown."""
+        """The media keys of all images."""
         return {*self.images, *([self.logo] if self.logo else ())}
 
 
 def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
-    """A text as it is kept: in one form of blanks, None when nothing is left of it. Raises InvalidBranding."""
+    """A text with collapsed whitespace, None if empty. Raises InvalidBranding."""
     if stated is None:
         return None
     stored = "\n".join(" ".join(line.split()) for line in stated.strip().splitlines()).strip()

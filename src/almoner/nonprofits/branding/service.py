@@ -1,4 +1,4 @@
-"""Setting how an organisation is shown."""
+"""Sets and resets organisations' branding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from almoner.platform.pages import colours
 
 @dataclass(frozen=True, slots=True)
 class BrandingChange:
-    """What is to change; what is None stays. An empty text goes back to the register's; ``images`` replace all."""
+    """The requested changes; None leaves a member unchanged, an empty text resets it."""
 
     display_name: str | None = None
     description: str | None = None
@@ -25,7 +25,7 @@ class BrandingChange:
 
 
 async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange) -> tuple[UUID, BrandingContent]:
-    """(the record that answers for it, how it is shown now). Raises NotFound, InvalidBranding, ValueError.
+    """Change the branding; returns the principal record's ID and the result. Raises NotFound, InvalidBranding.
 
     An organisation in several registers is one, with one branding.
     """
@@ -55,7 +55,7 @@ async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange)
 
 
 async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingContent]:
-    """Show it as its register does. Raises NotFound."""
+    """Remove all branding. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingContent()
     await _save_branding(tx, principal.id, await store.get_for_update(tx, principal.id), shown)

@@ -1,4 +1,4 @@
-"""SQL of what organisations have said of how they are shown."""
+"""SQL for what organisations have said of how they are shown."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
-    """What it has said so far; nobody else changes it until the transaction ends."""
+    """The branding, locked until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
     )
@@ -27,7 +27,7 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
 
 
 async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
-    """Show it so from now on, and let it be found by that; its record has changed for its readers."""
+    """Store the branding and update the search index."""
     await tx.execute(
         """
         update organisation_branding set display_name = $2, description = $3, logo = $4, images = $5, primary_color = $6
@@ -59,7 +59,7 @@ async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
 
 
 async def image_keys_in_use(tx: Tx, keys: Collection[str]) -> set[str]:
-    """Those of these images that an organisation shows: a record shows those of another that it answers for."""
+    """Those of these images that an organisation shows."""
     rows = await tx.fetch(
         """
         select key from unnest($1::text[]) key

@@ -1,4 +1,4 @@
-"""Categories: a partner's own collections of organisations, to group and filter them (spec 2.9)."""
+"""Categories: a partner's own collections of organisations (spec 2.9)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from almoner.kit.errors import BadRequest
 
 Attribute = str | bool | int | float
 
-MAX_ATTRIBUTES = 20
-MAX_KEY_LENGTH = 40
+_MAX_ATTRIBUTES = 20
+_MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
 
 
@@ -33,11 +33,11 @@ class Category:
 def attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
     """One sentence for every rule of settled 4 that the attributes break."""
     found = []
-    if len(attributes) > MAX_ATTRIBUTES:
-        found.append(f"body.attributes may have at most {MAX_ATTRIBUTES} keys, this one has {len(attributes)}")
+    if len(attributes) > _MAX_ATTRIBUTES:
+        found.append(f"body.attributes may have at most {_MAX_ATTRIBUTES} keys, this one has {len(attributes)}")
     for key, value in attributes.items():
-        if not 1 <= len(key) <= MAX_KEY_LENGTH:
-            found.append(f"body.attributes key '{key[:MAX_KEY_LENGTH]}' must have 1 to {MAX_KEY_LENGTH} characters")
+        if not 1 <= len(key) <= _MAX_KEY_LENGTH:
+            found.append(f"body.attributes key '{key[:_MAX_KEY_LENGTH]}' must have 1 to {_MAX_KEY_LENGTH} characters")
         if isinstance(value, str) and len(value) > MAX_VALUE_LENGTH:
-            found.append(f"body.attributes.{key[:MAX_KEY_LENGTH]} must be at most {MAX_VALUE_LENGTH} characters")
+            found.append(f"body.attributes.{key[:_MAX_KEY_LENGTH]} must be at most {MAX_VALUE_LENGTH} characters")
     return found

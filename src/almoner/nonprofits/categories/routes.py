@@ -19,7 +19,7 @@ from almoner.platform.http.uploads import UploadDeclaration
 CategoryId = Annotated[UUID, PathId("category")]
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
-IMAGE = UploadDeclaration(
+_IMAGE = UploadDeclaration(
     "image", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=images.LONGEST_SIDE
 )
 
@@ -63,7 +63,7 @@ async def delete_category(call: ApiCall, id: CategoryId) -> None:
     key=SECRET,
     scope="categories:write",
     empty=200,
-    upload=IMAGE,
+    upload=_IMAGE,
     errors=UPLOAD_ERRORS,
 )
 async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:

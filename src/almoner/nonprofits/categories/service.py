@@ -1,4 +1,4 @@
-"""What can be done with categories."""
+"""Creates and changes categories and their organisations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ Attributes = Mapping[str, Attribute]
 
 
 async def create(tx: Tx, partner: Partner, name: str, attributes: Attributes | None) -> Category:
-    """A new category. Raises IncorrectParams, NameTaken."""
+    """A new category. Raises IncorrectParams, UserNameTaken."""
     _check(attributes)
     category = Category(tx.new_id(), name, attributes, None, tx.now)
     if not await store.insert(tx, partner, category):
@@ -42,14 +42,14 @@ async def list_by_organisation(
 
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that have each of these organisations in a category: they hear when it changes (settled 6)."""
+    """The partners that have each of these organisations in a category (settled 6)."""
     return await store.partners_following(tx, organisation_ids)
 
 
 async def update(
     tx: Tx, partner: Partner, category_id: UUID, name: str | UnsetType, attributes: Attributes | UnsetType | None
 ) -> Category:
-    """Change what is given. Raises NotFound, IncorrectParams, NameTaken."""
+    """Change what is given. Raises NotFound, IncorrectParams, UserNameTaken."""
     category = await _lock(tx, partner, category_id)
     changed = replace(
         category,

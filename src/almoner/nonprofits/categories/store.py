@@ -1,4 +1,4 @@
-"""SQL of categories and of their members."""
+"""SQL for categories and of their members."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -44,7 +44,7 @@ async def find(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
 
 
 async def get_for_update(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
-    """One category of the partner, held until the transaction ends."""
+    """One category of the partner, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from category where partner_id = $1 and id = $2 for no key update", partner.id, category_id
     )

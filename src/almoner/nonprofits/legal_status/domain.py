@@ -1,4 +1,4 @@
-"""Whether a body stands by what its registers say of it: yes or no, with each reason and the facts it rests on.
+"""Whether an organisation is active by its registers, with reasons and facts.
 
 Every step ends in ``pass``, ``fail``, ``warn``, ``not_applicable`` or ``unknown``. What is not known never blocks: a
 list that is not loaded says nothing. ``active`` follows from the steps in ``_DECISIVE`` alone; the others are for those
@@ -36,7 +36,7 @@ _DECISIVE: Final[frozenset[Step]] = frozenset({"listing", "revocation", "termina
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What one source says of a number.
+    """What one source says about a registration number.
 
     ``rows`` are its facts, one mapping for each row that tells of it; none: the source does not list it.
     ``data_as_of``: the day of the data that say so, None when the source is not loaded. ``active`` is False where the
@@ -51,7 +51,7 @@ class SourceReport:
 
     @property
     def first(self) -> Mapping[str, object]:
-        """The facts of a source that has one row for a number."""
+        """The facts of the first row."""
         return self.rows[0] if self.rows else _NOTHING
 
 
@@ -59,8 +59,8 @@ _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """How one step ended, by which source of which day, and the facts it rests on under the source's own names."""
+class LegalStatusReason:
+    """The result of one step, with its source and facts."""
 
     step: Step
     verdict: Verdict
@@ -72,31 +72,31 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class LegalStatus:
-    """All steps, in the order they were asked."""
+    """The reasons by which an organisation is active or not."""
 
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LegalStatusReason, ...]
 
     @property
     def active(self) -> bool:
-        """Whether the body stands."""
+        """Whether the organisation is active."""
         return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
 
     @property
     def status_override(self) -> OverrideReason | None:
-        """What another list says against the register's listing; None when nothing does."""
+        """What another list says against the register's listing, such as a revocation."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:
             return "revoked"
         return "terminated" if "terminated" in failed else None
 
-    def reason_for(self, step: Step) -> Reason | None:
-        """How a step ended; None when it was not asked."""
+    def reason_for(self, step: Step) -> LegalStatusReason | None:
+        """The result of one step; None if it was not run."""
         return next((reason for reason in self.reasons if reason.step == step), None)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberStatus:
-    """What all sources of a registry say of one number, by their codes, and how it stands by that.
+    """What all sources say about a registration number, and its legal status.
 
     ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
     """
@@ -107,14 +107,14 @@ class NumberStatus:
 
 
 def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:
-    """The standing of a body whose register itself says registered or removed."""
+    """The status of an organisation whose register states it directly."""
     return LegalStatus((_check_listing(reported),))
 
 
 def status_of_us_organisation(
     reported: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None = None
 ) -> LegalStatus:
-    """The standing of a number of the IRS, from what each of ``US_SOURCES`` says of it.
+    """The status of an EIN from the IRS lists.
 
     ``central`` is what they say of the central body of its group, None when there is none of it.
     """
@@ -136,7 +136,7 @@ def status_of_us_organisation(
 
 
 def is_subordinate(facts: Mapping[str, object]) -> bool:
-    """Whether a body is exempt by the group ruling of a central one."""
+    """Whether an organisation is exempt under a central organisation's group ruling."""
     return facts.get("AFFILIATION") == _SUBORDINATE and _group_number(facts) is not None
 
 
@@ -153,7 +153,7 @@ def parse_list_date(value: object) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class RevocationCycle:
-    """One revocation: when it took effect, when the list told of it, and whether a reinstatement cured it."""
+    """One revocation of tax exemption, and whether a reinstatement ended it."""
 
     revoked: date
     posted: date
@@ -162,7 +162,7 @@ class RevocationCycle:
 
 
 def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle | None:
-    """The revocation that counts of all that a number had: the latest one; None without a readable date.
+    """The latest revocation; None without a readable date.
 
     A cycle may be listed twice, first open and later cured. Reinstatements are often dated back to the revocation
     itself, so the same day cures; one from before it belongs to an earlier cycle, or is a mistake, and does not.
@@ -190,12 +190,12 @@ def _corrected_date(written: date) -> date:
     return _MEANT if _WRONG_FROM <= written <= _WRONG_TO else written
 
 
-def _build_reason(step: Step, verdict: Verdict, code: str, reported: SourceReport, *names: str) -> Reason:
+def _build_reason(step: Step, verdict: Verdict, code: str, reported: SourceReport, *names: str) -> LegalStatusReason:
     facts = {name: reported.first[name] for name in names if name in reported.first}
-    return Reason(step, verdict, code, reported.source, reported.data_as_of, facts)
+    return LegalStatusReason(step, verdict, code, reported.source, reported.data_as_of, facts)
 
 
-def _check_listing(reported: SourceReport) -> Reason:
+def _check_listing(reported: SourceReport) -> LegalStatusReason:
     if reported.data_as_of is None:
         return _build_reason("listing", "unknown", "register_not_loaded", reported)
     if not reported.rows:
@@ -210,7 +210,7 @@ def _check_listing(reported: SourceReport) -> Reason:
     )
 
 
-def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> Reason:
+def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> LegalStatusReason:
     if revocations.data_as_of is None:
         return _build_reason("revocation", "unknown", "list_not_loaded", revocations)
     if not revocations.rows:
@@ -220,7 +220,7 @@ def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> Reason:
         return _build_reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
     facts: dict[str, object] = {**cycle.facts, "revoked": cycle.revoked.isoformat(), "posted": cycle.posted.isoformat()}
     code, verdict = _revocation_verdict(cycle, bmf)
-    return Reason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
+    return LegalStatusReason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
 
 
 def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str, Verdict]:
@@ -233,7 +233,7 @@ def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str,
     return "revoked", "fail"
 
 
-def _check_termination(postcards: SourceReport) -> Reason:
+def _check_termination(postcards: SourceReport) -> LegalStatusReason:
     """The newest e-Postcard counts: what a body said of an earlier year, it has said otherwise since."""
     if postcards.data_as_of is None:
         return _build_reason("terminated", "unknown", "list_not_loaded", postcards)
@@ -244,13 +244,13 @@ def _check_termination(postcards: SourceReport) -> Reason:
     facts = {name: newest[name] for name in ("TAX_YEAR", "TERMINATED") if name in newest}
     stated = postcards.source, postcards.data_as_of, facts
     return (
-        Reason("terminated", "fail", "terminated", *stated)
+        LegalStatusReason("terminated", "fail", "terminated", *stated)
         if over
-        else Reason("terminated", "pass", "running", *stated)
+        else LegalStatusReason("terminated", "pass", "running", *stated)
     )
 
 
-def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) -> Reason | None:
+def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) -> LegalStatusReason | None:
     """How a subordinate stands by its central body; None for a body that is exempt by itself."""
     if not is_subordinate(bmf.first):
         return None
@@ -261,7 +261,7 @@ def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) 
     return _build_reason("group", "pass", "central_body_active", bmf, "GROUP", "AFFILIATION")
 
 
-def _check_deductibility(bmf: SourceReport, group: Reason | None) -> Reason:
+def _check_deductibility(bmf: SourceReport, group: LegalStatusReason | None) -> LegalStatusReason:
     names = ("SUBSECTION", "DEDUCTIBILITY")
     if group is not None and group.verdict == "fail":
         return _build_reason("deductibility", "fail", group.code, bmf, "GROUP", *names)
@@ -272,7 +272,9 @@ def _check_deductibility(bmf: SourceReport, group: Reason | None) -> Reason:
     return _build_reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
 
 
-def _check_publication_78(stated: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None) -> Reason:
+def _check_publication_78(
+    stated: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None
+) -> LegalStatusReason:
     """Subordinates of a group are not in Publication 78 by design: their central body is."""
     bmf, own = stated[BMF], stated[PUB_78]
     if own.data_as_of is None:
@@ -291,7 +293,7 @@ def _check_publication_78(stated: Mapping[str, SourceReport], central: Mapping[s
     return _build_reason("publication_78", "warn", "not_listed", own)
 
 
-def _check_foundation(bmf: SourceReport) -> Reason:
+def _check_foundation(bmf: SourceReport) -> LegalStatusReason:
     private = bmf.first.get("FOUNDATION") in _PRIVATE_FOUNDATIONS
     code = "private_foundation" if private else "no_private_foundation"
     return _build_reason("foundation", "warn" if private else "pass", code, bmf, "FOUNDATION")
@@ -303,7 +305,7 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
 
 
 def entry_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
-    """The rows that an entry keeps: several where its source repeats numbers, else the facts themselves."""
+    """The source rows that an entry was made of."""
     several = facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):
         return tuple(row for row in several if isinstance(row, Mapping))

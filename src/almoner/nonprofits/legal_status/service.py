@@ -1,4 +1,4 @@
-"""How bodies stand by what all sources say of them now."""
+"""Determines organisations' legal status from all sources."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ _FIRST: Final = UUID(int=0)
 
 
 async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
-    """How a body stands, with its reasons; None for one that no register lists."""
+    """The legal status of an organisation; None if no register lists it."""
     sources = await store.list_sources(tx, registry_id)
     subject = await store.find_subject(tx, organisation_id, [source.code for source in sources])
     if subject is None or subject.source is None:
@@ -25,7 +25,7 @@ async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUI
 
 
 async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> NumberStatus:
-    """What is said of a number, by whichever sources tell of it, and how it stands: also of one that none lists."""
+    """The legal status of a registration number, listed or not."""
     sources = await store.list_sources(tx, registry_id)
     subject = await store.get_subject_by_number(tx, registry_id, number_key, [source.code for source in sources])
     reported = _reports_of(subject, sources)
@@ -62,7 +62,7 @@ async def _evaluate(
 
 
 async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
-    """Numbers of which a later day of these parts may say something else, though no row of theirs changed."""
+    """Unchanged numbers whose status may differ because their data have a later date."""
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
@@ -72,7 +72,7 @@ async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Co
 async def find_status_overrides(
     tx: Tx, registry_id: UUID, numbers: Collection[str] | None
 ) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
-    """What overrules the listing of bodies, batch by batch: of those of which it is not known yet.
+    """Status overrides of organisations, in batches.
 
     ``numbers``: whose bodies; None: of all. None where nothing overrules one any more. The central body of a group does
     not bear on it and is not asked.

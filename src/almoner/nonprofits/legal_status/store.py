@@ -1,4 +1,4 @@
-"""SQL of what sources say of numbers, for judging how bodies stand."""
+"""SQL for what sources say of numbers, for judging how bodies stand."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Tx
 
 @dataclass(frozen=True, slots=True)
 class StatusSource:
-    """A source that was loaded. ``data_as_of``: the day of its newest data."""
+    """A loaded source and the date of its newest data."""
 
     code: str
     registry_id: UUID
@@ -25,7 +25,7 @@ class StatusSource:
 
 @dataclass(frozen=True, slots=True)
 class StatusSubject:
-    """A body to be judged: what stands of each source (``entries``: source, part, record, data_as_of).
+    """An organisation with its entries in all sources.
 
     ``data_as_of`` is the day of the data that list it or would list it.
     """

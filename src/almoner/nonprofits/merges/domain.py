@@ -1,4 +1,4 @@
-"""One body under several numbers: which record answers for it, and what it became."""
+"""Organisations with several registration numbers: the principal record, and successors."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Succession(NamedTuple):
-    """One body went over into another. ``at`` is when, where the source says so."""
+    """One organisation merged into, or was re-registered as, another."""
 
     organisation_id: UUID
     successor_id: UUID
@@ -21,7 +21,7 @@ class Succession(NamedTuple):
 
 
 class RegistryNumber(NamedTuple):
-    """A number of a registry, by its key."""
+    """A normalised number of a registry."""
 
     registry_id: UUID
     number_key: str
@@ -29,7 +29,7 @@ class RegistryNumber(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadScope:
-    """What a load bears on: ``parts`` of a source have its day now, and these ``numbers`` changed.
+    """What a load affects: parts of a source, and changed numbers.
 
     ``left_groups``: groups that a central body of before may have left. ``numbers`` is None where they are too many to
     be looked up one by one: then the whole registry is looked through.
@@ -43,7 +43,7 @@ class LoadScope:
 
 
 class Successor(NamedTuple):
-    """What a body is now, at the end of the chain; ``kind`` is how the first step was made."""
+    """The organisation at the end of a chain of successions."""
 
     organisation_id: UUID
     kind: SuccessionKind
@@ -51,7 +51,7 @@ class Successor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PrincipalCandidate:
-    """What decides which of the records of one body answers for it."""
+    """What decides which record of an organisation is its principal one."""
 
     id: UUID
     active: bool
@@ -61,7 +61,7 @@ class PrincipalCandidate:
 
 
 def resolve_successors(steps: Iterable[Succession]) -> dict[UUID, Successor]:
-    """What each body became, chains followed to their end.
+    """The final successor of each organisation.
 
     Of several steps of one body the newest counts, and of equals the one with the least id. Bodies that went over into
     each other in a circle have no successor: nobody can say which of them is left. A chain that leads into a circle
@@ -108,7 +108,7 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
 def choose_principal_records(
     pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrincipalCandidate]
 ) -> dict[UUID, UUID]:
-    """For every record that another one answers for, that other one.
+    """For each duplicate record, its principal record.
 
     Records that are the same as a third are the same. Where that would make one body of two numbers of one register,
     something in the chain is wrong and nobody can say what: none of them is joined. The one that answers: listed now

@@ -1,4 +1,4 @@
-"""What a load has to do with links: which it brings, and what follows from all of them in organisations."""
+"""Applies a load's links between numbers (mergers, duplicates) to organisations."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ _ENDINGS: Final[tuple[SuccessionKind, ...]] = ("merged", "reregistered")
 async def replace_links(
     tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[RegisterLink], silent: Collection[str]
 ) -> set[RegistryNumber]:
-    """What the files of a load say of links replaces what its source said before, part by part; whose links changed.
+    """Replace a source's links by those of a load, part by part; returns the affected numbers.
 
     ``silent``: parts of which the load says all, even when it names no link. Of others without any, the links stay as
     they are: the table that tells of them was not among its files. Links of what is no number, or of a number with
@@ -51,7 +51,7 @@ def _key(registry_code: str, number: str) -> str | None:
 async def apply_links_to_organisations(
     tx: Tx, load_id: UUID, day: datetime, scope: LoadScope, relinked: Collection[RegistryNumber]
 ) -> None:
-    """Bring organisations in line with what all sources say, after a load merged its own.
+    """Update organisations' successors and principal records after a load.
 
     Successors and standing say who is active; branches and the records that answer for others follow from that. What
     changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.

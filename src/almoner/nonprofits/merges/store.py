@@ -1,4 +1,4 @@
-"""SQL of links between numbers, and of what follows from them in organisations. All are of published ones."""
+"""SQL for links between numbers, and of what follows from them in organisations. All are of published ones."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LOCK: Final = 0x616C6D6C
 
 @dataclass(frozen=True, slots=True)
 class KeyedRegisterLink:
-    """A link with the keys of its numbers, as a part of a source says it. ``at``: when it happened."""
+    """A link between two normalised numbers, as one part of a source states it."""
 
     part: str
     kind: str
@@ -30,7 +30,7 @@ class KeyedRegisterLink:
 
 @dataclass(frozen=True, slots=True)
 class StatusOverride:
-    """Whether a body is overruled, and by what. ``listed``: whether its register lists it as standing."""
+    """Whether another list overrides an organisation's status."""
 
     id: UUID
     listed: bool
@@ -41,7 +41,7 @@ class StatusOverride:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a record that changed, and what happened."""
+    """A changed field of an organisation."""
 
     organisation_id: UUID
     field: str
@@ -51,12 +51,12 @@ class FieldChange:
 
 
 async def lock_links(tx: Tx) -> None:
-    """One at a time: links go across registries, and loads of two may end together."""
+    """Lock the links, so that loads apply them one at a time."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
 async def set_join_strategy(tx: Tx, *, few: bool) -> None:
-    """How joins are planned from here on: by looking a few rows up, or over whole tables.
+    """Set the query planner for a few rows or for whole tables.
 
     A load has made statistics wrong, and the planner would take millions of rows for a handful.
     """
@@ -64,7 +64,7 @@ async def set_join_strategy(tx: Tx, *, few: bool) -> None:
 
 
 async def collect_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
-    """Begin what is ``narrow``: only these numbers, and those that links join to them, are looked at from here on."""
+    """Collect these numbers and all linked to them in a temporary table for ``narrow`` queries."""
     await tx.execute(
         """
         create temporary table merge_number on commit drop as
@@ -191,7 +191,7 @@ _LINKED: Final = """
 
 @across_partners("registers")
 async def list_successions(tx: Tx, *, narrow: bool) -> list[Succession]:
-    """Every merger and new registration of which both bodies are known here."""
+    """All successions between known organisations."""
     within = _LINKS_WITHIN if narrow else ""
     rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same' {within}")
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
@@ -199,7 +199,7 @@ async def list_successions(tx: Tx, *, narrow: bool) -> list[Succession]:
 
 @across_partners("registers")
 async def list_duplicate_pairs(tx: Tx, *, narrow: bool) -> list[tuple[UUID, UUID]]:
-    """Every two records that are said to be one body, and of neither another is said."""
+    """All unambiguous pairs of duplicate records."""
     within = _LINKS_WITHIN if narrow else ""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]
@@ -233,7 +233,7 @@ async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 @across_partners("registers")
 async def list_principal_records(tx: Tx, *, narrow: bool) -> dict[UUID, UUID]:
-    """The records that another one answers for now."""
+    """The principal record of each duplicate record now."""
     within = _BODIES_WITHIN if narrow else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
@@ -272,7 +272,7 @@ _CARRY_BRANDING: Final = """
 async def set_principal_records(
     tx: Tx, _: AllPartners, found: Sequence[tuple[UUID, UUID | None]], day: datetime
 ) -> None:
-    """Point records to the one that answers for them.
+    """Store the principal records of duplicates.
 
     Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
     """
@@ -341,7 +341,7 @@ async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverr
 
 
 async def set_status_overrides(tx: Tx, found: Sequence[StatusOverride]) -> None:
-    """Store who is overruled, and with it who is active."""
+    """Store status overrides, and who is active because of them."""
     await tx.execute(
         """
         update organisation o set status_override = w.status_override, succeeded_by = w.succeeded_by, active = w.active,
@@ -369,7 +369,7 @@ async def insert_field_changes(tx: Tx, load_id: UUID, day: datetime, reported: S
 
 
 async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[str]) -> None:
-    """Bodies whose parent may be another now: those looked at, those whose parent they are, and of their groups."""
+    """Collect organisations whose parent organisation may have changed."""
     await tx.execute(
         """
         create temporary table merge_branch on commit drop as
@@ -399,7 +399,7 @@ async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[st
 
 @across_partners("registers")
 async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, narrow: bool) -> None:
-    """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
+    """Update the parent organisations of branches.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several
     the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What

@@ -1,4 +1,4 @@
-"""What the self-check asks of organisations."""
+"""Self-checks of organisations."""
 
 from typing import Final
 

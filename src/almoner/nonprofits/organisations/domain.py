@@ -1,4 +1,4 @@
-"""Organisations: the record of settled 4, and what follows from it by rule."""
+"""Organisations: the record (settled 4) and rules about it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -37,7 +37,7 @@ WORLD_CURRENCIES: Final = ("USD", "EUR", "GBP")
 
 @dataclass(frozen=True, slots=True)
 class OrganisationSource:
-    """One list that tells of a body: under which number, in data of which day; ``code`` is None for no list at all."""
+    """A source that lists an organisation, its number there, and the date of its data."""
 
     registry_name: str
     registry_number: str
@@ -46,13 +46,13 @@ class OrganisationSource:
     data_as_of: datetime | None
 
     def is_stale(self, now: datetime, max_age: timedelta | None) -> bool:
-        """Whether its data are older than allowed. What has no day is not judged."""
+        """Whether the data are older than ``max_age``."""
         return max_age is not None and self.data_as_of is not None and now - self.data_as_of > max_age
 
 
 @dataclass(frozen=True, slots=True)
 class Organisation:
-    """One body of a register. ``registry_id`` is the registry's record, ``registry_number`` the body's number.
+    """One organisation. ``registry_id``: the registry's record; ``registry_number``: its number there.
 
     ``activities``: by the code of a sub-tag the rule that gave it, None where its register says none.
     """
@@ -96,22 +96,22 @@ class Organisation:
 
     @property
     def inactive_reason(self) -> str | None:
-        """Why it is not active: what overruled its register, or that the register removed it. None while it is."""
+        """Why it is not active; None if it is."""
         return None if self.active else self.status_override or "removed"
 
     @property
     def shown_name(self) -> str:
-        """The name to show to people."""
+        """The name for display."""
         return self.display_name or self.name
 
     @property
     def full_name(self) -> str:
-        """The name as its register writes it, with the second line where it has one."""
+        """The registered name, with its second line."""
         return f"{self.name} {self.secondary_name}" if self.secondary_name else self.name
 
     @property
     def listed_names(self) -> tuple[str, ...]:
-        """Everything that its register calls it, line by line, the name first."""
+        """All names in the register, the main one first."""
         return (self.name, *([self.secondary_name] if self.secondary_name else []), *self.other_names)
 
     @property
@@ -128,12 +128,12 @@ class Organisation:
 
     @property
     def accepts_donations(self) -> bool:
-        """Whether it can be given to."""
+        """Whether it can receive donations."""
         return can_receive_donations(self.types, active=self.active)
 
     @property
     def donation_refusal(self) -> str:
-        """Why it cannot be given to, as a sentence; empty where it can."""
+        """Why it cannot receive donations; empty if it can."""
         if self.accepts_donations:
             return ""
         if not self.active:
@@ -143,13 +143,13 @@ class Organisation:
 
     @property
     def donation_currencies(self) -> tuple[str, ...]:
-        """The currencies of donations that it can receive; none when it cannot receive any."""
+        """The currencies it can receive."""
         return donation_currencies_of_country(self.country_code) if self.accepts_donations else ()
 
 
 @dataclass(frozen=True, slots=True)
 class FormerName:
-    """A name that its register gave a body before the data of a day."""
+    """A former registered name, and until when."""
 
     name: str
     until: datetime
@@ -157,7 +157,7 @@ class FormerName:
 
 @dataclass(frozen=True, slots=True)
 class Namesake:
-    """Another body of a register that a name may mean. ``same_first_line``: as the body that it is looked up beside."""
+    """Another organisation in the register with a similar name."""
 
     id: UUID
     registry_number: str
@@ -176,12 +176,12 @@ class Namesake:
 
 
 class RegistryNumberTaken(Exception):
-    """Another organisation of this number is published; the message says so, in one line for people."""
+    """Another organisation with this number is published already."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnlistedOrganisation:
-    """What is known of a body that no register here lists. ``registry_number`` is its number as people write it."""
+    """An organisation that no loaded register lists."""
 
     registry_id: UUID
     registry_number: str
@@ -200,7 +200,7 @@ class UnlistedOrganisation:
 
 @dataclass(frozen=True, slots=True)
 class OrganisationChange:
-    """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``.
+    """One field changed by a load.
 
     ``noted`` is what was written down of why. ``taken_back``: its load was undone, or it is what undid one.
     """
@@ -216,7 +216,7 @@ class OrganisationChange:
 
     @property
     def kind(self) -> ChangeKind:
-        """What happened."""
+        """The kind of change."""
         if self.rolled_back:
             return "taken_back"
         if self.recorded_kind is not None:
@@ -243,7 +243,7 @@ _KINDS: Final[dict[str, ChangeKind]] = {
 def organisation_as_of(
     organisation: Organisation, changes: Iterable[OrganisationChange], day: datetime
 ) -> Organisation | None:
-    """The record as it stood after the data of ``day``; None when it was not known yet.
+    """The record as of a day; None if it was not known yet.
 
     ``changes`` are all of the organisation's, newest first. A field holds what the last load of data up to that day
     gave it, loads being taken in the order they were made; before the first, what that one replaced. What takes a load
@@ -275,7 +275,7 @@ _MEMBERS: Final = frozenset(field.name for field in fields(Organisation))
 
 @dataclass(frozen=True, slots=True)
 class Branding:
-    """How an organisation wishes to be shown; what it has not said falls back to its record."""
+    """How an organisation is shown: its own branding, else its record."""
 
     organisation_id: UUID
     display_name: str
@@ -287,7 +287,7 @@ class Branding:
 
 @dataclass(frozen=True, slots=True)
 class DisplayChanged:
-    """Which one."""
+    """The internal event that an organisation's branding changed."""
 
     organisation: UUID
 
@@ -298,7 +298,7 @@ DISPLAY_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", Displ
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A goal that a nonprofit publishes: from ``amount_minor`` on, this is the reward."""
+    """A donation goal that a nonprofit publishes."""
 
     id: UUID
     organisation_id: UUID
@@ -308,11 +308,11 @@ class Milestone:
 
 
 def can_receive_donations(types: tuple[OrganisationType, ...], *, active: bool) -> bool:
-    """Donations go to nonprofits that their register lists now; paying out asks for more (settled 5)."""
+    """Whether an organisation of these types may receive donations."""
     return active and "nonprofit" in types
 
 
 def donation_currencies_of_country(country_code: str) -> tuple[str, ...]:
-    """The currency of the organisation's country first, then US dollar, euro and pound sterling."""
+    """The country's currency first, then USD, EUR and GBP."""
     own = currency_of(country_code)
     return tuple(dict.fromkeys((own, *WORLD_CURRENCIES) if own else WORLD_CURRENCIES))

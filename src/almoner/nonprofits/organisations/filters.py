@@ -1,4 +1,4 @@
-"""The filters of organisation search (settled 8), as values."""
+"""The filters of the organisation search (settled 8)."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -7,8 +7,8 @@ AnyOf = tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions that all hold. None is no condition; an empty tuple of keys or registries is one that nothing meets.
+class OrganisationFilters:
+    """Search filters that must all match. None: no filter; an empty tuple matches nothing.
 
     Each of ``categories`` and ``tags`` names alternatives; an organisation needs one of each.
     """

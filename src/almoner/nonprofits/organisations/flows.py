@@ -1,4 +1,4 @@
-"""Making what search reads what the organisations are, a batch at a time, and having it at hand from the start."""
+"""Rebuilds the search index in batches, and warms its cache."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ _WARM_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
-    """So many bodies were looked at; of so many, and of so many words, search read something else."""
+    """How many organisations were checked, and how many index entries were repaired."""
 
     organisations: int = 0
     repaired: int = 0
@@ -32,7 +32,7 @@ RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
 async def reindex_organisations(
     db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
 ) -> ReindexReport:
-    """Go through all bodies and all words. What is right is not touched, and searches go on.
+    """Check and repair the search index of all organisations.
 
     It may be stopped and begun again.
     """
@@ -53,7 +53,7 @@ async def reindex_organisations(
 
 
 async def warm_search_cache(db: Database, *, within: float = _WARM_SECONDS) -> None:
-    """Have the first questions find in memory what they read. Nobody waits longer than that for a slow disk."""
+    """Load the search index into memory at start, within a time limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within), db.read() as tx:
             await store_index.warm_cache(tx)

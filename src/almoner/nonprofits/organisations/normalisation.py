@@ -18,16 +18,16 @@ _SPELT: Final = re.compile(
     r"(?<![a-z0-9])(?:[a-z](?: [a-z](?![a-z0-9]))+|[0-9] [a-z](?![a-z0-9]| [a-z0-9](?![a-z0-9])))"
 )
 
-LONGEST_INDEXED_WORD: Final = 200
+_LONGEST_INDEXED_WORD: Final = 200
 """Letters of a word that organisations are found by; PostgreSQL takes 2,046 bytes."""
-_TOO_LONG: Final = re.compile(rf"[^ ]{{{LONGEST_INDEXED_WORD + 1},}} ?")
+_TOO_LONG: Final = re.compile(rf"[^ ]{{{_LONGEST_INDEXED_WORD + 1},}} ?")
 
 STOP_WORDS: Final = frozenset(
     "a an and at by co corp corporation for fund in inc incorporated limited llc ltd of on or the to with".split()
 ) - {"fund"}
 """Words that a name may lack and still be the one asked for: they rank, and do not exclude."""
 
-MAX_REQUIRED_WORDS: Final = 12
+_MAX_REQUIRED_WORDS: Final = 12
 """Words of a query that are looked up; further ones only rank."""
 
 MAX_INDEX_PATTERNS: Final = 8
@@ -48,7 +48,7 @@ NOT_IN_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", 
 INITIALS_LENGTHS: Final = range(3, 7)
 """Letters that one word has which may be initials."""
 
-MIN_PREFIX_LENGTH: Final = 2
+_MIN_PREFIX_LENGTH: Final = 2
 """Letters from which on the last word of a query may be unfinished."""
 
 
@@ -76,7 +76,7 @@ def normalise_search_text(text: str | None) -> str:
 def normalise_indexed_text(text: str | None) -> str:
     """What an organisation is found by: as ``normalise_search_text``, without words that no index takes."""
     words = normalise_search_text(text)
-    return _TOO_LONG.sub("", words).strip() if len(words) > LONGEST_INDEXED_WORD else words
+    return _TOO_LONG.sub("", words).strip() if len(words) > _LONGEST_INDEXED_WORD else words
 
 
 def extract_search_terms(text: str) -> tuple[str, ...]:
@@ -113,13 +113,13 @@ class SearchQuery:
         found = tuple(_truncate_words(split_words(text)[:MAX_QUERY_WORDS]))
         unfinished = found[-1] if found and not text[-1:].isspace() else None
         strong = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
-        if len(strong) > 1 and len(found[-1]) < MIN_PREFIX_LENGTH and unfinished == strong[-1]:
+        if len(strong) > 1 and len(found[-1]) < _MIN_PREFIX_LENGTH and unfinished == strong[-1]:
             strong.pop()
         needed = strong or list(dict.fromkeys(found))
-        return cls(" ".join(found), found, tuple(needed[:MAX_REQUIRED_WORDS]), unfinished)
+        return cls(" ".join(found), found, tuple(needed[:_MAX_REQUIRED_WORDS]), unfinished)
 
     @property
     def prefix(self) -> str | None:
         """The beginning of a word that is long enough to look up."""
         word = self.unfinished
-        return word if word is not None and word in self.needed and len(word) >= MIN_PREFIX_LENGTH else None
+        return word if word is not None and word in self.needed and len(word) >= _MIN_PREFIX_LENGTH else None

@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class FollowerLookup(Protocol):
-    """A slice that knows which partners have to do with organisations, and so are told when they change."""
+    """Looks up the partners that follow organisations."""
 
     async def __call__(self, tx: Any, organisation_ids: Sequence[UUID], /) -> Mapping[UUID, Collection[UUID]]:
         """The partners that follow each of these; one that nobody follows may be left out."""

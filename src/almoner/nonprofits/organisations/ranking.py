@@ -1,4 +1,4 @@
-"""The order of search results: how well a name answers a query. Pure; RapidFuzz compares the words."""
+"""Ranks search results by name similarity (RapidFuzz); pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from almoner.nonprofits.organisations.normalisation import (
     canonical_words,
 )
 
-MIN_WHOLE_SIMILARITY: Final = 65
-MIN_PARTIAL_SIMILARITY: Final = 80
+_MIN_WHOLE_SIMILARITY: Final = 65
+_MIN_PARTIAL_SIMILARITY: Final = 80
 _TYPOS: Final = 2.5
 _LEAST_GOOD: Final = 75.0
 
@@ -29,7 +29,7 @@ _BEGINS: Final = 90.0
 """The least likeness of a name that begins with what is typed: the next key does not move it behind others."""
 _INITIALS: Final = 88.0
 _COST_OF_FURTHER_INITIALS: Final = 3.0
-WORDS_TIER: Final = 3
+_WORDS_TIER: Final = 3
 NUMBER_TIER: Final = 0
 _SortKey = tuple[bool, bool, bool, int, int, int, int, UUID]
 _INACTIVE: Final = 200
@@ -38,7 +38,7 @@ _COST_OF_INACTIVE: Final = 6.0
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidate:
-    """What ranking knows of a result.
+    """A possible search result, as ranking needs it.
 
     ``rank`` is lower for active, central and larger bodies; ``described``: it has a description.
     """
@@ -54,7 +54,7 @@ class SearchCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RankedResult:
-    """One result: how it was found, how well it answers. ``likeness`` is 0 to 100.
+    """A ranked result. ``likeness``: 0 to 100; ``found_by``: how it was found.
 
     ``not_as_typed``: words of the query that it has otherwise, in its description, or not at all.
     """
@@ -66,7 +66,7 @@ class RankedResult:
 
     @property
     def has_words_as_typed(self) -> bool:
-        """Whether it has every needed word as it was typed."""
+        """Whether it contains every required word as typed."""
         return not self.not_as_typed
 
 
@@ -75,17 +75,17 @@ def _core_name(words: Sequence[str]) -> str:
 
 
 def name_similarity(query: str, name: str) -> float:
-    """0 to 100: half for being the whole name, half for being a part of it, whatever the order of the words."""
+    """The similarity of a query and a name, 0 to 100."""
     return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
 
 
 def confidence_threshold(query: SearchQuery) -> float:
-    """The likeness from which on a repaired name is taken for the one that is meant: what two slips explain."""
+    """The similarity above which a corrected name counts as meant."""
     return max(100 - _TYPOS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 
 
 class ResultRanker:
-    """Ranks what may answer one query. What was compared once is not compared again, whichever try finds it."""
+    """Ranks the candidates of one query, comparing each once."""
 
     def __init__(self, query: SearchQuery) -> None:
         self._query = query
@@ -130,7 +130,7 @@ class ResultRanker:
         query = self._query
         likeness, reported, here = self._likeness(candidate, whole)
         otherwise = _not_as_typed(query, reported + here)
-        found_by = _FOUND_BY[min(candidate.tier, WORDS_TIER)]
+        found_by = _FOUND_BY[min(candidate.tier, _WORDS_TIER)]
         if found_by == "beginning":
             likeness = max(likeness, _BEGINS)
         if otherwise and (further := _further_initials(otherwise, candidate.name)) is not None:
@@ -184,6 +184,6 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
 def is_similar_name(query: SearchQuery, candidate: SearchCandidate) -> bool:
     """Whether a name that shares a word with a query is near enough to be offered."""
     return (
-        fuzz.token_sort_ratio(query.text, candidate.name) >= MIN_WHOLE_SIMILARITY
-        or fuzz.partial_ratio(query.text, candidate.name) >= MIN_PARTIAL_SIMILARITY
+        fuzz.token_sort_ratio(query.text, candidate.name) >= _MIN_WHOLE_SIMILARITY
+        or fuzz.partial_ratio(query.text, candidate.name) >= _MIN_PARTIAL_SIMILARITY
     )

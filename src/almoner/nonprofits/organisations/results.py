@@ -10,7 +10,7 @@ from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.categories.domain import Category
 from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.schemas import (
     OrganisationOut,
     OrganisationsQuery,
@@ -21,11 +21,11 @@ from almoner.nonprofits.organisations.service import OrganisationResults
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.paging import ListResponse, Page
 
-MAX_NUMBERED_RESULTS: Final = 1_000
+_MAX_NUMBERED_RESULTS: Final = 1_000
 """Results that numbered pages reach."""
 
 
-async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filters) -> ListResponse[Any]:
+async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: OrganisationFilters) -> ListResponse[Any]:
     """The page that the cursor names."""
     page = call.requested_page(query)
     if not query.query:
@@ -51,15 +51,15 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filt
 
 
 async def list_by_page_number(
-    call: ApiCall, query: OrganisationsQuery, number: int, filters: Filters
+    call: ApiCall, query: OrganisationsQuery, number: int, filters: OrganisationFilters
 ) -> ListResponse[Any]:
     """The numbered page. Raises IncorrectParams beyond the results that numbers reach."""
     start = (number - 1) * query.page_size
-    if start >= MAX_NUMBERED_RESULTS:
+    if start >= _MAX_NUMBERED_RESULTS:
         raise IncorrectParams(
-            f"query.page reaches the first {MAX_NUMBERED_RESULTS} results only; narrow the query or use a cursor"
+            f"query.page reaches the first {_MAX_NUMBERED_RESULTS} results only; narrow the query or use a cursor"
         )
-    stop = min(start + query.page_size, MAX_NUMBERED_RESULTS)
+    stop = min(start + query.page_size, _MAX_NUMBERED_RESULTS)
     descending = query.direction == "DESC"
     if query.query:
         found = await service.search_by_text(
@@ -72,7 +72,7 @@ async def list_by_page_number(
         [record(row) for row in found.organisations[: stop - start]],
         found.total,
         query.page_size,
-        _numbered_links(call, number, min(found.total, MAX_NUMBERED_RESULTS), query.page_size),
+        _numbered_links(call, number, min(found.total, _MAX_NUMBERED_RESULTS), query.page_size),
         {**_extra_fields(found), "pageNumber": number},
     )
 
@@ -127,7 +127,7 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
 
 
 async def respond_with_organisation(call: ApiCall, row: Organisation) -> OrganisationOut:
-    """The answer for one organisation, dated by its register's data."""
+    """The API record of one organisation, dated by its register's data."""
     if row.data_as_of is not None:
         call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")
     return organisation_out(call.tx, row, (await _categories(call, [row])).get(row.id, []))

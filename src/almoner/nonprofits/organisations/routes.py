@@ -28,8 +28,10 @@ from almoner.platform.http.wire import PageQuery
 
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
-DATA_AS_OF_HEADER = {"Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."}
-EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result: how it was found."}
+_DATA_AS_OF_HEADER = {
+    "Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."
+}
+_EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result: how it was found."}
 
 routes = Routes("Organisations")
 
@@ -43,7 +45,7 @@ class MilestonesQuery(PageQuery):
 
 
 @routes.get(
-    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=EXPLAIN_HEADER
+    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=_EXPLAIN_HEADER
 )
 async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationOut]:
     """Search organisations.
@@ -59,7 +61,7 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
     return await results.list_by_cursor(call, query, filters)
 
 
-@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=DATA_AS_OF_HEADER)
+@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=_DATA_AS_OF_HEADER)
 async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
     """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
     if query.as_of is not None:
@@ -81,7 +83,7 @@ async def list_organisation_history(call: ApiCall, id: OrganisationId, query: Hi
     "/v1/organisations/{countryCode}/{registry}/{registryId}",
     key=SECRET,
     scope="organisations:read",
-    headers=DATA_AS_OF_HEADER,
+    headers=_DATA_AS_OF_HEADER,
 )
 async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
     """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.

@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.domain import (
     OrganisationSource,
     OrganisationType,
 )
-from almoner.nonprofits.organisations.filters import AnyOf, Filters
+from almoner.nonprofits.organisations.filters import AnyOf, OrganisationFilters
 from almoner.nonprofits.organisations.ranking import FoundBy, RankedResult
 from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
 from almoner.platform.database.transactions import Tx
@@ -29,7 +29,7 @@ from almoner.platform.files import media
 from almoner.platform.http.wire import CountryCode, DayOrMoment, PageQuery, Query, ResponseRecord
 
 _PAGE_DIGITS = 6
-MAX_ALTERNATIVES = 100
+_MAX_ALTERNATIVES = 100
 
 
 def _page_number(value: object) -> object:
@@ -100,7 +100,7 @@ class OrganisationQuery(Query):
     as_of: DayOrMoment | None = Field(None, description="The record as it stood after the data of this day.")
 
 
-def parse_filters(tx: Tx, query: OrganisationsQuery) -> Filters:
+def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
     """The filters that name no registry. Raises IncorrectParams for malformed ids."""
     reasons: list[str] = []
 
@@ -108,12 +108,12 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> Filters:
         found = []
         for group in groups:
             parsed = [next((id_ for type_ in types if (id_ := tx.ids.parse(type_, text))), None) for text in group]
-            if None in parsed or not parsed or len(parsed) > MAX_ALTERNATIVES:
-                reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {MAX_ALTERNATIVES}")
+            if None in parsed or not parsed or len(parsed) > _MAX_ALTERNATIVES:
+                reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {_MAX_ALTERNATIVES}")
             found.append(tuple(id_ for id_ in parsed if id_))
         return tuple(found)
 
-    made = Filters(
+    made = OrganisationFilters(
         country_code=query.country_code,
         types=tuple(query.type),
         categories=ids("category[]", query.category, "category"),

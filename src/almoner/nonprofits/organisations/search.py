@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.normalisation import MAX_QUERY_WORDS, SearchQuery
 from almoner.nonprofits.organisations.ranking import NUMBER_TIER, RankedResult, ResultRanker
 from almoner.nonprofits.organisations.spelling import QueryTerm, WordSuggestions
@@ -24,10 +24,10 @@ from almoner.nonprofits.organisations.store_search import (
 from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys
 from almoner.platform.database.transactions import Tx
 
-ENOUGH_RESULTS: Final = 5
+_ENOUGH_RESULTS: Final = 5
 """With fewer results than these, and none of that very name, words are taken as misspelt."""
 
-SIMILARITY_MARGIN: Final = 1
+_SIMILARITY_MARGIN: Final = 1
 """Likeness by which a later try must be better to be taken instead of an earlier one."""
 
 _NAME_TIER: Final = 2
@@ -71,7 +71,7 @@ class _Search:
 
     tx: Tx
     scope: Scope
-    filters: Filters
+    filters: OrganisationFilters
     query: SearchQuery
     ranking: ResultRanker
     keys: tuple[str, ...]
@@ -90,7 +90,7 @@ class _Search:
         needed = spelling.required_terms(groups)
         named, elsewhere = spelling.all_terms_query(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
-        very_common = spelling.exceeds_count_limit(needed) and self.filters == Filters()
+        very_common = spelling.exceeds_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # how many there are is not told
@@ -109,7 +109,7 @@ class _Search:
 
 
 async def search_by_text(
-    tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
+    tx: Tx, scope: Scope, filters: OrganisationFilters, text: str, start: int, stop: int, *, best_first: bool
 ) -> SearchResults:
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
     digits = sum(map(str.isdigit, text))
@@ -196,7 +196,7 @@ def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryT
         return True
     if any(group.is_unmatched or group.repaired for group in groups):
         return False
-    return first.match.total >= ENOUGH_RESULTS or any(one.tier <= _NAME_TIER for one in first.match.candidates)
+    return first.match.total >= _ENOUGH_RESULTS or any(one.tier <= _NAME_TIER for one in first.match.candidates)
 
 
 def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attempt:
@@ -205,7 +205,7 @@ def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attemp
     if len(several) < MAX_RANKED and max(best.match.total, tried.match.total) < MAX_RANKED:
         found = list(several.values())
         return _Attempt(None, SearchMatches(found, len(found)), search.ranking.rank_candidates(found))
-    return tried if tried.best > best.best + SIMILARITY_MARGIN or (tried.placed and not best.placed) else best
+    return tried if tried.best > best.best + _SIMILARITY_MARGIN or (tried.placed and not best.placed) else best
 
 
 async def _extend_suggestions(

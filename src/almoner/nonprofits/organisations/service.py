@@ -1,4 +1,4 @@
-"""What can be asked about organisations."""
+"""Finds, lists and publishes organisations, and notifies partners of changes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from almoner.nonprofits.organisations.domain import (
     RegistryNumberTaken,
     UnlistedOrganisation,
 )
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
@@ -65,7 +65,7 @@ _TOLD_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class OrganisationResults:
-    """Organisations in the order asked for; ``total`` is exact unless ``exhaustive`` is false: then there are more.
+    """A page of organisations. ``total`` is exact if ``exhaustive``, else a lower bound.
 
     ``rankings`` tells of each result for words how it was found; the rest is as in ``SearchResults``.
     """
@@ -135,7 +135,7 @@ async def find_by_number_key(tx: Tx, scope: Scope, registry_id: UUID, number_key
 
 
 async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: str, number_key: str) -> list[Namesake]:
-    """Other bodies of its register that a name may mean, or its number with a slip in it."""
+    """Other organisations that a name or a mistyped number may mean."""
     query = SearchQuery.parse(name)
     own = normalise_search_text(organisation.name).split()
     shared = [word for word in query.needed if word in own]
@@ -146,7 +146,7 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
 
 
 async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
-    """The organisation of a number for one partner: the one there is, else a new one seen by it alone (settled 5)."""
+    """The organisation with this number, created for one partner if unknown (settled 5)."""
     found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     if found is None:
         await store_unlisted.insert(tx, partner, unlisted)  # of two at once, one is stored
@@ -155,16 +155,16 @@ async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOr
     return found
 
 
-async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -> None:
-    """Have everybody see an organisation that one partner sees alone (settled 5).
+async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -> None:
+    """Make one partner's unlisted organisation visible to all (settled 5).
 
-    ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an e-mail
+    ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an email
     on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
     can be done.
     """
     if not await store_unlisted.is_unpublished(tx, organisation_id):
         raise NotFound
-    if not await store_unlisted.publish(tx, organisation_id, websites):
+    if not await store_unlisted.publish_organisation(tx, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 
@@ -207,9 +207,9 @@ async def list_milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Pag
 
 
 async def resolve_filters(
-    tx: Tx, filters: Filters, *, registry_name: str | None, registry_number: str | None
-) -> Filters:
-    """The filters with a registry by its name, and a number in any spelling, looked up."""
+    tx: Tx, filters: OrganisationFilters, *, registry_name: str | None, registry_number: str | None
+) -> OrganisationFilters:
+    """The filters with the registry name and number resolved."""
     registry_ids, keys = filters.registry_ids, filters.number_keys
     if registry_name is not None:
         named = await registries.list_matching(tx, registry_name, filters.country_code)
@@ -224,7 +224,9 @@ async def resolve_filters(
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
-async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> OrganisationResults:
+async def list_page(
+    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: Page, offset: int = 0
+) -> OrganisationResults:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
     ids, counted = await store_search.list_page(tx, scope, filters, page_, offset)
     shown = await _load_in_order(tx, scope, ids)
@@ -232,7 +234,7 @@ async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset:
 
 
 async def search_by_text(
-    tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
+    tx: Tx, scope: Scope, filters: OrganisationFilters, text: str, start: int, stop: int, *, best_first: bool
 ) -> OrganisationResults:
     """Results ``start`` to ``stop`` for a query in words."""
     results = await search.search_by_text(tx, scope, filters, text, start, stop, best_first=best_first)
@@ -245,11 +247,11 @@ async def search_by_text(
 
 async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
     """The best results for what somebody types, of all that the scope may see."""
-    return await search_by_text(tx, scope, Filters(), text, 0, count, best_first=True)
+    return await search_by_text(tx, scope, OrganisationFilters(), text, 0, count, best_first=True)
 
 
 async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
-    """Have the followers of what a load changed told of it, once, after the commit."""
+    """Enqueue the notification of partners about a load's changes."""
     await store_history.start_notification(tx, load_id)
     await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowers(load_id), unique=str(load_id))
 
@@ -260,7 +262,7 @@ async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
 
 
 async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
-    """Tell the followers of some of what a load changed; False when all were told.
+    """Notify followers of a batch of a load's changes; False when all are notified.
 
     The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
     """
@@ -278,7 +280,7 @@ async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], lo
 
 
 async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
-    """Tell the followers of these how they are now, each partner once of each organisation."""
+    """Notify the partners that follow these organisations."""
     records = await store.principal_ids_by_record(tx, organisation_ids)
     reported: dict[UUID, set[UUID]] = {}
     for followers_of in followers:

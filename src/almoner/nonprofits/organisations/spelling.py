@@ -1,4 +1,4 @@
-"""What may stand for each word of a query, by what the dictionary knows; and the tsqueries made of that. Pure."""
+"""Expands query words by spelling corrections and completions, and builds tsqueries; pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,40 +33,40 @@ MAX_COMPLETIONS: Final = 40
 MAX_PREFIX_OCCURRENCES: Final = 20_000
 """Occurrences of words with one beginning up to which it excludes; of more it only ranks, unless it is all there is."""
 
-UNCOUNTED_OCCURRENCES: Final = 40_000
+_UNCOUNTED_OCCURRENCES: Final = 40_000
 """Occurrences from which on there are more results than are counted, without counting."""
 
 COMMON_OCCURRENCES: Final = 20_000
 """Occurrences from which on the nearest are chosen without counting how many there are."""
 
-MAX_SCANNED_OCCURRENCES: Final = 100_000
+_MAX_SCANNED_OCCURRENCES: Final = 100_000
 """Occurrences up to which names are looked through for words that may be misspelt; for missing ones, fewer."""
 
-MIN_ALTERNATIVE_WORDS: Final = 3
-MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
+_MIN_ALTERNATIVE_WORDS: Final = 3
+_MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
 """Of more than ``MIN_ALTERNATIVE_WORDS`` words, only the alternatives count that together occur at most so often."""
 
 RARE_OCCURRENCES: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
 
-CORRECTABLE_LENGTHS: Final = range(3, 41)
+_CORRECTABLE_LENGTHS: Final = range(3, 41)
 """Letters of a word that may be misspelt: longer ones are only found as they stand (``deletion_variants``)."""
 
-MAX_EDIT_VARIANTS: Final = 4_000
+_MAX_EDIT_VARIANTS: Final = 4_000
 """Strings that are looked up for what two slips may have left of all words of a query, at most."""
 
-MAX_WORDS_WITH_INITIALS: Final = 4
-MAX_INITIALS_OCCURRENCES: Final = 3_000
+_MAX_WORDS_WITH_INITIALS: Final = 4
+_MAX_INITIALS_OCCURRENCES: Final = 3_000
 """Occurrences up to which a word beside others may be initials: of what is more common, names have the word."""
 
-MIN_SPLIT_LENGTH: Final = 3
+_MIN_SPLIT_LENGTH: Final = 3
 MAX_REQUIRED_TERMS: Final = 6
 """The rarest words of a query that a result must have: further ones only rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordSuggestions:
-    """What the dictionary says: words that it knows, words with the last one's beginning, words one slip away."""
+    """Dictionary words for a query: known, completions, and similar ones."""
 
     known: Mapping[str, int] = field(default_factory=dict)
     completions: Sequence[WordCount] = ()
@@ -75,7 +75,7 @@ class WordSuggestions:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """One needed word: as typed with its other spellings, as a beginning, and repaired."""
+    """One required word of a query with its alternatives."""
 
     word: str
     typed: tuple[str, ...]
@@ -86,7 +86,7 @@ class QueryTerm:
 
     @property
     def is_unmatched(self) -> bool:
-        """Whether nothing is known that could stand for it."""
+        """Whether no dictionary word can stand for it."""
         return not self.weight
 
     def name_query(self) -> str:
@@ -131,7 +131,7 @@ def words_to_look_up(query: SearchQuery) -> list[str]:
 
 def is_correctable_word(word: str) -> bool:
     """Whether a word may be misspelt: numbers, short and very long words are taken as they stand."""
-    return len(word) in CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
+    return len(word) in _CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
 
 
 def rank_corrections(word: str, known: Sequence[WordCount]) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
     Of a word there are about twice as many as the square of its length.
     """
     left: dict[str, list[str]] = {}
-    room = MAX_EDIT_VARIANTS
+    room = _MAX_EDIT_VARIANTS
     for word in sorted(words, key=len):
         if (room := room - 2 * len(word) ** 2) < 0:
             break
@@ -219,7 +219,7 @@ def required_terms(made: Sequence[QueryTerm]) -> list[QueryTerm]:
 
 def compound_splits(word: str) -> list[tuple[str, str]]:
     """The two words that a word may be when a blank was left out."""
-    return [(word[:at], word[at:]) for at in range(MIN_SPLIT_LENGTH, len(word) - MIN_SPLIT_LENGTH + 1)]
+    return [(word[:at], word[at:]) for at in range(_MIN_SPLIT_LENGTH, len(word) - _MIN_SPLIT_LENGTH + 1)]
 
 
 def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCount]:
@@ -231,7 +231,7 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
     ]
 
 
-def exceeds_count_limit(asked: Sequence[QueryTerm], above: int = UNCOUNTED_OCCURRENCES) -> bool:
+def exceeds_count_limit(asked: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCURRENCES) -> bool:
     """Whether there are certainly more results than are counted; with less above, probably."""
     return len(asked) == 1 and asked[0].weight > above
 
@@ -269,14 +269,14 @@ def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
 
 def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
     """The ways of names with the initials that one word may be, and the other words in names or places."""
-    if not 1 < len(asked) <= MAX_WORDS_WITH_INITIALS:
+    if not 1 < len(asked) <= _MAX_WORDS_WITH_INITIALS:
         return None
     ways = tuple(
         (f"'~{one.word}':*", *(other.name_or_place_query() for other in asked if other is not one))
         for one in asked
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
-        and matched.known.get(one.word, 0) <= MAX_INITIALS_OCCURRENCES
+        and matched.known.get(one.word, 0) <= _MAX_INITIALS_OCCURRENCES
         and (one.word in matched.known or not one.begins)
         and not any(other.is_unmatched or other.repaired for other in asked if other is not one)
     )
@@ -285,7 +285,7 @@ def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggest
 
 def is_affordable_query(asked: Sequence[QueryTerm], missing: int = 0) -> bool:
     """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
-    return sum(sorted(one.weight for one in asked)[: missing + 1]) <= MAX_SCANNED_OCCURRENCES // (missing + 1)
+    return sum(sorted(one.weight for one in asked)[: missing + 1]) <= _MAX_SCANNED_OCCURRENCES // (missing + 1)
 
 
 def most_terms_query(asked: Sequence[QueryTerm], missing: int) -> QueryAlternatives | None:
@@ -309,7 +309,7 @@ def any_term_query(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:
     for one in sorted(asked, key=lambda group: group.weight):
         occurrences += one.weight
         if one.weight <= MAX_PREFIX_OCCURRENCES and (
-            len(rare) < MIN_ALTERNATIVE_WORDS or occurrences <= MAX_ALTERNATIVE_OCCURRENCES
+            len(rare) < _MIN_ALTERNATIVE_WORDS or occurrences <= _MAX_ALTERNATIVE_OCCURRENCES
         ):
             rare.append(one.name_query())
     return ((" | ".join(rare),),) if rare and len(asked) > 1 else None

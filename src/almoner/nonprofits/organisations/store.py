@@ -1,4 +1,4 @@
-"""SQL of organisations: single records, branding, milestones."""
+"""SQL for organisations: single records, branding, milestones."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""SQL of what loads changed in organisations, and of how far partners were told of it."""
+"""SQL for organisations' history, and for the progress of notifications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _RECORDS: Final = "c.organisation_id in (select id from organisation where id = 
 
 @dataclass(frozen=True, slots=True)
 class BrandingSnapshot:
-    """How an organisation was shown, where its register did not say it. Images are keys of media."""
+    """An organisation's branding at a moment."""
 
     display_name: str | None
     description: str | None
@@ -210,7 +210,7 @@ async def branding_at(tx: Tx, organisation_id: UUID, moment: datetime) -> Brandi
 
 @dataclass(frozen=True, slots=True)
 class NotificationProgress:
-    """How far the followers of what a load changed were told. ``last_notified_id``: the last organisation."""
+    """How far partners were notified of a load's changes."""
 
     last_notified_id: UUID | None
     done: bool
@@ -224,7 +224,7 @@ async def start_notification(tx: Tx, load_id: UUID) -> None:
 
 
 async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | None:
-    """How far it is, held until the transaction ends; None where nothing was begun."""
+    """How far it is, locked until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
         "where load_id = $1 for no key update",

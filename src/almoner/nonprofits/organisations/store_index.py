@@ -1,4 +1,4 @@
-"""SQL of what search reads: what it must be by the organisations, and making it so where it is not.
+"""SQL that checks and repairs the search index.
 
 Triggers keep it so at every change (migrations). A restore of single tables, or a hand in the database, may break it.
 """
@@ -27,13 +27,13 @@ EXPECTED_VALUES: Final = """
     concat_ws(' ', nullif(o.search_description, ''), nullif(o.search_shown_description, ''))
 """
 """The same columns by an organisation ``o``, as the triggers write them."""
-ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
+_ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
 """All words that a body is found by; empty ones among them do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexBatch:
-    """So many bodies were looked at, so many were not found as they are; None for ``last``: there are no more."""
+    """The result of one batch; ``last`` None: no more organisations."""
 
     last: UUID | None
     organisations: int
@@ -64,7 +64,7 @@ async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
 
 @across_partners("registers")
 async def recount_words(tx: Tx) -> int:
-    """Count every word anew; how many were counted wrong. Loads wait meanwhile, searches do not."""
+    """Recount the search dictionary; returns how many counts were wrong."""
     await tx.execute("select from registry order by id for no key update")
     await tx.execute("lock table organisation_search_term in share row exclusive mode")
     await tx.execute("set local work_mem = '64MB'")
@@ -72,7 +72,7 @@ async def recount_words(tx: Tx) -> int:
         await tx.fetchval(
             f"""
             with counted as materialized (
-                select word, count(*) as n from organisation_search cross join unnest({ALL_WORDS}) word
+                select word, count(*) as n from organisation_search cross join unnest({_ALL_WORDS}) word
                 where word <> '' group by word
             ), mended as (
                 insert into organisation_search_term as known (word, n) select word, n from counted order by word

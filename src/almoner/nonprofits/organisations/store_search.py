@@ -1,4 +1,4 @@
-"""SQL of organisation search: one statement for a filtered list, one for matching words, two for the dictionary.
+"""SQL for organisation search: one statement for a filtered list, one for matching words, two for the dictionary.
 
 What a statement fetches is bounded: counting stops at ``COUNTED``, ranking takes the first ``HEAD``. All of it reads
 the narrow table ``organisation_search``, which triggers keep (decision 0033).
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.ranking import NUMBER_TIER, SearchCandidate
 from almoner.nonprofits.organisations.spelling import (
     MAX_COMPLETIONS,
@@ -79,7 +79,7 @@ class SearchMatches:
 class _Where:
     """Conditions with their bound values; the scope's is always there."""
 
-    def __init__(self, scope: Scope, filters: Filters) -> None:
+    def __init__(self, scope: Scope, filters: OrganisationFilters) -> None:
         self.values: list[object] = []
         self._conditions: list[str] = ["listed"]
         self._add("(partner_id is null or partner_id = {})", visible_partner_id(scope))
@@ -100,7 +100,7 @@ class _Where:
     def _add(self, condition: str, value: object) -> None:
         self._conditions.append(condition.format(self.bind(value)))
 
-    def _plain(self, filters: Filters) -> None:
+    def _plain(self, filters: OrganisationFilters) -> None:
         if filters.country_code is not None:
             self._add("country_code = {}", filters.country_code)
         if filters.number_keys is not None:
@@ -121,7 +121,7 @@ class _Where:
         if filters.usa_group_exempt is not None:
             self._conditions.append("usa_group_exempt" if filters.usa_group_exempt else "usa_group_exempt is false")
 
-    def _memberships(self, partner_id: UUID | None, filters: Filters) -> None:
+    def _memberships(self, partner_id: UUID | None, filters: OrganisationFilters) -> None:
         member = (
             "select from category_member m where m.organisation_id = organisation_search.id and m.partner_id = {0} "
             "and m.category_id"
@@ -141,7 +141,9 @@ class _Where:
         return " and ".join(self._conditions)
 
 
-async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> tuple[list[UUID], int]:
+async def list_page(
+    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: Page, offset: int = 0
+) -> tuple[list[UUID], int]:
     """One page of ids in reading order and the total, by creation; ``offset`` skips rows where a page has a number."""
     where = _Where(scope, filters)
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -164,7 +166,7 @@ async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset:
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def match_numbers(tx: Tx, scope: Scope, filters: Filters, keys: Sequence[str]) -> SearchMatches:
+async def match_numbers(tx: Tx, scope: Scope, filters: OrganisationFilters, keys: Sequence[str]) -> SearchMatches:
     """Organisations whose number it is."""
     where = _Where(scope, filters)
     statement = f"""
@@ -180,7 +182,7 @@ async def match_numbers(tx: Tx, scope: Scope, filters: Filters, keys: Sequence[s
 
 
 async def match_words(
-    tx: Tx, scope: Scope, filters: Filters, asked: SearchRequest, offset: int, limit: int
+    tx: Tx, scope: Scope, filters: OrganisationFilters, asked: SearchRequest, offset: int, limit: int
 ) -> SearchMatches:
     """Organisations with the words that are asked for, or whose number or beginning of the name it is.
 
@@ -200,7 +202,7 @@ async def match_words(
         )
         return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
-    certain = _with_name_or_number(where, asked, text, filtered=filters != Filters())
+    certain = _with_name_or_number(where, asked, text, filtered=filters != OrganisationFilters())
     statement = f"""
         with {certain}, {_with_words(where, asked, upto)}, found as (
             select {NUMBER_TIER} as tier, {near} as far, * from numbered

@@ -1,4 +1,4 @@
-"""SQL of organisations that no register here lists: seen by one partner, or published by a reviewer."""
+"""SQL for organisations that no register lists."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -52,8 +52,8 @@ async def is_unpublished(tx: Tx, organisation_id: UUID) -> bool:
 
 
 @across_partners("registers")
-async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
-    """Have everybody see it, with these websites; False when another of its number is published.
+async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
+    """Make an organisation visible to all; False if another with its number is published.
 
     The transaction is over where two of a number are published at once: the index lets one through.
     """

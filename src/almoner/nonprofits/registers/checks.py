@@ -1,4 +1,4 @@
-"""What the self-check asks of registers."""
+"""Self-checks of registers."""
 
 from typing import Final
 

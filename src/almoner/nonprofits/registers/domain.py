@@ -1,4 +1,4 @@
-"""Register loads: what a source delivers, and the decisions that guard a load."""
+"""Register loads: what a source delivers, and the result of loading it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from almoner.kit.events import InternalEvent
 
 
 class RegisterEntry(NamedTuple):
-    """One body as a source lists it, without personal data.
+    """One organisation as a source lists it, without personal data.
 
     ``part`` is what a file replaces (for the IRS, a state; for a register in one file, ``all``). ``facts`` are the
     source's own codes under its own names, what decisions and evidence rest on; empty ones are left out.
@@ -47,14 +47,14 @@ class RegisterEntry(NamedTuple):
 
 
 def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
-    """The entry as it holds on the day of its data: an end that is announced for a later day is none yet."""
+    """The entry as of its data's date: an end announced for later is ignored."""
     if not entry.active and entry.until is not None and entry.until > day:
         return entry._replace(active=True)
     return entry
 
 
 class RegisterLink(NamedTuple):
-    """What one number of a register has to do with another, of the same register or not.
+    """A relation between two numbers: merger, duplicate or re-registration.
 
     ``same``: one body in two registers; ``merged``: the first went into the second; ``reregistered``: the second is the
     first under a new number. ``part`` is that of the file which says so: what it says no more is no more.
@@ -70,7 +70,7 @@ class RegisterLink(NamedTuple):
 
 
 class RejectedRow(NamedTuple):
-    """A rejected row: why, and its content without personal members.
+    """A rejected row with its reason, without personal data.
 
     ``file`` is the position of its file when a source reads several at once. ``number``: the key of the number that the
     row is of, where that can be read: what is known of it stays. ``name``: where it cannot, what the row calls its
@@ -87,7 +87,7 @@ class RejectedRow(NamedTuple):
 
 
 class UnnumberedRow(NamedTuple):
-    """A row that the register publishes without a number on purpose (withheld bodies): counted, not kept, not bad.
+    """A row that the register publishes without a number on purpose.
 
     ``name``: what it calls its organisation. One that is known by this name and missing has lost its number here.
     """
@@ -98,7 +98,7 @@ class UnnumberedRow(NamedTuple):
 
 
 class UnreadableValue(NamedTuple):
-    """An optional value that cannot be read: the row counts without it. ``example`` is what may be shown of it."""
+    """An optional value that cannot be read; the row is loaded without it."""
 
     line: int
     column: str
@@ -107,17 +107,17 @@ class UnreadableValue(NamedTuple):
 
 
 class ReaderNote(NamedTuple):
-    """What a reader has to say of its files that is no row of theirs."""
+    """A remark of the reader about its files as a whole."""
 
     text: str
 
 
 class ImportRefused(Exception):
-    """The files were not loaded and nothing was changed; the message says why and what to do."""
+    """The import was refused and changed nothing; the message says why."""
 
 
 class LoadQuarantined(ImportRefused):
-    """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
+    """The files were read but failed the load checks; the former load stays."""
 
     def __init__(self, load: "Load") -> None:
         forced = ", or load them as they are with --force" if load.rows else ""  # nothing makes rows where none are
@@ -130,7 +130,7 @@ class LoadQuarantined(ImportRefused):
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """Where a load came from: one file. ``sha256`` and ``bytes`` are of its content, packed or not."""
+    """One file of a load. ``sha256``, ``bytes``: of its unpacked content."""
 
     name: str
     sha256: bytes
@@ -142,7 +142,7 @@ class LoadedFile:
 
 @dataclass(frozen=True, slots=True)
 class RegisterQuarantined:
-    """Which register's files, of which day, and why."""
+    """The internal event that a register's load was quarantined."""
 
     source: str
     data_as_of: datetime
@@ -155,7 +155,7 @@ QUARANTINED: Final = InternalEvent("internal.register_put_aside", RegisterQuaran
 
 @dataclass(frozen=True, slots=True)
 class RegisterChanged:
-    """Which registry, and the load that changed it: one that brought data or took them back."""
+    """The internal event that a registry's data changed."""
 
     registry: UUID
     load: UUID
@@ -190,7 +190,7 @@ LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One load and what it changed. ``status`` is ``unchanged`` when the same files are what is loaded already.
+    """One load of a source and its counts. ``status`` ``unchanged``: the same files were loaded before.
 
     ``changed`` numbers told something else than before; of ``ignored_changes`` ones nothing moved but facts that the
     source says mean nothing; ``moved`` ones are in another part (they are among the changed). ``ambiguous``: links of
@@ -225,7 +225,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is. ``share`` is of the whole work; ``estimate_seconds_left`` is None until it can be told."""
+    """The progress of an import. ``share``: of the whole work."""
 
     stage: Literal["reading", "merging"]
     rows: int
@@ -240,7 +240,7 @@ FillCounts = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class FileReadResult:
-    """What reading the file at a position came to. ``staged``: rows in staging, bad ones and links too."""
+    """The result of reading one file into staging."""
 
     position: int
     rows: int
@@ -253,7 +253,7 @@ class FileReadResult:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """How a source stands. ``quarantined``: the loads that were put aside since the last good one, newest first.
+    """The status of a source: its newest load, age and later quarantined loads.
 
     ``data_as_of``: of its newest part; ``oldest``: of its oldest one. ``active``: bodies that it lists now.
     """
@@ -279,7 +279,7 @@ def estimate_seconds_left(share: float, elapsed: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LoadDifference:
-    """What differs between two loads of a source. ``moved`` and ``renamed`` are among the changed.
+    """The differences between two loads of a source.
 
     ``columns``: in how many of the changed and ignored numbers a column differs; the most frequent first.
     """
@@ -295,7 +295,7 @@ class LoadDifference:
 
 @dataclass(frozen=True, slots=True)
 class NumberDifference:
-    """One number that differs. ``fate``: in, out, changed or ignored."""
+    """One number that differs between two loads."""
 
     number: str
     fate: str

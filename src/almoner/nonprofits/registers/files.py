@@ -1,4 +1,4 @@
-"""Files of a register as they lie on disk: plain, gzip, zip or a folder of these, hashed by content, read once."""
+"""Register files on disk: plain, gzip, zip or a folder."""
 
 import io
 import zlib
@@ -17,7 +17,7 @@ from almoner.platform.outbound import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
-MAX_LINE_LENGTH: Final = 1 << 20
+_MAX_LINE_LENGTH: Final = 1 << 20
 """Characters of one line; what is longer is no row of a register."""
 
 
@@ -31,7 +31,7 @@ class ImportFile:
 
 
 class OpenFile:
-    """A file for reading once (``ports.SourceFile``)."""
+    """A file that is read once."""
 
     def __init__(self, name: str, content: _Content) -> None:
         self.name = name
@@ -49,8 +49,8 @@ class OpenFile:
         Raises ImportRefused at a line that is longer than any: what has no ends of lines is no table.
         """
         self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
-        while line := self._text.readline(MAX_LINE_LENGTH):
-            if len(line) == MAX_LINE_LENGTH:
+        while line := self._text.readline(_MAX_LINE_LENGTH):
+            if len(line) == _MAX_LINE_LENGTH:
                 raise ImportRefused(f"{self.name} holds a line of over a million characters: it is no such list")
             yield line
 
@@ -130,7 +130,7 @@ def open_file(found: ImportFile) -> Iterator[OpenFile]:
 
 
 def data_date_of(found: Sequence[ImportFile]) -> datetime:
-    """The day of the data: the latest one that a file or its folder names, else the day the newest was written."""
+    """The date of the data: from file or folder names, else the newest modification time."""
     named = [day for one in found if (day := _date_in_name(one))]
     if named:
         return max(named)

@@ -1,4 +1,4 @@
-"""Loading a register: files are read into staging, judged, and merged in one transaction with where they came from."""
+"""Imports a register: files are staged, checked, and merged in one transaction."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from almoner.nonprofits.registers.load_checks import LoadSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import declare_registry as declare_registry
 from almoner.nonprofits.registers.merging import merge_load, registry_of_source
-from almoner.nonprofits.registers.ports import DatedSource, RegisterSource
+from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
 from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back_load as roll_back_load
 from almoner.nonprofits.registers.store import LoadedPart
@@ -88,7 +88,7 @@ async def import_files(
 
 
 def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> datetime | None:
-    if not isinstance(source, DatedSource):
+    if not isinstance(source, SelfDatedSource):
         return None
     with ExitStack() as stack, suppress(ImportRefused):  # whoever reads them says it, and keeps it as the reason
         return source.data_date([stack.enter_context(files.open_file(one)) for one in found])
@@ -154,11 +154,13 @@ class _ImportRun:
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
         bad = await store_staging.count_rejected_rows(tx, reading_id)
-        await store_staging.retain_rejected_numbers(
+        await store_staging.keep_rejected_numbers(
             tx, reading_id, self.source.code, lists=self.source.lists_organisations
         )
         covered = [part for part in standing if part in parts]
-        await store_staging.retain_missing_numbers(tx, reading_id, self.source.code, covered, doubtful=not force)
+        await store_staging.keep_possibly_unreadable_numbers(
+            tx, reading_id, self.source.code, covered, doubtful=not force
+        )
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, standing, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
@@ -179,7 +181,7 @@ class _ImportRun:
             unnumbered=sum(one.unnumbered for one in read),
             unreadable_values=_unreadable_columns(read),
             notes=await store_staging.list_reader_notes(tx, reading_id),
-            carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
+            carried_over=0 if refused else await store_staging.count_kept_numbers(tx),
         )
         if refused:
             await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))

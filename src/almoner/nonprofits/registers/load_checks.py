@@ -1,4 +1,4 @@
-"""What a load must pass before it is merged: pure, each a list of sentences, none when all is well.
+"""Checks that a load must pass before it is merged; pure.
 
 Each is there because it happened: files cut off while they were fetched, a page of HTML in the place of a file, a
 column that was renamed, emptied, or written as numbers so that leading zeros went, a state that was left out.
@@ -11,22 +11,22 @@ from typing import Final
 
 from almoner.nonprofits.registers.domain import FillCounts
 
-MIN_ROW_SHARE: Final = 0.9
+_MIN_ROW_SHARE: Final = 0.9
 """With fewer than this share of the rows it had, a file is refused: it was cut off, or is not the whole register."""
 MAX_REJECTED_SHARE: Final = 0.01
 """More bad rows than this share and the file is refused: its form has changed."""
-TOLERATED_REJECTED_ROWS: Final = 10
-MIN_CHECKED_ROWS: Final = 100
+_TOLERATED_REJECTED_ROWS: Final = 10
+_MIN_CHECKED_ROWS: Final = 100
 """Parts with fewer rows than this may shrink freely; the whole file may not."""
-MIN_CHECKED_FILL: Final = 0.05
+_MIN_CHECKED_FILL: Final = 0.05
 """A column that holds something in a smaller share of rows may lose it."""
-MIN_FILL_SHARE: Final = 0.5
+_MIN_FILL_SHARE: Final = 0.5
 """Of the share that a column was filled in: with less, its content was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadSummary:
-    """What a load is judged by. ``before`` and ``after`` count rows and filled columns of the parts that it replaces.
+    """The figures by which a load is checked.
 
     ``numbers`` is how many numbers stand in those parts, ``removed`` how many of these are in none of the files.
     ``missing``: canaries that were loaded and are not in it, when it replaces all parts and holds none of them.
@@ -46,7 +46,7 @@ class LoadSummary:
 
 
 def quarantine_reasons(judged: LoadSummary) -> list[str]:
-    """All that is wrong with a load."""
+    """Why a load must be quarantined; empty if it passes."""
     found = list(judged.refused)
     if judged.rows == 0 and not found:
         found.append("the files hold no rows")
@@ -71,20 +71,20 @@ def quarantine_reasons(judged: LoadSummary) -> list[str]:
 
 
 def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
-    """One sentence for every part, and for the whole, that lost more than a tenth of its rows."""
+    """A sentence for every part that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
-    if total_after < total_before * MIN_ROW_SHARE:
+    if total_after < total_before * _MIN_ROW_SHARE:
         found.append(f"the register shrank: the files hold {total_after} rows where {total_before} were loaded before")
     for part, rows in sorted(before.items()):
-        if rows >= MIN_CHECKED_ROWS and after.get(part, 0) < rows * MIN_ROW_SHARE:
+        if rows >= _MIN_CHECKED_ROWS and after.get(part, 0) < rows * _MIN_ROW_SHARE:
             found.append(f"part '{part}' has {after.get(part, 0)} rows where it had {rows}")
     return found
 
 
 def find_replaced_numbers(numbers: int, gone: int) -> list[str]:
-    """A sentence when more than a tenth of the numbers went, though as many rows are there."""
-    if numbers < MIN_CHECKED_ROWS or numbers - gone >= numbers * MIN_ROW_SHARE:
+    """A sentence if more than a tenth of the numbers disappeared."""
+    if numbers < _MIN_CHECKED_ROWS or numbers - gone >= numbers * _MIN_ROW_SHARE:
         return []
     reported = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
     return [f"{reported}: they are written otherwise, or the files are of another register"]
@@ -92,19 +92,19 @@ def find_replaced_numbers(numbers: int, gone: int) -> list[str]:
 
 def has_too_many_rejected(good: int, bad: int) -> bool:
     """Whether a file has more bad rows than a register in its known form ever has."""
-    return bad > max(TOLERATED_REJECTED_ROWS, (good + bad) * MAX_REJECTED_SHARE)
+    return bad > max(_TOLERATED_REJECTED_ROWS, (good + bad) * MAX_REJECTED_SHARE)
 
 
 def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, FillCounts]) -> list[str]:
-    """One sentence for every column that holds far less than it did in the parts that were loaded before."""
+    """A sentence for every column that is much emptier than before."""
     was, now = _sum_fills(before), _sum_fills({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)
-    if rows_was < MIN_CHECKED_ROWS or rows_now == 0:
+    if rows_was < _MIN_CHECKED_ROWS or rows_now == 0:
         return []
     found = []
     for column, filled in sorted(was.items()):
         share, left = filled / rows_was, now.get(column, 0) / rows_now
-        if share >= MIN_CHECKED_FILL and left < share * MIN_FILL_SHARE:
+        if share >= _MIN_CHECKED_FILL and left < share * _MIN_FILL_SHARE:
             found.append(f"{column} holds something in {left:.1%} of the rows where it was {share:.1%}")
     return found
 

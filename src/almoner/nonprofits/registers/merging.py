@@ -1,4 +1,4 @@
-"""The merge of a load: entries and organisations become what its files say, and links and standing follow."""
+"""Merges a staged load into entries, organisations and links."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
 
 
 async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry | None:
-    """Enter the registry that a source brings with it; what was entered. Raises ImportRefused when it is another."""
+    """Create the registry that a source declares. Raises ImportRefused if it differs from a known one."""
     declared = source.declared_registry if isinstance(source, RegistryDeclaringSource) else None
     if declared is None:
         return None
@@ -101,7 +101,7 @@ async def merge_load(
 
 
 async def scope_of_load(tx: Tx, doing: MergeRun, parts: Collection[str]) -> LoadScope:
-    """What a merge that was done bears on."""
+    """The numbers and parts that a merge affected."""
     if not doing.few:
         return LoadScope(doing.registry_id, doing.source, parts, None)
     numbers, left_groups = await store_merge.list_changed_numbers(tx)

@@ -36,7 +36,7 @@ class SourceFile(Protocol):
 
 
 class RegisterSource(Protocol):
-    """A format in which a register is published."""
+    """A reader of one published register format."""
 
     @property
     def code(self) -> str:
@@ -50,12 +50,12 @@ class RegisterSource(Protocol):
 
     @property
     def lists_organisations(self) -> bool:
-        """Whether its entries are bodies; else they say more of bodies that another source lists."""
+        """Whether its entries are organisations, rather than further facts about them."""
         ...
 
     @property
     def unverified(self) -> bool:
-        """Written from the layout alone, never run on a real file: nothing is decided by it without a person."""
+        """Whether the reader was never tested on a real file; then a reviewer must decide."""
         ...
 
     @property
@@ -70,12 +70,12 @@ class RegisterSource(Protocol):
 
     @property
     def ignored_columns(self) -> frozenset[str]:
-        """The facts that move without the body having changed: kept in history, told to nobody."""
+        """Columns whose changes are not reported to partners."""
         ...
 
     @property
     def canary_numbers(self) -> frozenset[str]:
-        """Keys of numbers of which one at least is in every whole file; a load of all parts without any is refused."""
+        """Known numbers of which a complete file contains at least one."""
         ...
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
@@ -84,19 +84,19 @@ class RegisterSource(Protocol):
 
 
 @runtime_checkable
-class DatedSource(Protocol):
-    """A source whose files say inside of which day they are."""
+class SelfDatedSource(Protocol):
+    """A source whose files state the date of their data."""
 
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
-        """That day (00:00 UTC), read from the first row; None when it says none. Raises ImportRefused."""
+        """The date stated in the files; None if there is none. Raises ImportRefused."""
         ...
 
 
 @runtime_checkable
 class RegistryDeclaringSource(Protocol):
-    """A source that may bring its registry with it."""
+    """A source that may declare its own registry."""
 
     @property
     def declared_registry(self) -> DeclaredRegistry | None:
-        """Its registry, where no other source has its numbers; it is entered before the first load."""
+        """The registry it declares, if any."""
         ...

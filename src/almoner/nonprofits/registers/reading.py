@@ -1,4 +1,4 @@
-"""Reading the files of a load into staging, each in a transaction of its own, and saying how far it is."""
+"""Reads a load's files into staging, and reports progress."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -36,12 +36,12 @@ _ROWS_AT_ONCE: Final = 1_000
 _READING: Final = 0.5
 """The share of the time of a load that reading takes; measured, and right enough for a line on a terminal."""
 _FIRST_ROW: Final = 2  # the header is line 1
-LINKS_PART: Final = "links"
+_LINKS_PART: Final = "links"
 """The part of the links of a source that lists no bodies: its rows are counted, and guarded, as others are."""
 
 
 class ImportInProgress(ImportRefused):
-    """Another process loads the same files."""
+    """Another process is importing the same files."""
 
     def __init__(self, source: str) -> None:
         super().__init__(f"another process is loading {source}: wait until it is done, and run the command again")
@@ -49,7 +49,7 @@ class ImportInProgress(ImportRefused):
 
 @dataclass(slots=True)
 class ProgressReporter:
-    """How far a load is, told to whoever shows it."""
+    """Reports the progress of an import."""
 
     bytes: int
     report: ReportProgress | None
@@ -172,17 +172,19 @@ class _ReadUnit:
                 self._unread(row.column, row.file, row.line, row.example)
                 return None
             case ReaderNote():
-                return records.build_staged_note(row, self.place)
+                return records.staging_row_of_reader_note(row, self.place)
             case RejectedRow():
                 key = parse_number_key(self.source.registry_code, row.number) if row.number else None
-                return records.build_staged_rejected_row(row._replace(number=key or row.number), self.place + row.file)
+                return records.staging_row_of_rejected_row(
+                    row._replace(number=key or row.number), self.place + row.file
+                )
             case RegisterLink():
                 if not self.source.lists_organisations:
-                    self._count(LINKS_PART, ("number",), ())
-                return records.build_staged_link(row, self.place, line)
+                    self._count(_LINKS_PART, ("number",), ())
+                return records.staging_row_of_link(row, self.place, line)
             case UnnumberedRow():
                 self.unnumbered += 1
-                return records.build_staged_unnumbered_row(row, self.place + row.file)
+                return records.staging_row_of_unnumbered_row(row, self.place + row.file)
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
@@ -194,11 +196,11 @@ class _ReadUnit:
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
         record = records.record_of_entry(row)
         new_id = self.tx.new_id() if source.lists_organisations else None
-        staged = records.build_staged_record(source.registry_code, row, record, new_id, self.place, line)
+        staged = records.staging_row_of_entry(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
             number = row.number[: records.MAX_NUMBER_LENGTH]
             key = parse_number_key(source.registry_code, number) or number
-            return records.build_staged_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
+            return records.staging_row_of_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
 

@@ -1,4 +1,4 @@
-"""What is kept of a row: the record that says what its source said, and the columns that bodies are found by.
+"""Converts register entries into stored records and staging rows.
 
 Pure, and called once for every row of a load.
 """
@@ -56,12 +56,12 @@ STAGING_COLUMNS: Final = (
     *ORGANISATION_COLUMNS,
 )
 """The columns of staging, in the order of a copied record."""
-COUNTED_MEMBERS: Final = tuple(
+_COUNTED_MEMBERS: Final = tuple(
     field for field in RegisterEntry._fields if field not in {"part", "active", "facts", "until"}
 )
 """The members whose content is counted, beside the facts."""
 
-_KEPT: Final = tuple((place, field) for place, field in enumerate(RegisterEntry._fields) if field in COUNTED_MEMBERS)
+_KEPT: Final = tuple((place, field) for place, field in enumerate(RegisterEntry._fields) if field in _COUNTED_MEMBERS)
 _NO_BODY: Final = (None,) * len(ORGANISATION_COLUMNS)
 SUPPLEMENTARY, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
 """What stands for the part of a row that gives no entry; none where it is a rejected row that should have given one."""
@@ -78,7 +78,7 @@ _NUL: Final = b"\\u0000"
 
 
 def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
-    """The members of an entry that hold something, and its facts: what is stored. Its part is a column beside it."""
+    """An entry's non-empty members and facts, as stored."""
     record: dict[str, Any] = {field: entry[place] for place, field in _KEPT if entry[place]}
     if not entry.active:
         record["active"] = False
@@ -98,15 +98,15 @@ def entry_of_record(part: str, record: Mapping[str, Any]) -> RegisterEntry:
 
 
 def oversized_members(entry: RegisterEntry) -> dict[str, str]:
-    """The optional members that no index takes: they are left out."""
+    """Optional members that are too long to be indexed; they are left out."""
     found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
 
-def build_staged_record(
+def staging_row_of_entry(
     registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
-    """One record for COPY in the order of ``STAGING_COLUMNS``; a sentence when it cannot be stored.
+    """The staging row of an entry, or a sentence if it cannot be stored.
 
     ``new_id``: of the body, should it be new; None when the source makes no bodies.
     """
@@ -150,13 +150,13 @@ def _postcode_words(postcode: str | None) -> str:
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
 
 
-def restage_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
-    """A record that makes no body, as it was stored."""
+def staging_row_of_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
+    """The staging row of a record that is stored already, for a rollback."""
     return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
 
 
-def build_staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
-    """A rejected row, with its number, or else its name, in the columns of these."""
+def staging_row_of_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
+    """The staging row of a rejected row, with its number or name."""
     part = None if row.lists else SUPPLEMENTARY
     return (
         None,
@@ -170,13 +170,13 @@ def build_staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
     )
 
 
-def build_staged_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
-    """What a reader says of its files."""
+def staging_row_of_reader_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
+    """The staging row of a reader's remark."""
     return (None, place, 0, None, NOTE, "", _without_nul(note.text), *_NO_BODY)
 
 
-def build_staged_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
-    """A row without a number: it is counted by its file, and its name may be one that is missing."""
+def staging_row_of_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
+    """The staging row of a row without a number."""
     return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_identity_columns(None, row.name))
 
 
@@ -193,13 +193,13 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def build_staged_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
-    """A link between numbers."""
+def staging_row_of_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
+    """The staging row of a link between numbers."""
     return (None, place, line, None, None, _encode(link).decode(), None, *_NO_BODY)
 
 
 def parse_staged_link(text: str) -> RegisterLink:
-    """A link as staged."""
+    """The link in a staging row."""
     kind, registry_code, number, to_registry_code, to_number, at, part = _decode(text)
     day = datetime.fromisoformat(at) if at else None
     return RegisterLink(kind, registry_code, number, to_registry_code, to_number, day, part)

@@ -1,4 +1,4 @@
-"""Taking a load back: what it ended holds again, by a load of its own, so that nothing is forgotten."""
+"""Rolls back the newest load of a source, by a load of its own."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -16,7 +16,7 @@ _AT_ONCE: Final = 5_000
 
 
 async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> Load:
-    """Take the newest load of a source back; the load that does. Raises ImportRefused.
+    """Roll back the newest load of a source. Raises ImportRefused.
 
     Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
     of the changes is that of the data which are taken back, so that no day is told of these data any more.
@@ -96,8 +96,8 @@ async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: Load)
 def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
     record = row["record"]
     if not source.lists_organisations:
-        return records.restage_stored_record(row["number_key"], row["part"], record, line)
+        return records.staging_row_of_stored_record(row["number_key"], row["part"], record, line)
     entry = records.entry_of_record(row["part"], record)
-    staged = records.build_staged_record(registry_code, entry, record, tx.new_id(), 0, line)
+    staged = records.staging_row_of_entry(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it could be stored
     return staged

@@ -13,7 +13,7 @@ Refresh = refresh_schedule.ScheduledRefresh[RegisterSource]
 
 @dataclass(frozen=True, slots=True)
 class RefreshStatus:
-    """How the last try of a source went. ``status`` is None before the first; ``failures`` are in a row."""
+    """The result of a source's last refresh."""
 
     status: Status | None
     failures: int = 0

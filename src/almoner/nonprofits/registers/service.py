@@ -1,4 +1,4 @@
-"""What other parts ask of registers."""
+"""Lists, compares and reports register loads."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -32,7 +32,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 
 async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
-    """A load by its id, or the one whose data hold on a day. Raises ImportRefused."""
+    """A load by its ID, or the one that was current on a day. Raises ImportRefused."""
     if isinstance(named, UUID):
         found = await store.find_load(tx, named)
         if found is None or found.status == "quarantined":

@@ -1,4 +1,4 @@
-"""SQL of loads: sources, parts, and where everything came from; staging and the merge have stores of their own."""
+"""SQL for loads: sources, parts, and where everything came from; staging and the merge have stores of their own."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""SQL of what lies between two loads of a source, and of taking one back."""
+"""SQL that compares two loads, and that rolls one back."""
 
 from collections.abc import Iterable
 from uuid import UUID

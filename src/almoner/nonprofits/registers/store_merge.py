@@ -1,4 +1,4 @@
-"""SQL of the merge: staged rows become versions of entries and, for sources that list bodies, organisations.
+"""SQL that merges staged rows into entries and organisations.
 
 Whole tables are joined once, to learn what differs; what follows touches only that. Rows are locked one by one and
 tables never, so that readers and writers of the service go on meanwhile.
@@ -16,7 +16,7 @@ from almoner.nonprofits.registers.store_record_equality import record_equality_c
 from almoner.nonprofits.registers.store_staging import staging_table_name
 from almoner.platform.database.transactions import Tx
 
-LONGEST_FORMER_NAMES: Final = 1_000
+_LONGEST_FORMER_NAMES: Final = 1_000
 FEW_ROWS: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""
 
@@ -60,7 +60,7 @@ _CENTRAL: Final = """
 
 @dataclass(frozen=True, slots=True)
 class MergeRun:
-    """One merge. ``rows`` is the staged rows that differ, as an item of FROM named ``s``; ``few`` are looked up."""
+    """The parameters of one merge."""
 
     source: str
     registry_id: UUID
@@ -73,7 +73,7 @@ class MergeRun:
 
 @dataclass(frozen=True, slots=True)
 class MergeCounts:
-    """What differs: numbers by what became of them."""
+    """How many numbers a merge added, changed, moved or removed."""
 
     added: int = 0
     changed: int = 0
@@ -297,7 +297,7 @@ async def insert_organisation_changes(tx: Tx, merge: MergeRun) -> None:
 _FORMER: Final = f"""
     case when o.search_name = s.search_name or ' ' || o.search_former || ' ' like '% ' || o.search_name || ' %'
         then o.search_former
-        else btrim(left(o.search_name || ' ' || o.search_former, {LONGEST_FORMER_NAMES})) end
+        else btrim(left(o.search_name || ' ' || o.search_former, {_LONGEST_FORMER_NAMES})) end
 """
 # What a load that is taken back said was never a name.
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
@@ -356,7 +356,7 @@ _GONE: Final = """
 
 
 async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
-    """Bodies that their source no longer lists: kept, inactive, with the day they were last seen."""
+    """Mark organisations that their source no longer lists as inactive."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)

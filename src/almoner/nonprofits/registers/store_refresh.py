@@ -1,4 +1,4 @@
-"""SQL of fetched files and of the schedule on which sources refresh themselves."""
+"""SQL for fetched files and of the schedule on which sources refresh themselves."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""SQL of staging: rows of files that are being read, each file committed by itself."""
+"""SQL for the staging tables into which files are read."""
 
 from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ def staging_table_name(reading_id: UUID) -> str:
 async def begin_reading(
     tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
-    """A reading of these files, and what was read of them before it was interrupted; None while another process reads.
+    """Start or resume reading these files; None while another process reads them.
 
     ``joined``: all files are read at once. A reading of other files of the source is given up. After None the
     transaction is good for nothing more.
@@ -98,7 +98,7 @@ async def list_read_files(tx: Tx, reading_id: UUID) -> list[FileReadResult]:
 
 
 async def lock_reading(tx: Tx, reading_id: UUID) -> bool:
-    """Keep others out until the transaction ends; false when another process has it, or has finished it."""
+    """Lock a reading; False if another process has it or finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
     except asyncpg.LockNotAvailableError:
@@ -241,8 +241,8 @@ async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts:
     return {row["part"] for row in rows}
 
 
-async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
-    """The numbers that stay as they are known, whatever else the files say: a row of theirs was rejected.
+async def keep_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
+    """Keep the stored entries of numbers that have a rejected row.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
     nobody, this holds for numbers too of which it says nothing yet.
@@ -268,10 +268,10 @@ async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, list
     await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
 
 
-async def retain_missing_numbers(
+async def keep_possibly_unreadable_numbers(
     tx: Tx, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
 ) -> None:
-    """Keep also numbers that are missing and may be those of rows whose number cannot be read: their names tell which.
+    """Keep missing numbers that may belong to rows whose number is unreadable.
 
     ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
     that are published without a number raise no such doubt.
@@ -304,8 +304,8 @@ async def retain_missing_numbers(
     )
 
 
-async def count_retained_numbers(tx: Tx) -> int:
-    """How many numbers stay as they are known."""
+async def count_kept_numbers(tx: Tx) -> int:
+    """How many stored numbers are kept unchanged."""
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
@@ -330,6 +330,6 @@ async def count_missing_numbers(tx: Tx, reading_id: UUID, source: str, covered: 
 
 
 async def end_reading(tx: Tx, reading_id: UUID) -> None:
-    """Its rows are where they belong, or are not wanted."""
+    """Delete the staging table."""
     await tx.execute("delete from register_reading where id = $1", reading_id)
     await tx.execute("select drop_staging($1)", reading_id)

@@ -1,4 +1,4 @@
-"""Registries: the official registers that organisations are entered in, and how each writes its identifiers.
+"""Registries: official registers of organisations.
 
 A number is kept as its register writes it; its *key* is what two spellings of one number have in common, and what is
 looked up. Three results stay apart: what ``check`` says of an identifier, what a look-up finds, whether names agree.
@@ -47,7 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LoadedSource:
-    """A published format that tells of a register's bodies and is loaded here, with the day of its data.
+    """A loaded source of a registry, with the date of its data.
 
     ``unverified``: its reader was written from the layout alone, so that nothing is decided by it without a person.
     """
@@ -59,7 +59,7 @@ class LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """One register. ``data_as_of`` is the day (00:00 UTC) of its newest data here, None while it is not loaded.
+    """One registry. ``data_as_of``: the date of its newest data; None if it is not loaded.
 
     ``sources`` are read with single registries and those of a country.
     """
@@ -80,7 +80,7 @@ class Registry:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRegistry:
-    """A register that is known by a mapping file alone.
+    """A registry that only a mapping file declares.
 
     Its numbers have from ``shortest`` to ``longest`` characters without blanks, hyphens, dots and strokes: digits, or
     letters and digits.
@@ -124,12 +124,12 @@ of one department of France is a part of its own, and makes nothing whole.
 
 
 def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
-    """The parts of a register that are not loaded: what the others do not list, one of these may."""
+    """The parts of a register that are not loaded."""
     return tuple(sorted(REQUIRED_PARTS.get(code, frozenset()).difference(loaded)))
 
 
 def number_keys_one_typo_away(key: str) -> frozenset[str]:
-    """The keys that are typed for this one with one digit wrong, or two neighbours swapped."""
+    """Numbers that differ by one digit or one transposition."""
     found = {
         f"{key[:at]}{digit}{key[at + 1 :]}"
         for at, there in enumerate(key)
@@ -146,7 +146,7 @@ def has_known_number_format(code: str) -> bool:
 
 
 def distance_of_name(registry: Registry, text: str) -> int | None:
-    """How far a text is from being the registry's code or one of its names: 0 for very near, None for not at all."""
+    """How well a text matches the registry's code or names: 0 is best, None no match."""
     if text.strip().casefold() in {
         registry.code.casefold(),
         registry.name.casefold(),

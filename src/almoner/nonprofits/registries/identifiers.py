@@ -1,4 +1,4 @@
-"""The identifier check: whether a text is a number that a register could have given, and if not, why.
+"""Checks whether a text can be a number of a registry.
 
 It looks nothing up and compares no names: those are results of their own. What may have been meant is told as a hint
 and never taken: a guessed number is another body's.
@@ -20,7 +20,7 @@ Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class IdentifierCheck:
-    """What a text is as a number of a register.
+    """The result of checking a number.
 
     ``key`` is there whenever it has the form of one, so that it can be looked up although its check digit is wrong;
     ``written`` is how the register writes it. ``reason`` is a whole sentence, ``hints`` are what may have been meant.
@@ -34,7 +34,7 @@ class IdentifierCheck:
 
 
 def check_identifier(code: str, text: str) -> IdentifierCheck:
-    """The verdict on a text as a number of the register ``code``: of one that a mapping declares, any is one."""
+    """Check a text as a number of this registry."""
     if (numbering := NUMBER_FORMATS.get(code)) is None:
         return _check_declared(code, text)
     if (key := number_formats.parse_number_key(code, text)) is None:

@@ -1,4 +1,4 @@
-"""How each register writes its numbers, and the key that all spellings of one number have in common.
+"""The number formats of registries, and normalised number keys.
 
 Keys are stored with every body: what a text gives here does not change for a number that is stored. Check digits play
 no part in a key (``identifiers`` judges them): a register may hold a number that breaks its own rule.
@@ -31,7 +31,7 @@ _LABELS: Final = (
 
 @dataclass(frozen=True)
 class NumberText:
-    """One text as it is compared: without blanks, dots and marks, in upper case."""
+    """A text normalised for parsing a number."""
 
     text: str
 
@@ -211,7 +211,7 @@ def is_spreadsheet_quantity(text: str) -> bool:
 
 
 def parse_number_key(code: str, text: str) -> str | None:
-    """The key of a number in any spelling of the register ``code``; None when it is no number of that register."""
+    """The normalised key of a number in any spelling; None if it is not one."""
     numbering = NUMBER_FORMATS.get(code)
     if numbering is None:
         return NumberText(text).without_hyphens or None
@@ -223,7 +223,7 @@ def parse_number_key(code: str, text: str) -> str | None:
 
 
 def parse_stored_number_key(code: str, text: str) -> str | None:
-    """The key by which loads keep a number: without the form of its register (a former one), the number itself.
+    """The key under which loads store a number, also of a former format.
 
     In any spelling; None for what is no number at all, and for those that were never given to anybody.
     """

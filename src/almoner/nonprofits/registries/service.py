@@ -1,4 +1,4 @@
-"""What can be asked about registries."""
+"""Finds and declares registries."""
 
 from uuid import UUID
 

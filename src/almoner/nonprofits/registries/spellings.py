@@ -1,4 +1,4 @@
-"""What people call a registry: its names in its own languages, former ones, acronyms, its files, org-id prefixes.
+"""Names, former names and acronyms by which registries are known.
 
 A text is read without accents, case, punctuation, articles and small words; then without what stands in brackets, in
 parts, and without words such as REGISTER or the country at its ends. What is nearest to the text as written counts.

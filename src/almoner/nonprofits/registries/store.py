@@ -1,4 +1,4 @@
-"""SQL of registries."""
+"""SQL for registries."""
 
 from dataclasses import replace
 from uuid import UUID

@@ -1,1 +1,1 @@
-"""The audit log: entries, their hash chain, its signed heads, and its proof (V8)."""
+"""The audit log: entries, their hash chain, its signed heads, and its verification (V8)."""

@@ -1,4 +1,4 @@
-"""Gives audit entries their place in the chain of their scope, right after their commit (V8).
+"""Appends committed audit entries to the hash chain of their scope (V8).
 
 The hash of an entry covers the hash of the one before it, so that none can be changed, taken out, put in or moved
 without breaking the rest. Writers never wait for a place: what has none is found by its missing sequence. Any number of
@@ -50,12 +50,12 @@ select scope from waiting where scope is not null limit $2
 """
 """Scopes from $1 on with entries that have no place: one index probe for each, however many entries they have."""
 
-TURNS: Final = """
+_TURNS: Final = """
 select scope, last_sequence, last_hash from audit_chain where scope = any($1::uuid[])
 order by scope for no key update skip locked
 """
 
-BEGIN: Final = """
+_BEGIN: Final = """
 with made as (
     insert into audit_chain (scope, last_sequence, last_hash, mac)
     select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[]) as t (scope, sequence, hash, mac)
@@ -87,12 +87,12 @@ select (select count(*) from linked) as linked, (select count(*) from moved) as 
 
 
 def chained_hash(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes) -> bytes:
-    """The hash of an entry: SHA-256 of the previous hash, its place, its order of writing, its mac and itself."""
+    """The chain hash of an entry: SHA-256 over the previous hash, its position, its MAC and its body."""
     return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + mac + body).digest()
 
 
 class ChainBuilder:
-    """``batch`` chains what waits, up to a limit; ``run`` goes on until told to stop."""
+    """Appends unchained audit entries to their chains; ``run`` repeats it until it is stopped."""
 
     def __init__(self, db: Database, telemetry: Telemetry) -> None:
         self._db = db
@@ -101,7 +101,7 @@ class ChainBuilder:
         self._resting: dict[UUID, float] = {}
 
     async def run_batch(self) -> int:
-        """How many entries were given their place. 0: none waits, or another chainer has them."""
+        """Chain up to a limit of entries; returns how many (0: nothing waits, or another process does it)."""
         scopes = await self._find_waiting()
         if not scopes:
             return 0
@@ -148,7 +148,7 @@ class ChainBuilder:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Chain until ``stop`` is set: within half a second after a commit."""
+        """Chain entries until ``stop`` is set, within half a second after a commit."""
         while not stop.is_set():
             linked = 0
             try:
@@ -164,11 +164,11 @@ class ChainBuilder:
 
 async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
     """The ends of those chains that nobody else holds, locked; a scope's first entry begins one."""
-    rows = await tx.fetch(TURNS, scopes)
+    rows = await tx.fetch(_TURNS, scopes)
     if len(rows) < len(scopes):
         ends = [ChainEnd(scope, 0, GENESIS) for scope in scopes]
-        if await tx.fetchval(BEGIN, *_end_columns(tx.vault, ends)):
-            rows = await tx.fetch(TURNS, scopes)
+        if await tx.fetchval(_BEGIN, *_end_columns(tx.vault, ends)):
+            rows = await tx.fetch(_TURNS, scopes)
     return {row["scope"]: ChainEnd(*row) for row in rows}
 
 
@@ -201,7 +201,7 @@ def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], li
 
 
 async def chain_lag_seconds(tx: Tx) -> float:
-    """For how many seconds an entry has waited for its place; 0 when none does."""
+    """For how many seconds the oldest unchained entry has waited; 0 if there is none."""
     oldest: datetime | None = await tx.fetchval(
         f"""
         select min(e.at) from ({WAITING}) w cross join lateral (
@@ -216,7 +216,7 @@ async def chain_lag_seconds(tx: Tx) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ChainStatus:
-    """How far a chain has come: its last place, and the last head that was signed, if any."""
+    """The last position of a chain, and its last signed head if any."""
 
     sequence: int
     signed_sequence: int | None
@@ -225,7 +225,7 @@ class ChainStatus:
 
 
 async def get_chain_status(tx: Tx, scope: UUID) -> ChainStatus:
-    """How far the chain of a scope has come."""
+    """The status of the chain of a scope."""
     row = await tx.fetchrow(
         """
         select coalesce(c.last_sequence, 0) as sequence, h.sequence as signed_sequence, encode(h.hash, 'hex') as hash,

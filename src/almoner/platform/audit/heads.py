@@ -1,4 +1,4 @@
-"""Signed heads of the audit chains, kept outside the database as well (V8).
+"""Signs the heads of audit chains and exports them, so that they are also kept outside the database (V8).
 
 Whoever owns the database and the keys of the service could make a whole chain anew, and whoever owns the database alone
 could put an end back that once was. So the head of each chain is signed (Ed25519) with its first entry, and every five
@@ -36,19 +36,19 @@ _EVERY: Final = timedelta(minutes=5)  # what is younger than the last exported h
 
 @dataclass(slots=True)
 class ChainEnd:
-    """The last place that was given in the chain of a scope."""
+    """The last entry of a scope's audit chain: its position and hash."""
 
     scope: UUID
     sequence: int
     hash: bytes
 
     def mac(self, vault: Vault) -> bytes:
-        """What shows that the service wrote it: whoever only has the database can make up no end."""
+        """A MAC that proves the service wrote this end: database access alone cannot forge it."""
         return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
 
 class ExportedHead(msgspec.Struct, rename="camel"):
-    """A head as it is exported. ``signature`` is that of ``signed_message``, in base64."""
+    """A signed head in the export format; ``signature`` signs ``signed_message``, in base64."""
 
     scope: str
     sequence: int
@@ -57,7 +57,7 @@ class ExportedHead(msgspec.Struct, rename="camel"):
     signature: str
 
     def signed_message(self) -> bytes:
-        """What is signed: a text of one line, made of the other fields."""
+        """The one-line message that the signature covers."""
         return f"almoner audit head 1 {self.scope} {self.sequence} {self.hash} {self.signed_at}".encode()
 
 
@@ -66,7 +66,7 @@ _lines = msgspec.json.Decoder(ExportedHead)
 
 @dataclass(frozen=True, slots=True)
 class SignedHead:
-    """The place and the hash of a chain's last entry at a moment; ``exported``: it was put into the folder."""
+    """The signed position and hash of a chain's last entry. ``exported``: it was written to the export folder."""
 
     scope: UUID
     sequence: int
@@ -76,12 +76,12 @@ class SignedHead:
     exported: bool = True
 
     def to_exported_head(self, ids: Ids) -> ExportedHead:
-        """As it is exported."""
+        """The head in the export format."""
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
         return ExportedHead(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
 
     def is_genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
-        """Whether the service signed it."""
+        """Whether the signature is valid for this key."""
         try:
             key.verify(self.signature, self.to_exported_head(ids).signed_message())
         except InvalidSignature:
@@ -90,29 +90,29 @@ class SignedHead:
 
 
 class ExportFailed(Exception):
-    """The folder of heads could not be written to. No OSError: those tell that the database is away."""
+    """The export folder could not be written to. Not an OSError, which would mean that the database is unavailable."""
 
 
 class UnreadableHeads(Exception):
-    """A file of heads holds something else."""
+    """A file of exported heads cannot be read."""
 
 
 def scope_name(ids: Ids, scope: UUID) -> str:
-    """What a scope is called outside: the id of its partner, or ``deployment``."""
+    """The external name of a scope: its partner's text ID, or ``deployment``."""
     return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.text("partner", scope)
 
 
 def scope_from_name(ids: Ids, name_: str) -> UUID | None:
-    """The scope of that name."""
+    """The scope with this external name."""
     return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.parse("partner", name_)
 
 
 def signing_key(vault: Vault) -> Ed25519PrivateKey:
-    """The key of this deployment, derived from its master key."""
+    """The deployment's signing key for heads, derived from its master key."""
     return vault.signing_key("audit-head")
 
 
-UNSIGNED_ENDS: Final = """
+_UNSIGNED_ENDS: Final = """
 select c.scope, c.last_sequence, c.last_hash, c.mac, signed.sequence as signed
 from audit_chain c cross join lateral (
     select coalesce(max(sequence), 0) as sequence from audit_head h where h.scope = c.scope
@@ -123,10 +123,10 @@ where c.last_sequence > signed.sequence
 
 
 async def next_signing_at(tx: Tx) -> datetime | None:
-    """When the first entry was written that no signed head covers yet."""
+    """When the oldest entry that no signed head covers was written."""
     moment: datetime | None = await tx.fetchval(
         f"""
-        select min(e.at) from ({UNSIGNED_ENDS}) moved
+        select min(e.at) from ({_UNSIGNED_ENDS}) moved
         join audit_entry e on e.scope = moved.scope and e.sequence = moved.signed + 1
         """
     )
@@ -134,8 +134,8 @@ async def next_signing_at(tx: Tx) -> datetime | None:
 
 
 async def sign_heads(tx: Tx, limit: int = 1000) -> int:
-    """Sign the heads of chains that moved; how many. An end that the service did not write is never signed."""
-    rows = await tx.fetch(f"{UNSIGNED_ENDS} order by scope limit $1", limit)
+    """Sign the heads of chains that grew; returns how many. Forged ends are not signed."""
+    rows = await tx.fetch(f"{_UNSIGNED_ENDS} order by scope limit $1", limit)
     ends = [(ChainEnd(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
     genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
     await sign_chain_ends(tx, genuine)
@@ -143,7 +143,7 @@ async def sign_heads(tx: Tx, limit: int = 1000) -> int:
 
 
 async def sign_chain_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
-    """Sign ends that the service made."""
+    """Sign the given chain ends."""
     key = signing_key(tx.vault)
     signed = []
     for end in ends:
@@ -159,13 +159,13 @@ async def sign_chain_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
 
 
 async def next_export_at(tx: Tx) -> datetime | None:
-    """When the first head was signed that is not in the folder."""
+    """When the oldest head that is not exported was signed."""
     moment: datetime | None = await tx.fetchval("select min(signed_at) from audit_head where exported_at is null")
     return moment
 
 
 async def export_heads(tx: Tx, folder: Path) -> int:
-    """Append heads to the files of their scopes; how many. Raises ExportFailed: they are tried until they are there.
+    """Append signed heads to the files of the export folder; returns how many. Raises ExportFailed.
 
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
     same. A copy that was not released leaves the folder to the deployment that it was copied from.
@@ -192,7 +192,7 @@ async def export_heads(tx: Tx, folder: Path) -> int:
 
 
 def append_heads(folder: Path, ids: Ids, heads: Sequence[SignedHead]) -> None:
-    """Write heads, ordered by scope, to the files of the folder, down to the disk."""
+    """Append heads, ordered by scope, to the files of the folder, and sync them to disk."""
     folder.mkdir(parents=True, exist_ok=True)
     for scope, of_scope in groupby(heads, key=lambda head: head.scope):
         lines = b"".join(msgspec.json.encode(head.to_exported_head(ids)) + b"\n" for head in of_scope)
@@ -212,7 +212,7 @@ def _drop_torn_line(number: int) -> None:
 
 
 def read_exported_heads(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
-    """The heads of a scope that were exported, by their place; none without a file. Raises UnreadableHeads, OSError."""
+    """The exported heads of a scope by position; empty without a file. Raises UnreadableHeads, OSError."""
     file = folder / (scope_name(ids, scope) + SUFFIX)
     found: set[SignedHead] = set()
     try:
@@ -237,13 +237,13 @@ def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
 
 
 def list_exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
-    """The scopes that the folder has heads of."""
+    """The scopes that have a file in the export folder."""
     found = (scope_from_name(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
     return [scope for scope in found if scope is not None]
 
 
 async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
-    """The heads of a scope that the database has, by their place."""
+    """The heads of a scope that the database has, by position."""
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature, exported_at is not null from audit_head "
         "where scope = $1 order by sequence",

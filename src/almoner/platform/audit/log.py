@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it. ``id``: ``apikey_...``, ``member_...``, ``operator_...``, a machine's account, a duty's name."""
+    """Who did something. ``id``: an API key, member, operator, machine account or periodic job."""
 
     kind: Kind
     id: str
@@ -40,7 +40,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry as it is written. ``at``: business time. ``details``: no personal data and no secret."""
+    """One audit entry. ``at`` is business time; ``details`` hold no personal data and no secret."""
 
     id: UUID
     scope: UUID
@@ -54,7 +54,7 @@ class Entry:
     details: Details | None
 
     def body(self) -> bytes:
-        """What is sealed and chained."""
+        """The bytes that are authenticated and chained."""
         return entry_body(
             self.id,
             self.scope,
@@ -70,23 +70,23 @@ class Entry:
 
 
 def entry_body(*written: object) -> bytes:
-    """A JSON array of all that is written of an entry in the order of ``COLUMNS``, but for its address and its mac."""
+    """An entry's fields as a JSON array, except its network address and its MAC."""
     return _encode(written)
 
 
 def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
-    """What stands for a network address: useless without the vault, and different in each entry."""
+    """A keyed digest of a network address, different in each entry."""
     return vault.keyed_hash("audit-address", entry.bytes + address.encode())
 
 
 def entry_mac(vault: Vault, body: bytes) -> bytes:
-    """What only the service can make: an entry that was put into the table by other hands has none."""
+    """A MAC that proves the service wrote the entry."""
     return vault.keyed_hash("audit-entry", body)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryContext:
-    """What the entries of one request have in common: whose affair, who, what, from where."""
+    """What all audit entries of one request share: scope, actor, action and network address."""
 
     scope: UUID
     actor: Actor
@@ -95,7 +95,7 @@ class EntryContext:
     request_id: str | None = None
 
     def entry_values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
-        """The values of ``COLUMNS`` for a new entry."""
+        """The column values of a new entry."""
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
         digest = address_digest(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
@@ -110,7 +110,7 @@ COLUMNS: Final = (
 
 
 def insert_entries_sql(source: str, *, scope: str = ":entry_scope", at: str = ":entry_at") -> str:
-    """Part of a ``NamedStatement`` that writes an entry for each row of ``source``, with ``named_values``.
+    """SQL for a ``NamedStatement`` that inserts an audit entry for each row of ``source``.
 
     ``scope``, ``at``: the names that the statement has for the same values.
     """
@@ -123,7 +123,7 @@ _NAMES: Final = tuple(f"entry_{column}" for column in COLUMNS.split(", "))
 
 
 def named_values(entry: tuple[object, ...]) -> dict[str, object]:
-    """The values of an entry (``EntryContext.entry_values``) by the names of ``insert_entries_sql``."""
+    """The values of an entry by the parameter names of ``insert_entries_sql``."""
     return dict(zip(_NAMES, entry, strict=True))
 
 
@@ -142,7 +142,7 @@ async def record_entry(
     request_id: str | None = None,
     details: Details | None = None,
 ) -> None:
-    """Write one entry in the caller's transaction.
+    """Write an audit entry in the caller's transaction.
 
     ``scope``: the partner whose affair it is, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an
     operation (``createCategory``). ``subject``: the text id of what it was done to. ``address``: the caller's network
@@ -152,12 +152,12 @@ async def record_entry(
 
 
 async def insert_entry(tx: Tx, values: tuple[object, ...]) -> None:
-    """Write one entry, given as ``EntryContext.entry_values``."""
+    """Insert an entry given as ``EntryContext.entry_values``."""
     await tx.execute(INSERT, *values)
 
 
 def entry_from_row(row: Record) -> Entry:
-    """From a row with the columns ``COLUMNS``."""
+    """Build an entry from a row with ``COLUMNS``."""
     return Entry(
         row["id"],
         row["scope"],
@@ -181,7 +181,7 @@ async def list_page(
     actor: str | None = None,
     action: str | None = None,
 ) -> list[Entry]:
-    """The newest entries of a scope, newest first; ``before``: the id of the last one seen.
+    """The newest entries of a scope, newest first; ``before``: the last entry ID seen.
 
     ``actor``: the id of who did it; ``action``: its name. None: whoever, whatever.
     """
@@ -191,7 +191,7 @@ async def list_page(
 
 
 def page_sql(*, by_actor: bool, by_action: bool) -> str:
-    """A statement of its own for each filter: a plan for all of them at once would read the whole log."""
+    """The SQL of ``list_page`` for one combination of filters, so that each has its own query plan."""
     conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 4))
     return f"select {COLUMNS} from audit_entry where scope = $1 and id < $2{wanted} order by id desc limit $3"
@@ -201,7 +201,7 @@ _LAST: Final = UUID(int=2**128 - 1)
 
 
 async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
-    """How often something was done in a scope after a moment; who asks only needs to know up to ``most``."""
+    """How many entries with these actions a scope has since a moment, counted up to ``most``."""
     found: int = await tx.fetchval(
         """
         select count(*) from unnest($2::text[]) as wanted (action) cross join lateral (
@@ -223,12 +223,12 @@ where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order 
 
 
 async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
-    """What was done to a member or operator, by whomever, newest first. ``person``: the text id."""
+    """Audit entries about a member or operator, newest first. ``person``: the text ID."""
     return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
 
 
 async def next_address_erasure_at(tx: Tx) -> datetime | None:
-    """When the first network address that is not forgotten has been kept for a year."""
+    """When the next network address is due for erasure, after a year."""
     oldest: datetime | None = await tx.fetchval(f"select min(least(at, signed_at)) from ({_OLDEST}) oldest")
     return None if oldest is None else oldest + ADDRESS_RETENTION
 
@@ -277,6 +277,6 @@ select count(*) from old
 
 
 async def erase_addresses(tx: Tx, limit: int = 1000) -> int:
-    """Sweep: forget network addresses after a year, entry by entry; how many entries were dealt with."""
+    """Erase network addresses that are a year old; returns the number of entries."""
     dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_RETENTION, limit)
     return int(dealt_with)

@@ -1,4 +1,4 @@
-"""Proves that an audit chain is as it was written, or names the first entry that is not (V8).
+"""Verifies an audit chain, or names the first entry that was changed (V8).
 
 Each entry has its MAC, which only the service makes, and its hash, which covers its place and all before it; the chain
 has its sealed end and its signed heads, in the database and outside. Reads page by page: a long log needs no memory.
@@ -41,7 +41,7 @@ WAITING: Final = f"""
 select {COLUMNS} from audit_entry where scope = $1 and sequence is null and n > $2 order by n limit $3
 """
 
-TWICE: Final = """
+_TWICE: Final = """
 select id, action, max(sequence) as sequence from audit_entry where scope = $1
 group by id, action having count(*) > 1 limit 1
 """
@@ -49,7 +49,7 @@ group by id, action having count(*) > 1 limit 1
 
 
 class ChainBroken(Exception):
-    """The chain is not as it was written. ``sequence``: the first place that is wrong, when it is about one."""
+    """The audit chain was tampered with. ``sequence``: the first wrong position, if known."""
 
     def __init__(self, sequence: int | None, what: str) -> None:
         super().__init__(what if sequence is None else f"entry {sequence:,}: {what}")
@@ -58,7 +58,7 @@ class ChainBroken(Exception):
 
 @dataclass(slots=True)
 class ChainVerification:
-    """What was seen of one scope. ``waiting``: entries that have no place yet; ``broken``: None when all is well."""
+    """The result of verifying one scope. ``waiting``: unchained entries; ``broken``: the fault, if any."""
 
     scope: UUID
     entries: int = 0
@@ -69,7 +69,7 @@ class ChainVerification:
 
 
 async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
-    """Every scope that has entries, a chain or heads."""
+    """All scopes that have entries, a chain or heads."""
     async with db.read() as tx:
         found = [row["scope"] for row in await tx.fetch(SCOPES)]
     if folder is not None:
@@ -80,7 +80,7 @@ async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
 async def verify_chain(
     db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, started: bool = False
 ) -> ChainVerification:
-    """Go through one chain from its first entry.
+    """Verify one chain from its first entry to its head.
 
     ``folder``: where its heads were exported to. ``begun``: it must be there, whatever the database says.
     """
@@ -132,7 +132,7 @@ class _ChainWalk:
             proof.waiting += len(rows)
             last = rows[-1]["n"]
         async with self._db.read() as tx:
-            if copied := await tx.fetchrow(TWICE, proof.scope):
+            if copied := await tx.fetchrow(_TWICE, proof.scope):
                 raise ChainBroken(
                     copied["sequence"], f"inserted: a copy of another entry ({copied['action']}, {copied['id']})"
                 )

@@ -1,1 +1,1 @@
-"""PostgreSQL: transactions, connections, paged lists, the embedded server, and telling a copy from the original."""
+"""PostgreSQL: transactions, connections, lists, the embedded server, and detection of copied databases."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-F = TypeVar("F", bound=Callable[..., object])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 Why = Literal["held", "link", "sweep", "followers", "registers", "operators", "banking"]
 """``held``: by ids that the caller has found in a scope, or that a row or a job of ours holds. ``link``: by a secret
@@ -14,10 +14,10 @@ service. ``banking``: by what payment providers and banks tell.
 """
 
 
-def across_partners(_why: Why) -> Callable[[F], F]:
+def across_partners(_why: Why) -> Callable[[_F], _F]:
     """Declare that a function of a store takes rows of whatever partner, and why."""
 
-    def declare(function: F) -> F:
+    def declare(function: _F) -> _F:
         return function
 
     return declare

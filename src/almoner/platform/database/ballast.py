@@ -1,4 +1,4 @@
-"""A file beside the embedded database that is removed to give it room when the disk is full (decision 0082)."""
+"""A reserve file beside the embedded database, deleted to free space when the disk is full (decision 0082)."""
 
 import os
 from contextlib import suppress
@@ -15,7 +15,7 @@ BallastStep = Literal["create", "remove"]
 
 
 def next_ballast_step(free: int, reserve: int, *, present: bool) -> BallastStep | None:
-    """What to do, with so many bytes free and so many in reserve.
+    """Whether to create or remove the reserve file, given the free and reserved bytes.
 
     It is created only where enough stays free with it, and removed at a quarter of the reserve. There is none where
     the reserve is small, since its removal would let writes in again.
@@ -27,14 +27,14 @@ def next_ballast_step(free: int, reserve: int, *, present: bool) -> BallastStep 
 
 
 def has_ballast(folder: Path) -> bool:
-    """Whether it is there, all of it."""
+    """Whether the reserve file exists in full size."""
     with suppress(FileNotFoundError):
         return (folder / FILE).stat().st_size >= BALLAST_BYTES
     return False
 
 
 def create_ballast(folder: Path) -> None:
-    """Take the room. Raises OSError when there is none after all; then nothing stays."""
+    """Create the reserve file. Raises OSError, leaving nothing, if there is no space."""
     file = folder / FILE
     try:
         with file.open("wb", buffering=0) as written:
@@ -49,7 +49,7 @@ def create_ballast(folder: Path) -> None:
 
 
 def remove_ballast(folder: Path) -> bool:
-    """Give the room back; whether there was a file."""
+    """Delete the reserve file; False if there was none."""
     file = folder / FILE
     there = file.exists()
     file.unlink(missing_ok=True)

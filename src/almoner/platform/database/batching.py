@@ -1,31 +1,31 @@
-"""Many small reads or writes of concurrent tasks as one statement."""
+"""Combines the small reads or writes of concurrent tasks into one statement."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-K = TypeVar("K")
-V = TypeVar("V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
-class CallBatcher(Generic[K, V]):
-    """A function of one key, answered by a function of many.
+class CallBatcher(Generic[_K, _V]):
+    """Combines concurrent calls for one key each into one call for many keys.
 
     The calls that come while ``work`` is under way wait for it to end, and are then answered all at once: alone, a call
     costs what it always costs; under load, one round trip serves up to ``most`` of them. What ``work`` raises, all of
     its callers get.
     """
 
-    def __init__(self, work: Callable[[Sequence[K]], Awaitable[Sequence[V]]], most: int = 250) -> None:
+    def __init__(self, work: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]], most: int = 250) -> None:
         """``work`` answers with one value for each key, in their order."""
         self._work = work
         self._most = most
-        self._waiting: list[tuple[K, asyncio.Future[V]]] = []
+        self._waiting: list[tuple[_K, asyncio.Future[_V]]] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def __call__(self, key: K) -> V:
+    async def __call__(self, key: _K) -> _V:
         """The value of one key."""
-        answer: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
         self._waiting.append((key, answer))
         if self._running is None:
             self._running = asyncio.create_task(self._run())
@@ -39,7 +39,7 @@ class CallBatcher(Generic[K, V]):
         finally:
             self._running = None
 
-    async def _answer(self, batch: Sequence[tuple[K, "asyncio.Future[V]"]]) -> None:
+    async def _answer(self, batch: Sequence[tuple[_K, "asyncio.Future[_V]"]]) -> None:
         try:
             values = await self._work([key for key, _ in batch])
         except Exception as error:  # noqa: BLE001 (told to every caller)

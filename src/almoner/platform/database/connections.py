@@ -1,4 +1,4 @@
-"""Connections at hand: asyncpg's pool opens, checks and closes them, this keeps the open ones from use to use.
+"""A pool of asyncpg connections with fair queuing between partners.
 
 Taking a connection from asyncpg's pool and giving it back costs a task, a shield and two time-outs, about a sixth of a
 whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import asyncpg
 from asyncpg import Record
 
-from almoner.platform.database.places import Claimant, NoPlace, Places, current_claimant
+from almoner.platform.database.fair_queue import FairQueue, QueueClient, QueueFull, current_queue_client
 
 if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
@@ -24,45 +24,45 @@ _CANCEL_SECONDS: Final = 10.0
 
 
 class ConnectionUnavailable(OSError):
-    """All connections stayed in use, too many wait, no new one could be opened in time, or they are being closed."""
+    """No connection became free in time, too many callers wait, or the pool is closing."""
 
 
 class ConnectionPool:
-    """Up to ``pool``'s size; who finds none waits for its place, for ``patience`` seconds."""
+    """A connection pool; callers wait in a fair queue for at most ``patience`` seconds."""
 
     def __init__(self, pool: "asyncpg.Pool[Record]", patience: float) -> None:
         self._pool = pool
         self._patience = patience
-        self._places = Places(pool.get_max_size())
+        self._places = FairQueue(pool.get_max_size())
         self._idle: list[Held] = []
         self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
 
     @property
     def is_closing(self) -> bool:
-        """Whether ``close`` was called: then no connection is kept for the next."""
+        """Whether ``close`` was called."""
         return self._closing
 
     def borrow(self) -> "BorrowedConnection":
-        """``async with connections.borrow() as connection``, for whom this task works."""
-        return BorrowedConnection(self, current_claimant())
+        """A connection for the time of a block, queued for the current queue client."""
+        return BorrowedConnection(self, current_queue_client())
 
-    async def acquire(self, claimant: Claimant | None = None) -> "Held":
-        """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
+    async def acquire(self, claimant: QueueClient | None = None) -> "Held":
+        """An open connection. Raises OSError or asyncpg.PostgresError.
 
         ConnectionUnavailable, which is an OSError, when it took too long, too many wait, or once ``close`` was called.
         """
-        if self._idle and _is_open(self._idle[-1]) and self._places.try_take(claimant):
+        if self._idle and _is_open(self._idle[-1]) and self._places.try_acquire(claimant):
             return self._idle.pop()
         try:
             async with asyncio.timeout(self._patience):
-                await self._places.take(claimant)
+                await self._places.acquire(claimant)
                 try:
                     return await self._acquire()
                 except BaseException:
-                    self._places.give_back(claimant)
+                    self._places.release(claimant)
                     raise
-        except NoPlace as error:
+        except QueueFull as error:
             raise ConnectionUnavailable(str(error)) from None
         except TimeoutError:
             raise ConnectionUnavailable("no connection to the database came free in time") from None
@@ -75,26 +75,26 @@ class ConnectionPool:
             await self._pool.release(connection)
         return await self._pool.acquire()
 
-    def release(self, connection: "Held", claimant: Claimant | None = None) -> None:
-        """It was used and all went well: the next one may have it."""
+    def release(self, connection: "Held", claimant: QueueClient | None = None) -> None:
+        """Return a healthy connection for reuse."""
         self._idle.append(connection)
-        self._places.give_back(claimant)
+        self._places.release(claimant)
 
-    def discard(self, connection: "Held", claimant: Claimant | None = None) -> None:
-        """Something failed: the pool looks after it, and nobody waits for a server that stands still."""
+    def discard(self, connection: "Held", claimant: QueueClient | None = None) -> None:
+        """Return a connection after an error; asyncpg checks or closes it."""
         task = asyncio.create_task(self._discard(connection, claimant))
         self._discarding.add(task)
         task.add_done_callback(self._discarding.discard)
 
-    async def _discard(self, connection: "Held", claimant: Claimant | None) -> None:
+    async def _discard(self, connection: "Held", claimant: QueueClient | None) -> None:
         try:
             with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
                 await self._pool.release(connection, timeout=_CANCEL_SECONDS)
         finally:
-            self._places.give_back(claimant)
+            self._places.release(claimant)
 
     async def close(self) -> None:
-        """Close all connections, waiting for those in use; whoever waits for one is turned away."""
+        """Close all connections after waiting for those in use; waiting callers fail."""
         self._closing = True
         self._places.close()
         while self._idle:
@@ -111,11 +111,11 @@ def _is_open(connection: "Held") -> bool:
 
 
 class BorrowedConnection:
-    """One connection for the time of a block."""
+    """A connection borrowed for the time of a block."""
 
     __slots__ = ("_claimant", "_connection", "_connections")
 
-    def __init__(self, connections: ConnectionPool, claimant: Claimant | None) -> None:
+    def __init__(self, connections: ConnectionPool, claimant: QueueClient | None) -> None:
         self._connections = connections
         self._claimant = claimant
 

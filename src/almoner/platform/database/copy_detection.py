@@ -1,4 +1,4 @@
-"""Tells a database that was copied, restored or taken back in time from the one that goes on.
+"""Detects that a database is a copy or an old restore of a deployment that is still running elsewhere.
 
 One row says which deployment the database is and on which server it was last seen. A dump is told by the transaction
 that wrote the row, which is no longer the one that PostgreSQL says of it; another server or database by its number.
@@ -23,7 +23,7 @@ from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 
-RECENT: Final = 64
+_RECENT: Final = 64
 RAISE_INTERVAL: Final = timedelta(seconds=5)
 PROMOTION_WAIT: Final = timedelta(seconds=12)
 """How long a promoted server is quiet while nobody else raises; more than twice ``RAISE_INTERVAL``."""
@@ -37,7 +37,7 @@ _MOST_PLACES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The server as it is now. ``recovered_to``: it was told to stop its recovery at a point in time."""
+    """The PostgreSQL server as it is now. ``recovered_to``: it was restored to a point in time."""
 
     system_identifier: int
     database_oid: int
@@ -49,19 +49,19 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What lies in the storage under the deployment's name: a number and its random value, and since when."""
+    """The deployment's generation as stored beside its documents: a number and a random value, and its time."""
 
     number: int
     value: UUID
     at: datetime
 
     def encode(self) -> bytes:
-        """As it lies there."""
+        """The stored form."""
         return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
 
     @classmethod
     def parse(cls, content: bytes) -> "Generation":
-        """What lies there; an unreadable one counts as one that nobody knows."""
+        """Parse the stored form; an unreadable one equals no known generation."""
         try:
             number, value, at = content.decode().split()
             return cls(int(number), UUID(value), datetime.fromisoformat(at))
@@ -71,7 +71,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentClaim:
-    """The row. ``intact``: PostgreSQL says that it was written by the transaction that it names."""
+    """The row that says which deployment, on which server, owns this database."""
 
     id: UUID
     storage_marks: Sequence[str]
@@ -90,20 +90,20 @@ class DeploymentClaim:
     intact: bool
 
     def is_on_server(self, server: ServerState) -> bool:
-        """Whether it was claimed on this server, and nothing says that it is a copy."""
+        """Whether the database was claimed on this server and is not marked as a copy."""
         return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
     def is_established(self, server: ServerState, real_now: datetime) -> bool:
-        """Whether a process of it acts on this server, and has for long enough: any other is the copy."""
+        """Whether the claim is active on this server for long enough that any other database is the copy."""
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
     def recent_generation(self, back: int) -> Generation:
-        """The newest, or one of those before it."""
+        """The newest generation, or one of those before it."""
         return Generation(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
 
     def includes_generation(self, outside: Generation) -> bool:
-        """Whether what lies in the storage is its own, or older than what it remembers."""
+        """Whether the stored generation is this deployment's own, current or former."""
         back = self.generation - outside.number
         if back < 0:
             return False
@@ -112,17 +112,17 @@ class DeploymentClaim:
 
 LIVE_VERDICTS: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
 """How a database that goes on stands to its row; any other verdict says why it is taken for a copy."""
-ELSEWHERE: Final = "its files were copied: its server was reached at another address or lay in another folder"
+_ELSEWHERE: Final = "its files were copied: its server was reached at another address or lay in another folder"
 """Told again at each look, since the server may be known by an address that only another process uses."""
 
 
 def classify_database(
     claim: DeploymentClaim | None, server: ServerState, outside: Generation | None, others: Sequence[str]
 ) -> str:
-    """What follows from the row, from the server and from what lies in the storage. ``others``: names found there."""
+    """Judge from the claim, the server and the storage whether the database is live, new or a copy."""
     if claim is None:
         return "its storage of documents belongs to another deployment" if others else "unclaimed"
-    if claim.copy_reason is not None and claim.copy_reason != ELSEWHERE:
+    if claim.copy_reason is not None and claim.copy_reason != _ELSEWHERE:
         return claim.copy_reason
     if not claim.intact:
         return "it was restored from a dump"
@@ -136,12 +136,12 @@ def classify_database(
         return "same"
     if server.timeline != claim.timeline:
         return "it was taken back to a point in time" if server.recovered_to else "promoted"
-    return "restarted" if server.place in claim.server_addresses else ELSEWHERE
+    return "restarted" if server.place in claim.server_addresses else _ELSEWHERE
 
 
 @dataclass(frozen=True, slots=True)
 class CopyFinding:
-    """What was found of a database. ``away``: why the storage could not be read."""
+    """The result of inspecting a database. ``storage_error``: why the storage could not be read."""
 
     claim: DeploymentClaim | None
     server: ServerState
@@ -151,7 +151,7 @@ class CopyFinding:
 
 
 async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -> CopyFinding:
-    """Judge a database, without changing anything."""
+    """Judge whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
     outside, others, away = await _read_marks(marks, claim)
@@ -178,7 +178,7 @@ async def _read_marks(
 
 
 async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) -> CopyFinding:
-    """Judge a database for a command, which claims and raises nothing, and have its identity say so."""
+    """Judge the database for a CLI command, and set the process's deployment identity."""
     found = await inspect_database(db, marks, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None
@@ -189,7 +189,7 @@ async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) ->
 
 
 async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
-    """Make a copy a deployment of its own. ``takes_over``: what the former one stored is its own, too."""
+    """Make a copy a deployment of its own. ``takes_over``: it also owns what the original stored."""
     stored = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
     claim = await insert_claim(tx, found.server, stored)
@@ -200,7 +200,7 @@ async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> Deplo
 async def supersede_former_deployment(
     marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None
 ) -> None:
-    """Let the deployment that was taken over find, wherever it is started, that it is behind.
+    """Mark the original deployment as taken over, so that it stops wherever it is started.
 
     Raises StorageUnavailable.
     """
@@ -209,7 +209,7 @@ async def supersede_former_deployment(
 
 
 def server_address(dsn: str) -> str:
-    """Where a server is reached, without the role, its password and the database."""
+    """The server's address in a DSN, without role, password and database."""
     parts = urlsplit(dsn)
     given = parse_qs(parts.query)
     return ",".join([parts.netloc.rpartition("@")[2], *given.get("host", []), *given.get("port", [])])
@@ -224,7 +224,7 @@ _CLAIM: Final = f"select {_COLUMNS}, xmin::text::bigint = written_by % 429496729
 
 
 async def find_claim(tx: Tx) -> DeploymentClaim | None:
-    """The row; None: nobody has claimed the database."""
+    """The database's deployment claim; None if nobody has claimed it."""
     row = await tx.fetchrow(_CLAIM)
     return None if row is None else _claim_from_row(row)
 
@@ -234,7 +234,7 @@ def _claim_from_row(row: Record) -> DeploymentClaim:
 
 
 async def read_server_state(tx: Tx, address: str) -> ServerState:
-    """The server behind a transaction."""
+    """The state of the server behind a transaction."""
     row = await tx.fetchrow(
         """
         select (select system_identifier from pg_control_system()) as system_identifier,
@@ -254,7 +254,7 @@ async def read_server_state(tx: Tx, address: str) -> ServerState:
 
 
 async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str] = ()) -> DeploymentClaim | None:
-    """Claim a database that nobody has claimed; None: somebody has, meanwhile."""
+    """Claim an unclaimed database; None if somebody else did meanwhile."""
     deployment = uuid4()
     row = await tx.fetchrow(
         f"""
@@ -279,7 +279,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
 
 
 async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) -> DeploymentClaim | None:
-    """Raise the generation; None: another process has done so since it was read."""
+    """Raise the generation; None if another process did since it was read."""
     stored = (
         [place for place in claim.server_addresses if place != server.place]
         if claim.timeline == server.timeline
@@ -296,7 +296,7 @@ async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) 
         returning {_COLUMNS}, true as intact
         """,
         claim.written_by,
-        list(claim.recent_tokens[1 - RECENT :]),
+        list(claim.recent_tokens[1 - _RECENT :]),
         uuid4(),
         tx.real_now,
         server.started_at,
@@ -307,7 +307,7 @@ async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) 
 
 
 async def record_detected_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None:
-    """Keep what was found: it stays a copy until somebody releases it."""
+    """Mark the database as a copy until an operator releases it."""
     await tx.execute(
         """
         update deployment set copy_reason = $2, copy_detected_at = coalesce(copy_detected_at, $3),

@@ -1,4 +1,4 @@
-"""Keeps watch in every process over whether its database is a copy (``copy_detection``), and raises the generation."""
+"""Checks in every process whether its database is a copy (``copy_detection``), and raises the generation."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
-from almoner.platform.database.identity import ADVICE, DatabaseCopyNotReleased, DeploymentIdentity, UnreleasedCopyNotice
+from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopyNotice, UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_until_set
@@ -18,7 +18,7 @@ _TELL_AGAIN: Final = timedelta(hours=1)
 
 
 class CopyWatch:
-    """Looks for signs of a copy, raises the generation, and keeps the identity of this process up to date.
+    """Checks for signs of a copied database, raises the generation, and updates this process's identity.
 
     ``check`` before anything is done, ``run`` until told to stop, ``close`` at the end.
     """
@@ -34,7 +34,7 @@ class CopyWatch:
         self._reported: datetime | None = None
 
     async def check(self, *, at_end: bool = False) -> None:
-        """Judge the database, and raise the generation where it goes on and it is time to."""
+        """Judge the database once, and raise the generation if it is due."""
         if not at_end and self._raised > 1 and await self._is_fresh():
             return
         found = await copy_detection.inspect_database(self._db, self._marks, self._address)
@@ -48,18 +48,18 @@ class CopyWatch:
             await self._go_on(found.claim, found.server, at_end=at_end)
 
     async def confirm_ownership(self) -> None:
-        """Ask the storage before something is removed there. Raises StorageUnavailable, UnreleasedCopy."""
+        """Check the storage before deleting there. Raises StorageUnavailable, UnreleasedDatabaseCopy."""
         self._identity.ensure_active()
         content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
         async with self._db.read() as tx:
             claim = await copy_detection.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
-            raise DatabaseCopyNotReleased
+            raise UnreleasedDatabaseCopy
         if content is None or claim.id != self._identity.id or not claim.includes_generation(Generation.parse(content)):
             raise StorageUnavailable("nothing is removed while the storage of documents does not know this deployment")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every second until ``stop`` is set."""
+        """Check every second until ``stop`` is set."""
         while not await wait_until_set(stop, _LOOK_SECONDS):
             try:
                 await self.check()
@@ -68,7 +68,7 @@ class CopyWatch:
             self._log_copy()
 
     async def close(self) -> None:
-        """Raise once more, so that a copy of the database of before is told from this one."""
+        """Raise the generation once more at shutdown, so that older copies are recognised."""
         if not self._identity.active or self._identity.id is None:
             return
         try:

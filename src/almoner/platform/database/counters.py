@@ -1,4 +1,4 @@
-"""Totals of lists, summed on read from slots, so that no writer of a partner waits for another.
+"""List totals, summed from several counter rows, so that concurrent writers of a partner do not block.
 
 A connection has one transaction at a time and always the same slot. Two share one when the numbers of their server
 processes are a multiple of the slots apart, and those of a pool follow each other.
@@ -10,27 +10,27 @@ from almoner.platform.database.transactions import Partner, Tx
 
 SLOTS: Final = 64
 
-INCREMENT: Final = f"""
+_INCREMENT: Final = f"""
 insert into list_counter (partner_id, list, slot, n)
 select {{partner}}, {{name}}, pg_backend_pid() % {SLOTS}, {{n}} {{source}}
 on conflict (partner_id, list, slot) do update set n = list_counter.n + excluded.n"""
 
 
 def increment_sql(list_name: str, partner: str, source: str) -> str:
-    """Part of a write's own statement: one more for each row of ``source``; ``partner``: whose list, in its words."""
-    return INCREMENT.format(partner=partner, name=f"'{list_name}'", n=1, source=source)
+    """SQL, as part of another statement, that adds the rows of ``source`` to a list's total."""
+    return _INCREMENT.format(partner=partner, name=f"'{list_name}'", n=1, source=source)
 
 
-_ADD: Final = INCREMENT.format(partner="$1", name="$2", n="$3", source="")
+_ADD: Final = _INCREMENT.format(partner="$1", name="$2", n="$3", source="")
 
 
 async def add_to_list_total(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
-    """Add ``n`` (may be negative) to the total of a list, in the transaction of the change."""
+    """Add ``n`` (may be negative) to a list's total in the caller's transaction."""
     await tx.execute(_ADD, partner.id, list_name, n)
 
 
 async def get_list_total(tx: Tx, partner: Partner, list_name: str) -> int:
-    """The exact total."""
+    """The exact total of a list."""
     return int(await tx.fetchval(TOTAL, partner.id, list_name))
 
 

@@ -1,4 +1,4 @@
-"""How much room the data folder has, and whether requests may still write (decision 0082)."""
+"""Whether the data folder has enough free space for requests to write (decision 0082)."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -22,12 +22,14 @@ _refusable: ContextVar[bool] = ContextVar("almoner_refusable_writes", default=Fa
 
 
 class DiskSpaceLow(ServiceUnavailable):
+    """Writes are refused because disk space is low."""
+
     message = "Nothing can be saved just now, since the disk is nearly full; reads still work; try again later"
 
 
 @contextmanager
 def refusable_writes(*, refusable: bool = True) -> Iterator[None]:
-    """What is written inside, also by tasks started there, is refused while there is too little room."""
+    """Inside this block, writes are refused while disk space is low."""
     token = _refusable.set(refusable)
     try:
         yield
@@ -37,14 +39,14 @@ def refusable_writes(*, refusable: bool = True) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """What is free on a disk. ``inodes`` is None where the file system does not count them."""
+    """Free bytes and inodes; ``inodes`` is None if the file system does not count them."""
 
     size: int
     inodes: int | None
 
 
 def measure_free_space(folders: Iterable[Path]) -> FreeSpace | None:
-    """The least that is free for any of the folders; None when none of them exists."""
+    """The smallest free space of the folders; None if none exists."""
     found = []
     for folder in folders:
         with suppress(OSError):
@@ -56,7 +58,7 @@ def measure_free_space(folders: Iterable[Path]) -> FreeSpace | None:
 
 
 def is_space_low(free: FreeSpace | None, reserve: int, *, was_low: bool) -> bool:
-    """Whether writes are refused, with so many bytes in reserve (0: never). Once they are, more has to be free."""
+    """Whether writes must be refused; once refused, more than the reserve must be free again."""
     if free is None or not reserve:
         return False
     factor = RESUME_FACTOR if was_low else 1.0
@@ -66,7 +68,7 @@ def is_space_low(free: FreeSpace | None, reserve: int, *, was_low: bool) -> bool
 
 
 class DiskSpace:
-    """How it is in this process now, as ``disk_watch`` found it."""
+    """The disk space state of this process, updated by ``disk_watch``."""
 
     def __init__(self) -> None:
         self.free: FreeSpace | None = None
@@ -74,18 +76,18 @@ class DiskSpace:
 
     @property
     def low(self) -> bool:
-        """Whether requests may not write, and background work rests."""
+        """Whether requests may not write and background work pauses."""
         return self.low_since is not None
 
     @property
     def described(self) -> str:
-        """What is free, in words."""
+        """The free space in words."""
         if self.free is None:
             return "unknown"
         inodes = "" if self.free.inodes is None else f" and {self.free.inodes:,} inodes"
         return f"{self.free.size // MEBIBYTE:,} MB{inodes}"
 
     def ensure_writable(self) -> None:
-        """Raises DiskSpaceLow for a request while there is too little room. Other work ends what it has begun."""
+        """Raises DiskSpaceLow inside ``refusable_writes`` while disk space is low."""
         if self.low_since is not None and _refusable.get():
             raise DiskSpaceLow

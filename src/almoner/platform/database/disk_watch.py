@@ -1,4 +1,4 @@
-"""Keeps watch in every process over the disk of its data folder; below the reserve, writes are refused."""
+"""Watches the disk of the data folder in every process; below the reserve, writes are refused."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _LOOK_SECONDS: Final = 1.0
 
 
 class DiskWatch:
-    """``check`` before anything is served, ``run`` until told to stop."""
+    """Measures free disk space every second."""
 
     def __init__(
         self, space: DiskSpace, folders: Sequence[Path], reserve: int, clock: Clock, telemetry: Telemetry
@@ -34,7 +34,7 @@ class DiskWatch:
         self._telemetry = telemetry
 
     def check(self) -> None:
-        """Measure what is free, and decide."""
+        """Measure the free space once and update the state."""
         space = self._space
         space.free = measure_free_space(self._folders)
         low = is_space_low(space.free, self._reserve, was_low=space.low)
@@ -44,13 +44,13 @@ class DiskWatch:
         self._telemetry.disk.set(space.free, refused=low)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every second until ``stop`` is set."""
+        """Measure every second until ``stop`` is set."""
         while not await wait_until_set(stop, _LOOK_SECONDS):
             self.check()
 
     @property
     def notice(self) -> str | None:
-        """One sentence for the terminal while writes are refused."""
+        """A sentence for the terminal while writes are refused, else None."""
         if not self._space.low:
             return None
         needed = int(self._reserve * RESUME_FACTOR) // MEBIBYTE

@@ -1,4 +1,4 @@
-"""Which deployment this database is, as its processes know it, and whether it may act outside."""
+"""The deployment that this process acts for, and whether it may act outside its database."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ ADVICE: Final = (
 )
 
 
-class DatabaseCopyNotReleased(ServiceUnavailable):
-    """The database is a copy that nobody has released: it calls nobody, sends nothing and removes nothing outside."""
+class UnreleasedDatabaseCopy(ServiceUnavailable):
+    """The database is a copy that nobody has released: nothing may be called, sent or deleted outside."""
 
     code = "service_unavailable/unreleased_copy"
     title = "Service Unavailable"
@@ -36,19 +36,19 @@ class DatabaseCopyNotReleased(ServiceUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class UnreleasedCopyNotice:
-    """Why the database is taken for a copy of a deployment's, and since when."""
+    """Why the database is considered a copy, and since when."""
 
     why: str
     since: datetime
 
     @property
     def reported(self) -> str:
-        """What it is, and what to do."""
+        """The notice as text, with what to do."""
         return f"This database seems to be a copy: {self.why}. {ADVICE}"
 
 
 class DeploymentIdentity:
-    """The deployment that this process belongs to. It acts until it is found to be on a copy.
+    """The deployment that this process belongs to. It may act outside until its database is found to be a copy.
 
     ``copy``: it is on one that was not released. ``hesitates``: its server was promoted a moment ago, and whether the
     former one still runs is being watched.
@@ -61,7 +61,7 @@ class DeploymentIdentity:
         self.awaits_promotion = False
 
     def adopt_deployment(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
-        """Act as this deployment, which stored what bears these marks."""
+        """Act as this deployment, which owns blobs with these storage marks."""
         self.id, self.storage_marks, self.copy, self.awaits_promotion = (
             deployment,
             frozenset(storage_marks),
@@ -71,24 +71,24 @@ class DeploymentIdentity:
 
     @property
     def blob_mark(self) -> str:
-        """What keys of new blobs end with."""
+        """The suffix of the keys of new blobs."""
         return _UNCLAIMED if self.id is None else blob_mark_of(self.id)
 
     @property
     def active(self) -> bool:
-        """Whether it may act outside."""
+        """Whether the process may act outside."""
         return self.copy is None and not self.awaits_promotion
 
     def ensure_active(self) -> None:
-        """Raises UnreleasedCopy unless it may act outside."""
+        """Raises UnreleasedDatabaseCopy unless the process may act outside."""
         if not self.active:
-            raise DatabaseCopyNotReleased(self.copy.reported if self.copy else _PROMOTED)
+            raise UnreleasedDatabaseCopy(self.copy.reported if self.copy else _PROMOTED)
 
     def owns_blob(self, key: str) -> bool:
-        """Whether a blob is its own."""
+        """Whether this deployment stored the blob."""
         return key[KEY:] in self.storage_marks
 
 
 def blob_mark_of(deployment: UUID) -> str:
-    """The mark of a deployment on what it stores."""
+    """The suffix of a deployment's blob keys."""
     return encode_uuid(deployment)[-_MARK:]

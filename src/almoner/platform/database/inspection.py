@@ -1,4 +1,4 @@
-"""What `almoner check` asks of a database: rights, settings, clock, master key. Changes nothing."""
+"""The database checks of `almoner check`: rights, settings, clock, master key. Changes nothing."""
 
 import hmac
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _CONNECTIONS_LEFT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReport:
-    """What was found. ``missing_rights`` are tables with which the role may do nothing."""
+    """The findings about a database. ``missing_rights``: tables on which the role has no rights."""
 
     version: str
     role: str
@@ -28,7 +28,7 @@ class DatabaseReport:
 
 
 async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseReport:
-    """Ask a migrated database. Raises OSError or asyncpg.PostgresError.
+    """Check a migrated database. Raises OSError or asyncpg.PostgresError.
 
     ``clock_seconds``: how far its clock is ahead of ours. ``key_matches``: None where no process has left its value.
     """
@@ -66,5 +66,5 @@ async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseRepo
 
 
 def connections_suffice(report: DatabaseReport, pool: int) -> bool:
-    """Whether a process's pool leaves some for commands and another process."""
+    """Whether the server has enough connections for a pool of this size, commands and another process."""
     return report.max_connections >= pool + _CONNECTIONS_LEFT

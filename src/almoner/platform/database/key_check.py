@@ -1,4 +1,4 @@
-"""Whether this process has the master key that the database was written with.
+"""Checks that the process has the master key with which the database was written.
 
 A wrong key would start, answer, and call every API key wrong: the first process leaves a keyed value in the database,
 which tells nothing of the key, and all others compare.
@@ -25,12 +25,12 @@ class WrongMasterKey(Exception):
 
 
 def check_value(vault: Vault) -> bytes:
-    """What the key gives for a text that everybody knows."""
+    """The keyed hash of a fixed text, which identifies the master key."""
     return vault.keyed_hash(_PURPOSE, _DATA)
 
 
 async def ensure_master_key(db: Database) -> None:
-    """Compare the key, or leave the value that others compare with. Raises WrongMasterKey."""
+    """Compare the key with the stored check value, or store it the first time. Raises WrongMasterKey."""
     mine = check_value(db.deployment.vault)
     async with db.read() as tx:
         stored = await tx.fetchval("select value from master_key_check")

@@ -1,4 +1,4 @@
-"""A partner's records by id with their exact total from the counters, in one statement that is planned once (P7).
+"""One page of a partner's records by ID with the exact total, in one statement (P7).
 
 PostgreSQL keeps the plan of a statement that names its number of rows. Where that is a parameter it reckons with a
 tenth of the table and plans each call anew, which cost more than the reading. A plan that is kept must do for partners
@@ -30,7 +30,7 @@ order by id {order}
 async def list_page(
     tx: Tx, partner: Partner, table: str, columns: str, page_: Page, *, of_partner: str | None = None
 ) -> tuple[list[Record], int]:
-    """One page of ``table`` in reading order, and the total of the counter of that name. ``columns`` begin with id.
+    """One page of ``table`` in reading order, and its total from the list counter. ``columns`` begin with id.
 
     ``of_partner``: a column of the partner, which follows those of each row. Asked for once: a sub-select for each row
     made the kept plan look dearer than one for these values, which PostgreSQL took for one row and made at each call.

@@ -1,4 +1,4 @@
-"""Statements whose values have names: parts of one statement are written in different modules, each with its own."""
+"""SQL statements with named parameters, so that parts from several modules can be combined."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ _NAME: Final = re.compile(r"(?<!:):([a-z][a-z_]*)")
 
 
 class NamedStatement:
-    """``sql`` has ``$n`` in place of each ``:name``; a repeated name is one parameter."""
+    """A statement with ``:name`` parameters; ``sql`` has ``$n`` in their place."""
 
     __slots__ = ("_names", "sql")
 
@@ -18,5 +18,5 @@ class NamedStatement:
         self._names = tuple(numbers)
 
     def arguments(self, values: Mapping[str, object]) -> list[object]:
-        """The values in their order. Raises KeyError for one that is not given."""
+        """The values in parameter order. Raises KeyError for a missing one."""
         return [values[name] for name in self._names]

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL server: started, shared by the processes of one data folder, and stopped by the last of them.
+"""The embedded PostgreSQL server: started, shared by all processes of a data folder, stopped by the last one.
 
 It survives ``kill -9`` of its starter (the next process attaches to it) and of itself (the next start recovers). It
 listens on a socket in a folder of its own only, never on the network. Figures behind this: architecture 2.
@@ -62,7 +62,7 @@ _MOST_CACHED = 4096 * MEBIBYTE
 
 
 def shared_buffers_bytes(usable: int) -> int:
-    """Bytes of pages that the server holds itself, of so much memory: enough for the search of millions where it is.
+    """The shared_buffers setting for a machine with this much memory.
 
     They are taken as pages are read, so that a small database takes little.
     """
@@ -70,7 +70,7 @@ def shared_buffers_bytes(usable: int) -> int:
 
 
 def effective_cache_bytes(usable: int) -> int:
-    """Bytes of files that the server may take the system to hold, of so much memory; at most what it takes by itself.
+    """The effective_cache_size setting for a machine with this much memory.
 
     A start reads the records of bodies into memory where there is so much room.
     """
@@ -79,25 +79,25 @@ def effective_cache_bytes(usable: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """A running server. ``home`` is the folder that holds the cluster and what belongs to it."""
+    """A running embedded server. ``home``: the folder with its cluster."""
 
     home: Path
     sockets: Path
     password: str
 
     def url(self, role: str, password: str, database: str) -> str:
-        """The address for a role, in the form that asyncpg and libpq read."""
+        """The connection URL for a role."""
         where = urlencode({"host": str(self.sockets), "port": "5432"})
         return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
 
     def superuser_url(self, database: str = "postgres") -> str:
-        """The address for the superuser, which creates roles and databases."""
+        """The connection URL for the superuser."""
         return self.url(SUPERUSER, self.password, database)
 
 
 @contextmanager
 def running_server(data_dir: Path, programs_folder: Path | None = None) -> Iterator[PostgresServer]:
-    """A server on the cluster of ``data_dir``, created when there is none.
+    """The embedded server of a data folder, created and started if necessary, for the time of a block.
 
     Any number of processes may be inside at once; the last one to leave stops the server. Raises DatabaseUnavailable.
     """
@@ -115,7 +115,7 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
 async def keep_server_running(
     data_dir: Path, programs_folder: Path | None, stop: asyncio.Event, reserve: int = 0
 ) -> None:
-    """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
+    """Restart the embedded server whenever it ends, until ``stop`` is set.
 
     ``reserve``: bytes to keep free on its disk, where a ballast is kept for it then. Raises DatabaseUnavailable when it
     does not start again.
@@ -141,7 +141,7 @@ async def keep_server_running(
 
 
 def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) -> Path:
-    """Stop a server that was left behind, before its files are removed; gives their folder.
+    """Stop a server left behind by a crashed process; returns its folder.
 
     Raises DatabaseUnavailable while a process uses the server.
     """
@@ -152,7 +152,7 @@ def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) ->
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """What processes that start beside each other in a folder do one after the other. Not reentrant."""
+    """A lock between processes that use the same folder. Not reentrant."""
     handle = os.open(folder / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -162,7 +162,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 
 def cluster_home(data_dir: Path) -> Path:
-    """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
+    """The cluster's folder: the data folder, or another one if root's unprivileged account cannot reach it."""
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
     if OsAccount.current().can_access_path(data_dir):
@@ -174,7 +174,7 @@ def cluster_home(data_dir: Path) -> Path:
 
 
 def possible_homes(data_dir: Path) -> list[Path]:
-    """Where the files of a data folder may be; neither has to exist."""
+    """The folders in which the cluster of a data folder may be."""
     data_dir = data_dir.resolve()
     return [data_dir, _shelter_of(data_dir)]
 
@@ -185,7 +185,7 @@ def _shelter_of(data_dir: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The files of one server."""
+    """The files of one embedded server."""
 
     home: Path
     programs: PostgresPrograms
@@ -193,7 +193,7 @@ class Cluster:
 
     @classmethod
     def locate(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
-        """Find folders, programs and account. Raises DatabaseUnavailable."""
+        """Find the folders, programs and account. Raises DatabaseUnavailable."""
         account = OsAccount.current()
         home = cluster_home(data_dir)
         with folder_lock(home):
@@ -201,16 +201,16 @@ class Cluster:
 
     @property
     def data_folder(self) -> Path:
-        """PostgreSQL's own folder; its form depends on the major version."""
+        """PostgreSQL's data directory for this major version."""
         return self.home / f"pg{self.programs.major}"
 
     @property
     def log_file(self) -> Path:
-        """What the server said."""
+        """The server's log file."""
         return self.home / "postgres.log"
 
     def start_or_attach(self) -> int:
-        """Start the server, or attach to the running one; gives the handle that says that it is in use."""
+        """Start the server or attach to the running one; returns the handle that marks it as in use."""
         with folder_lock(self.home):
             self._start()
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
@@ -218,7 +218,7 @@ class Cluster:
             return users
 
     def restart_if_ended(self, sockets: Path) -> bool:
-        """Start the server if it has ended; whether it had. Whoever uses it finds it in ``sockets``, or not at all."""
+        """Restart the server if it has ended; True if it had."""
         if self._pid() is not None and self._sockets() == sockets:
             return False
         try:
@@ -234,7 +234,7 @@ class Cluster:
             raise unavailable_error(self.home, f"{error.strerror}: {error.filename}") from error
 
     def maintain_ballast(self, reserve: int) -> None:
-        """Create or remove the ballast, as ``ballast`` decides; what cannot be done is tried at the next look."""
+        """Create or remove the reserve file as needed."""
         with suppress(OSError):
             if self._next_ballast_step(reserve) is None:
                 return
@@ -261,7 +261,7 @@ class Cluster:
                 os.close(users)
 
     def stop_leftover(self) -> None:
-        """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
+        """Stop a server that nobody uses. Raises DatabaseUnavailable if somebody does."""
         with folder_lock(self.home):
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             try:
@@ -273,7 +273,7 @@ class Cluster:
                 os.close(users)
 
     def server(self) -> PostgresServer:
-        """How to reach the running server."""
+        """How to connect to the running server."""
         return PostgresServer(self.home, self._sockets(), self._password_file().read_text())
 
     def _start(self) -> None:

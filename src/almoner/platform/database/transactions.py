@@ -1,4 +1,4 @@
-"""PostgreSQL: the pool, transactions, and the scopes that every store function takes.
+"""PostgreSQL transactions, and the scopes that every store function takes.
 
 A transaction is opened at the edge (``platform.http.service``, the worker, ``platform.flow``) and nowhere else, one
 per request or job, and committed before the answer is sent (architecture 5).
@@ -22,7 +22,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
 from almoner.platform.database.deadlines import StatementDeadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
-from almoner.platform.database.places import Places, claiming, current_claimant
+from almoner.platform.database.fair_queue import FairQueue, as_queue_client, current_queue_client
 from almoner.platform.deployment import BaseUrls, Deployment
 
 StatementListener = Callable[[Any], None]
@@ -32,7 +32,7 @@ _Item = TypeVar("_Item")
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
-STATEMENTS: Final = 300
+_STATEMENTS: Final = 300
 """That a connection keeps prepared: sweeps and the self-check have two hundred, which would push out all others."""
 REQUEST_SECONDS: Final = 10.0
 """How long a statement of a request may take."""
@@ -45,18 +45,18 @@ _limit: ContextVar[_Limit] = ContextVar("almoner_statement_limit", default="defa
 
 
 def begin_statement_timeout(seconds: _Seconds) -> "Token[_Limit]":
-    """As ``statement_timeout``, until ``end_statement_timeout``: for what every request does."""
+    """Set the statement timeout of this task until ``end_statement_timeout``."""
     return _limit.set(seconds)
 
 
 def end_statement_timeout(token: "Token[_Limit]") -> None:
-    """Take the limit from before."""
+    """Restore the statement timeout from before."""
     _limit.reset(token)
 
 
 @contextmanager
 def statement_timeout(seconds: _Seconds) -> Iterator[None]:
-    """What is read and written inside takes at most so long for each statement, also in tasks started there."""
+    """Statements inside this block, also in tasks started there, may take this many seconds."""
     token = _limit.set(seconds)
     try:
         yield
@@ -66,13 +66,13 @@ def statement_timeout(seconds: _Seconds) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The scope of one partner: what a store may see and change."""
+    """The scope of one partner: a store function sees and changes only its rows."""
 
     id: UUID
 
 
 class AllPartners:
-    """The scope without a partner: reference data, sweeps, operators, and records reached by a page token."""
+    """The scope without a partner: reference data, periodic jobs, operators, page tokens."""
 
     __slots__ = ()
 
@@ -84,12 +84,12 @@ ALL_PARTNERS: Final = AllPartners()
 
 
 def is_inside_transaction() -> bool:
-    """Whether a writing transaction is open in this task: no network call may start now (architecture 5)."""
+    """Whether a write transaction is open in this task, so that no network call may start (architecture 5)."""
     return _inside.get()
 
 
 class Tx:
-    """One transaction: SQL in, records out, with the time and the deployment it runs in.
+    """One database transaction, with the deployment's clocks, identifiers and secrets.
 
     ``now`` is business time and ``real_now`` real time, both fixed when the transaction opened, so that all rows of one
     change carry one moment.
@@ -129,7 +129,7 @@ class Tx:
 
     @property
     def deployment(self) -> Deployment:
-        """Where the transaction runs."""
+        """The deployment in which the transaction runs."""
         return self._deployment
 
     @property
@@ -139,21 +139,21 @@ class Tx:
 
     @property
     def ids(self) -> Ids:
-        """Text form of identifiers."""
+        """Converts record UUIDs to text identifiers (``donation_...``) and back."""
         return self._deployment.ids
 
     @property
     def links(self) -> BaseUrls:
-        """Absolute base addresses."""
+        """The base URLs of the API and the pages."""
         return self._deployment.links
 
     @property
     def vault(self) -> Vault:
-        """Secrets."""
+        """Encryption and keyed hashes."""
         return self._deployment.vault
 
     def new_id(self) -> UUID:
-        """A new identifier that sorts by this transaction's business time."""
+        """A new UUIDv7 at this transaction's business time."""
         return new_id(self.now)
 
     async def fetch(self, sql: str, *args: object) -> list[Record]:
@@ -172,7 +172,7 @@ class Tx:
         return await self.within_limit(self._connection.fetchval(sql, *args))
 
     async def execute(self, sql: str, *args: object) -> str:
-        """Run a statement; the answer is PostgreSQL's command tag."""
+        """Run a statement; returns PostgreSQL's command tag."""
         self._count()
         return await self.within_limit(self._connection.execute(sql, *args))
 
@@ -188,7 +188,7 @@ class Tx:
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
-        """Of a writing transaction: what the block did is undone when it raises, and the transaction goes on."""
+        """A savepoint: an exception in the block undoes only what the block did."""
         waiting, outside = len(self._after_commit), self._at_end
         self._at_end = {}
         try:
@@ -202,22 +202,22 @@ class Tx:
             self._at_end = outside
 
     def add_end_step(self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]) -> None:
-        """Have ``step`` done once with all ``items`` that it is given, as the last of the transaction or savepoint."""
+        """Have ``step`` run once at the end of the transaction with all ``items`` added to it."""
         if self.mode not in {"write", "around"}:
             raise RuntimeError("nothing is done at the end of such a transaction; open db.write() instead")
         self._at_end.setdefault(step, []).extend(items)
 
     async def run_end_steps(self) -> None:
-        """Do what was to be done last. Called by ``Database`` only."""
+        """Run the end steps; called by ``Database`` only."""
         for step, items in self._at_end.items():
             await step(self, items)
 
     def after_commit(self, call: Callable[[], None]) -> None:
-        """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
+        """Call ``call`` after the commit; not after a rollback."""
         self._after_commit.append(call)
 
     def run_commit_callbacks(self) -> None:
-        """Run what waits for the commit. Called by ``Database`` only."""
+        """Run the commit callbacks; called by ``Database`` only."""
         for call in self._after_commit:
             call()
 
@@ -272,7 +272,7 @@ class _Reading:
 
 
 class Database:
-    """The connection pool with the deployment; the only maker of transactions.
+    """The connection pool of a deployment, which opens all transactions.
 
     ``disk``: how much room there is; while that is too little, requests open no transaction that writes.
     """
@@ -289,17 +289,17 @@ class Database:
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
         self._deadlines = StatementDeadlines()
-        self._arounds = Places(max(1, pool.get_max_size() // 2))
+        self._arounds = FairQueue(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
         self.disk = DiskSpace()
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
-        """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
+        """For reading without BEGIN: each statement has its own snapshot."""
         return _Reading(self, self._connections.borrow())
 
     @asynccontextmanager
-    async def single(self) -> AsyncIterator[Tx]:
-        """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
+    async def single_statement(self) -> AsyncIterator[Tx]:
+        """For exactly one statement, which is its own transaction and saves two round trips."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
             tx = self.begin(connection, "single")
@@ -312,7 +312,7 @@ class Database:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
-        """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
+        """A write transaction (READ COMMITTED): commits at the end of the block, rolls back on an exception."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
             tx = self.begin(connection, "write")
@@ -327,7 +327,7 @@ class Database:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Tx]:
-        """For reading what must agree with more than one statement: all see the same moment."""
+        """A read-only transaction in which all statements see the same snapshot."""
         async with self._connections.borrow() as connection:
             tx = self.begin(connection, "read")
             async with _Transaction(tx, connection.transaction(isolation="repeatable_read", readonly=True)):
@@ -335,28 +335,30 @@ class Database:
 
     @asynccontextmanager
     async def around(self) -> AsyncIterator[Tx]:
-        """For work that runs in transactions of its own: this one keeps equal calls out, and then the answer.
+        """A transaction around work that has its own transactions: it only holds the idempotency lock and the answer.
 
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.
         """
         self.disk.ensure_writable()
-        claimant = current_claimant()
-        async with self._arounds.hold(claimant), self._connections.borrow() as connection:
+        claimant = current_queue_client()
+        async with self._arounds.slot(claimant), self._connections.borrow() as connection:
             tx = self.begin(connection, "around")
-            with claiming(None):  # what it needs besides does not count for the claimant's share, which may be used up
+            with as_queue_client(
+                None
+            ):  # what it needs besides does not count for the claimant's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):
                     yield tx
                     await tx.run_end_steps()
             tx.run_commit_callbacks()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
-        """The transaction of a declared mode."""
+        """Open a transaction in a declared mode."""
         match mode:
             case "read":
                 return self.read()
             case "single":
-                return self.single()
+                return self.single_statement()
             case "write":
                 return self.write()
             case "around":
@@ -368,7 +370,7 @@ class Database:
         return Tx(connection, self.deployment, mode, self._deadlines, self._seconds if limit == "default" else limit)
 
     async def close(self) -> None:
-        """Close all connections, waiting for those in use."""
+        """Close all connections after waiting for those in use."""
         await self._connections.close()
 
 
@@ -389,7 +391,7 @@ async def _skip_reset(_connection: object) -> None:
 
 @asynccontextmanager
 async def advisory_lock(dsn: str, name: str) -> AsyncIterator[None]:
-    """What processes that start beside each other on a database do one after the other, under a name."""
+    """A named lock between processes that start on the same database."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("select pg_advisory_lock(hashtext($1))", name)
@@ -399,19 +401,19 @@ async def advisory_lock(dsn: str, name: str) -> AsyncIterator[None]:
 
 
 async def open_database(dsn: str, deployment: Deployment, *, size: int, seconds: _Seconds = None) -> Database:
-    """The database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
+    """Connect to the database. Raises OSError or asyncpg.PostgresError."""
     return Database(await open_pool(dsn, size), deployment, seconds=seconds)
 
 
 async def open_service_database(
     dsn: str, deployment: Deployment, *, size: int, on_statement: StatementListener | None = None
 ) -> Database:
-    """The database of a server or worker, whose statements have their time. Raises as ``open_database`` does."""
+    """Connect for a server or worker, with statement timeouts."""
     return Database(await open_pool(dsn, size, on_statement), deployment, seconds=BACKGROUND_SECONDS)
 
 
 async def open_pool(dsn: str, size: int, on_statement: StatementListener | None = None) -> "asyncpg.Pool[Record]":
-    """Asyncpg's pool as the service uses it; ``on_statement`` hears of each that has ended.
+    """An asyncpg pool with the service's settings. Raises OSError or asyncpg.PostgresError.
 
     Raises OSError or asyncpg.PostgresError.
     """
@@ -428,6 +430,6 @@ async def open_pool(dsn: str, size: int, on_statement: StatementListener | None 
         init=prepare,
         reset=_skip_reset,
         max_inactive_connection_lifetime=300,
-        statement_cache_size=STATEMENTS,
+        statement_cache_size=_STATEMENTS,
         server_settings={"application_name": "almoner", "timezone": "UTC"},  # which poolers know; see session_settings
     )

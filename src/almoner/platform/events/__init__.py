@@ -1,1 +1,1 @@
-"""Domain events: the outbox, their numbers, and the reactions to them."""
+"""Domain events: the outbox, sequence numbers, and reactions."""

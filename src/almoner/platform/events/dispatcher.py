@@ -1,4 +1,4 @@
-"""Gives events their numbers and hands them to the reactions, right after their commit (settled 7, architecture 5).
+"""Numbers committed events and passes them to reactions (settled 7, architecture 5).
 
 Writers never wait for a number. Any number of dispatchers may run: each takes partners whose counter no other holds, so
 there is one at a time per partner. What is undispatched is found by its missing number, not by a position in the order
@@ -21,8 +21,8 @@ from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup, wait_unti
 from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
-K = TypeVar("K", UUID, int)
-_Dispatch = Callable[[Sequence[K]], Awaitable[int]]
+_K = TypeVar("_K", UUID, int)
+_Dispatch = Callable[[Sequence[_K]], Awaitable[int]]
 
 _PARTNERS: Final = 64
 _EVENTS_OF_PARTNER: Final = 250
@@ -52,7 +52,7 @@ select partner_id, last_sequence from event_counter where partner_id = any($1::u
 order by partner_id for no key update skip locked
 """
 
-COUNTERS: Final = """
+_COUNTERS: Final = """
 with made as (
     insert into event_counter (partner_id, last_sequence)
     select p, 0 from unnest($1::uuid[]) as p where not exists (select from event_counter c where c.partner_id = p)
@@ -80,7 +80,7 @@ with taken as materialized (
 select {COLUMNS} from numbered order by partner_id, sequence
 """
 
-DRAIN: Final = """
+_DRAIN: Final = """
 with gone as (
     delete from internal_event
     where n in (select n from internal_event where n = any($1::bigint[]) order by n for update skip locked)
@@ -99,7 +99,7 @@ class _Waiting:
 
 
 class Dispatcher:
-    """Numbers events and runs reactions. ``batch`` does one round, ``run`` goes on until told to stop."""
+    """Numbers events and runs reactions to them; ``run`` repeats it until it is stopped."""
 
     def __init__(self, db: Database, reactions: Sequence[Reaction], telemetry: Telemetry) -> None:
         self._db = db
@@ -109,7 +109,7 @@ class Dispatcher:
         self._resting: dict[UUID | int, float] = {}
 
     async def run_batch(self) -> int:
-        """Dispatch what waits, up to a limit; how many events. 0: nothing waits, or another dispatcher has it."""
+        """Dispatch up to a limit of events; returns how many (0: none, or another process does it)."""
         waiting = await self._find_waiting()
         dispatched = 0
         if waiting.internal:
@@ -134,7 +134,7 @@ class Dispatcher:
             [row["n"] for row in rows if row["n"] is not None],
         )
 
-    async def _careful(self, dispatch: _Dispatch[K], alone: _Dispatch[K], waiting: Sequence[K]) -> int:
+    async def _careful(self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]) -> int:
         """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
         try:
             return await dispatch(waiting)
@@ -186,7 +186,7 @@ class Dispatcher:
     async def _drain(self, internal: Sequence[int]) -> int:
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
-            events = [event_from_row(row) for row in await tx.fetch(DRAIN, internal)]
+            events = [event_from_row(row) for row in await tx.fetch(_DRAIN, internal)]
             await self._react(tx, events)
         return len(events)
 
@@ -205,7 +205,7 @@ class Dispatcher:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Dispatch until ``stop`` is set: at once after this process's commits, within half a second after others'."""
+        """Dispatch events until ``stop`` is set, within half a second of each commit."""
         pace = PollBackoff()
         with WAKEUP.listener() as ear:
             while not stop.is_set():
@@ -230,7 +230,7 @@ async def _number_events(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     """Number the oldest events of those partners whose turn nobody else has."""
     # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
     turns = await tx.fetch(TURNS, partners)
-    if len(turns) < len(partners) and await tx.fetchval(COUNTERS, partners):
+    if len(turns) < len(partners) and await tx.fetchval(_COUNTERS, partners):
         turns = await tx.fetch(TURNS, partners)
     if not turns:
         return []
@@ -249,7 +249,7 @@ async def count_undispatched_events(tx: Tx) -> int:
 
 
 async def dispatch_lag_seconds(tx: Tx) -> float:
-    """Age in seconds of the oldest event that waits for its number; 0 when none does."""
+    """The age of the oldest undispatched event; 0 if there is none."""
     oldest = await tx.fetchval(
         """
         select least(

@@ -1,4 +1,4 @@
-"""Numbered events counted by the block: numbers have no gaps and never change, so a full block is counted once.
+"""Counts of events in full blocks of sequence numbers, so that totals need not count every row.
 
 Lists add blocks up, and read events one by one only in those that the range begins or ends in, and after the last one.
 A block says what was in it when it was counted: below the lowest event that is kept, it counts no more.
@@ -13,12 +13,12 @@ SIZE: Final = 5000
 """Of every block, as the database holds it too; it never changes."""
 _PARTNERS: Final = 16
 
-WAITING: Final = f"""
+_WAITING: Final = f"""
 select partner_id, summarised_sequence from event_counter where last_sequence >= summarised_sequence + {SIZE}
 order by partner_id limit {_PARTNERS} for no key update skip locked
 """
 # For one partner at a time: of several, all their events would be read and joined.
-BUILD: Final = f"""
+_BUILD: Final = f"""
 with built as (
     insert into event_block (partner_id, block, type, n, first_at, last_at)
     select $1, $2::bigint / {SIZE}, type, count(*), min(min(created_at)) over (), max(max(created_at)) over ()
@@ -27,7 +27,7 @@ with built as (
 update event_counter set summarised_sequence = $2 + {SIZE} where partner_id = $1
 """
 
-TIDY: Final = f"""
+_TIDY: Final = f"""
 with gone as (
     delete from event_block b using event_counter c cross join lateral (
         select coalesce((select min(sequence) from event where partner_id = c.partner_id and sequence is not null),
@@ -39,7 +39,7 @@ with gone as (
 
 
 async def next_build_at(tx: Tx) -> datetime | None:
-    """When there is a block to count: now, or nothing in sight."""
+    """When a full block of events waits to be counted; None if there is none."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"
     )
@@ -47,14 +47,14 @@ async def next_build_at(tx: Tx) -> datetime | None:
 
 
 async def build_blocks(tx: Tx) -> int:
-    """Sweep: count a block of each of some partners; of how many. A partner that is numbered just now has its turn."""
-    waiting = await tx.fetch(WAITING)
+    """Count one full block of events for each of some partners; returns for how many."""
+    waiting = await tx.fetch(_WAITING)
     for row in waiting:
-        await tx.execute(BUILD, row["partner_id"], row["summarised_sequence"])
+        await tx.execute(_BUILD, row["partner_id"], row["summarised_sequence"])
     return len(waiting)
 
 
 async def delete_stale_blocks(tx: Tx) -> int:
-    """Remove blocks whose events are kept no more; how many rows."""
-    removed: Any = await tx.fetchval(TIDY)
+    """Delete the counts of blocks whose events were purged; returns how many rows."""
+    removed: Any = await tx.fetchval(_TIDY)
     return int(removed)

@@ -1,4 +1,4 @@
-"""The catalogue of events that partners may subscribe to (spec 6, settled 6), with the words of the reference."""
+"""The event types that partners can subscribe to (spec 6, settled 6), with their reference texts."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """``record`` is the ``object`` name of what ``eventData`` holds; ``when`` completes "Sent when ..."."""
+    """One event type. ``record``: the object type in ``eventData``; ``when`` completes "Sent when ..."."""
 
     name: str
     record: str

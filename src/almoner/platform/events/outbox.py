@@ -1,4 +1,4 @@
-"""The outbox: events are written in the transaction of the change, so that none is lost and none is a phantom (W1).
+"""The transactional outbox: events are written in the transaction of the change (W1).
 
 ``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
 its number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries see numbered events only.
@@ -37,7 +37,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. ``payload`` is the envelope (spec 2.11) as bytes; ``sequence`` is None for internal events."""
+    """One event. ``payload``: the JSON envelope (spec 2.11); ``sequence`` is None for internal events."""
 
     id: UUID
     partner_id: UUID | None
@@ -47,7 +47,7 @@ class Event:
     sequence: int | None
 
     def event_data(self) -> object:
-        """The ``eventData``, decoded."""
+        """The decoded ``eventData``."""
         return msgspec.json.decode(self.payload)["data"]["eventData"]
 
 
@@ -68,7 +68,7 @@ def record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What a slice does when events are dispatched: rows and jobs only, in the transaction that numbers them.
+    """A function that a slice runs for each event of a type, in the transaction that numbers it.
 
     ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. An
     event is handed over exactly once. When ``react`` raises on a public event, what it did is undone and it gets this
@@ -80,13 +80,13 @@ class Reaction:
 
     @property
     def name(self) -> str:
-        """By which a job names it: ``* webhooks.deliveries.service.fan_out``."""
+        """The stored name of the reaction: ``* webhooks.deliveries.service.fan_out``."""
         function = self.react.func if isinstance(self.react, partial) else self.react
         place = f"{function.__module__}.{function.__qualname__}"
         return f"{self.event_type} {place.removeprefix('almoner.')}"
 
     def applies_to(self, event: Event) -> bool:
-        """Whether the event is one of those reacted to."""
+        """Whether the reaction is for this event."""
         if self.event_type == EVERY_TYPE:
             return event.sequence is not None
         return self.event_type == event.type
@@ -126,7 +126,7 @@ _APPEND_INTERNAL: Final = _APPEND.format(table="internal_event", source="values 
 
 
 async def emit(tx: Tx, partner: UUID, event_type: str, record: object) -> UUID:
-    """Write an event for a partner in the caller's transaction; its id."""
+    """Write an event in the caller's transaction; returns its ID. ``partner`` is None for internal events."""
     frozen = _prepare_public_event(tx, event_type, record)
     await tx.execute(_APPEND_PUBLIC, frozen.id, partner, frozen.type, frozen.payload, tx.now)
     _wake(tx)
@@ -141,7 +141,7 @@ async def emit_internal(tx: Tx, event: InternalEvent[T], record: T, *, partner: 
 
 
 async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
-    """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
+    """Write many public events of one type, given as (partner, record), in one statement."""
     frozen = [_prepare_public_event(tx, event_type, record) for _, record in reported]
     await tx.execute(
         _APPEND.format(
@@ -164,7 +164,7 @@ def _wake(tx: Tx) -> None:
 
 
 def event_from_row(row: Record) -> Event:
-    """From a row with the columns ``COLUMNS``."""
+    """Build an event from a row with ``COLUMNS``."""
     return Event(row["id"], row["partner_id"], row["type"], row["payload"], row["created_at"], row["sequence"])
 
 
@@ -172,21 +172,21 @@ COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
 
 
 async def find_public_event(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
-    """A public event of the partner, numbered or not; None when it is not kept."""
+    """A partner's public event; None if it is not kept any more."""
     row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
     return None if row is None else event_from_row(row)
 
 
-OLDEST: Final = """
+_OLDEST: Final = """
 select c.partner_id, first.created_at from event_counter c cross join lateral (
     select created_at from event where partner_id = c.partner_id and sequence is not null order by sequence limit 1
 ) first
 """
 """Each partner's lowest event: one index probe for each partner, however many events there are."""
 
-PURGE: Final = f"""
+_PURGE: Final = f"""
 with old as materialized (
-    select taken.partner_id, taken.id from ({OLDEST}) c cross join lateral (
+    select taken.partner_id, taken.id from ({_OLDEST}) c cross join lateral (
         select *, bool_and(created_at <= $1) over (order by sequence) as unbroken from (
             select partner_id, id, sequence, created_at from event
             where partner_id = c.partner_id and sequence is not null order by sequence limit $2
@@ -199,14 +199,14 @@ with old as materialized (
 
 
 async def next_purge_at(tx: Tx) -> datetime | None:
-    """When the first event that is still there has been kept for long enough."""
-    oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({OLDEST}) oldest")
+    """When the next event is due for deletion."""
+    oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({_OLDEST}) oldest")
     return None if oldest is None else oldest + RETENTION
 
 
 async def purge_expired_events(tx: Tx, limit: int = 1000) -> int:
-    """Sweep: remove events that partners were shown for 90 days, and in the end their blocks; how many events."""
-    removed: Any = await tx.fetchval(PURGE, tx.now - RETENTION, limit)
+    """Delete events older than 90 days; returns how many."""
+    removed: Any = await tx.fetchval(_PURGE, tx.now - RETENTION, limit)
     if removed < limit:
         await event_blocks.delete_stale_blocks(tx)
     return int(removed)

@@ -1,4 +1,4 @@
-"""Reactions that failed on an event: the event goes on without them, and each is tried again as a job.
+"""Retries reactions that failed, each as a job of its own.
 
 What a partner's events are numbered by, listed and delivered must not wait for a slice that cannot read one of them. A
 job keeps trying for days, is told by the self-check when it gives up (``jobs.alive``), and runs again once it is cured.
@@ -18,14 +18,14 @@ RETRY_REACTION: Final = "events.react"
 
 
 def reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
-    """The job that tries the reaction on the event again."""
+    """The job that retries a reaction to an event."""
     assert event.partner_id is not None, "internal events wait in their table"
     payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
     return NewJob(RETRY_REACTION, payload, unique=f"{reaction.name} {event.id}")
 
 
 def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
-    """Who does such jobs."""
+    """The handler of those jobs."""
     named = {reaction.name: reaction for reaction in reactions}
 
     async def react(work: JobContext, job: Job) -> Result:

@@ -1,4 +1,4 @@
-"""Calls that wait for the next event of a partner: so many, so long, and nothing of the database held meanwhile."""
+"""Long polling for a partner's next event, bounded in number and time, without holding a connection."""
 
 import asyncio
 from collections import Counter
@@ -7,17 +7,19 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import RateExceeded, ServiceUnavailable
-from almoner.platform.database.places import claiming
+from almoner.platform.database.fair_queue import as_queue_client
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 from almoner.platform.jobs.wakeup import wait_until_set
 
-MAX_WAITING: Final = 200
+_MAX_WAITING: Final = 200
 """Of one process; it answers up to 800 calls at once."""
 MAX_WAITING_PER_PARTNER: Final = 10
 _LOOK_SECONDS: Final = 0.25
 
 
 class TooManyWaiting(RateExceeded):
+    """Too many long-polling calls wait already."""
+
     message = "Too many of your calls wait for events. End one, or wait as long as the Retry-After header says"
 
 
@@ -29,7 +31,7 @@ class _Waiter:
 
 
 class EventWaiters:
-    """Waiting calls share one query of the partners' event counters."""
+    """The long-polling calls of this process, which share one query."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -40,11 +42,11 @@ class EventWaiters:
 
     @property
     def waiting(self) -> int:
-        """How many calls wait now."""
+        """How many calls are waiting."""
         return len(self._waiting)
 
     async def wait(self, partner: Partner, after: int, seconds: float) -> bool:
-        """Until the partner has an event after this number, or for so long; whether it may have one.
+        """Wait until the partner may have an event after this sequence number; False on timeout.
 
         Raises ServiceUnavailable and TooManyWaiting when too many wait already.
         """
@@ -52,7 +54,7 @@ class EventWaiters:
             return False
         if self._partners[partner.id] >= MAX_WAITING_PER_PARTNER:
             raise TooManyWaiting(1)
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) >= _MAX_WAITING:
             raise ServiceUnavailable
         waiter = _Waiter(partner.id, after)
         self._waiting.add(waiter)
@@ -68,7 +70,7 @@ class EventWaiters:
                 del self._partners[partner.id]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """End all waiting at shutdown."""
+        """Release all waiting calls at shutdown."""
         await stop.wait()
         self._stopped = True
         for waiter in self._waiting:
@@ -77,7 +79,7 @@ class EventWaiters:
     async def _look(self) -> None:
         try:
             while self._waiting:
-                with claiming(None):  # what it needs counts for none of those that wait
+                with as_queue_client(None):  # what it needs counts for none of those that wait
                     async with self._db.read() as tx:
                         last = await _last_sequences(tx, ALL_PARTNERS, list(self._partners))
                 for waiter in self._waiting:

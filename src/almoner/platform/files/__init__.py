@@ -1,1 +1,1 @@
-"""Files and images: uploads read in a confined process, storage, signed documents."""
+"""Files: uploads checked in a confined process, encrypted storage, images and signed documents."""

@@ -1,10 +1,10 @@
-"""Images that are shown to the public: what we serve was made by us, without metadata or trailing data."""
+"""Public images, re-encoded by us without metadata or trailing data."""
 
 import tempfile
 from dataclasses import dataclass
 from typing import Final
 
-from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.files.uploads.files import CheckedFile
 
 LONGEST_SIDE: Final = 1024
@@ -14,23 +14,23 @@ MEDIA_TYPES: Final = ("image/jpeg", "image/png", "image/heic")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image made by us."""
+    """A re-encoded image."""
 
     content: bytes
     media_type: str
 
 
 def image_of_upload(checked: CheckedFile) -> Image:
-    """The image of an upload that was declared with a longest side."""
+    """The image of a checked upload."""
     return Image(checked.content.read(), checked.media_type)
 
 
 async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image:
-    """An image of a command: parsed in full in a child, turned upright, scaled down to so many pixels, written anew.
+    """Decode an image in a child process and encode it anew, rotated and scaled down.
 
     Raises FiletypeNotSupported.
     """
-    checker = Checker()
+    checker = UploadChecker()
     try:
         with tempfile.TemporaryFile() as file:
             file.write(content)

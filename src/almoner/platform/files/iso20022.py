@@ -1,4 +1,4 @@
-"""Messages of ISO 20022 as they come from outside: read by the names of their elements, without XML's traps.
+"""Parses ISO 20022 XML messages, ignoring namespaces and safe against XML attacks.
 
 Banks leave out what their schemas demand, and add what these do not know. So what is needed is looked up by its name,
 whatever else is there; whoever reads a message says what is missing. A large library: imported on first use.
@@ -13,27 +13,27 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
-MOST_BYTES: Final = 64 * 1024 * 1024
+_MOST_BYTES: Final = 64 * 1024 * 1024
 _MESSAGE: Final = re.compile(r"([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})$", re.ASCII)
 _ENVELOPES: Final = 4
 """Around a message there may be others, such as a business message with its header."""
 
 
 class MessageRefused(Exception):
-    """What came is no message of the kind that was expected; the message says why."""
+    """The file is not an ISO 20022 message of the expected kind; the message says why."""
 
 
 def safe_xml_parser() -> etree.XMLParser:
-    """Reads no document type, no entity, nothing from elsewhere."""
+    """An XML parser that allows no document type, entities or external resources."""
     return etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
     )
 
 
 def parse_message(content: bytes) -> tuple[str, int, Element]:
-    """A message's kind such as ``pain.002.001``, its version, and its element. Raises MessageRefused."""
-    if len(content) > MOST_BYTES:
-        raise MessageRefused(f"it has more than {MOST_BYTES // 1024 // 1024} MB")
+    """The message type such as ``pain.002.001``, its version, and its element. Raises MessageRefused."""
+    if len(content) > _MOST_BYTES:
+        raise MessageRefused(f"it has more than {_MOST_BYTES // 1024 // 1024} MB")
     try:
         root = etree.fromstring(content, safe_xml_parser())
     except etree.XMLSyntaxError as error:
@@ -47,45 +47,45 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
     for _ in range(_ENVELOPES):
         for one in around:
             if (found := _MESSAGE.search(etree.QName(one).namespace or "")) and not found[1].startswith("head."):
-                inside = children(one)
+                inside = child_elements(one)
                 is_document = etree.QName(one).localname == "Document"
                 if is_document and not inside:
                     raise MessageRefused(f"its {found[0]} is empty")
                 return found[1], int(found[2]), inside[0] if is_document else one
-        around = [inner for one in around for inner in children(one)]
+        around = [inner for one in around for inner in child_elements(one)]
     raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
 
 
-def children(one: Element, name: str | None = None) -> list[Element]:
-    """The elements in an element, all or those of a name, whatever their name space."""
+def child_elements(one: Element, name: str | None = None) -> list[Element]:
+    """The child elements, all or those with a local name."""
     return [inner for inner in one if name is None or etree.QName(inner).localname == name]
 
 
-def find(one: Element | None, *names: str) -> Element | None:
-    """The first element on a way of names, or None."""
+def find_element(one: Element | None, *names: str) -> Element | None:
+    """The first element at a path of local names, or None."""
 
     def step(at: Element | None, name: str) -> Element | None:
-        return next(iter(children(at, name)), None) if at is not None else None
+        return next(iter(child_elements(at, name)), None) if at is not None else None
 
     return reduce(step, names, one)
 
 
-def find_all(one: Element | None, *names: str) -> list[Element]:
-    """Every element on a way of names."""
+def find_elements(one: Element | None, *names: str) -> list[Element]:
+    """All elements at a path of local names."""
     found = [one] if one is not None else []
     for name in names:
-        found = [inner for outer in found for inner in children(outer, name)]
+        found = [inner for outer in found for inner in child_elements(outer, name)]
     return found
 
 
-def text_at(one: Element | None, *names: str) -> str | None:
-    """The text of the first element on a way of names, its blanks made one; None where it is missing or empty."""
-    found = find(one, *names)
+def element_text(one: Element | None, *names: str) -> str | None:
+    """The text at a path of local names, whitespace collapsed; None if missing or empty."""
+    found = find_element(one, *names)
     return " ".join((found.text or "").split()) or None if found is not None else None
 
 
-def texts_in(one: Element | None) -> Iterator[str]:
-    """Every text of an element and of what is in it, in its order."""
+def descendant_texts(one: Element | None) -> Iterator[str]:
+    """Every text in an element and its descendants, in order."""
     for inner in one.iter() if one is not None else ():
         if text := " ".join((inner.text or "").split()):
             yield text

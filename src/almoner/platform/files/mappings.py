@@ -1,4 +1,4 @@
-"""The language of mapping files (TOML), by which columns are read: of registers, and of bank statements.
+"""The TOML format that maps file columns to fields, for registers and bank statements.
 
 A mapping names what it takes; nothing else is ever read. It is checked whole, and told whole.
 """
@@ -24,7 +24,7 @@ _KNOWN_DIRECTIVES: Final = frozenset("YmdHMSfBbyzpI%")
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """How one member or fact is taken: from which columns, and how their text is read."""
+    """How one field is read: from which columns, and in which format."""
 
     columns: tuple[str, ...]
     join: str = " "
@@ -37,19 +37,19 @@ class ColumnMapping:
 
 @dataclass
 class MappingParser:
-    """Reads a document, and keeps every problem that it meets."""
+    """Parses a mapping file and collects all problems."""
 
     document: dict[str, Any]
     problems: list[str] = field(default_factory=list)
 
-    def say(self, problem: str) -> None:
-        """Keep a problem."""
+    def add_problem(self, problem: str) -> None:
+        """Add a problem with the mapping file."""
         self.problems.append(problem)
 
     def _table(self, name: str, known: frozenset[str] | None) -> dict[str, Any]:
         table = self.document.get(name, {})
         if not isinstance(table, dict):
-            self.say(f"{name} is not a table: write [{name}] and its members below it")
+            self.add_problem(f"{name} is not a table: write [{name}] and its members below it")
             return {}
         if known is not None:
             self._reject_unknown_keys(name, table, known, "member")
@@ -60,18 +60,18 @@ class MappingParser:
             if name not in known:
                 near = get_close_matches(name, sorted(known), 1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
-                self.say(f"{where} has no {what} {name}: {hint}")
+                self.add_problem(f"{where} has no {what} {name}: {hint}")
 
     def _file_options(self, file: Mapping[str, Any], encodings: frozenset[str]) -> dict[str, Any]:
         """How the text of a file is written."""
         encoding = file.get("encoding", "utf-8")
         if not isinstance(encoding, str) or encoding not in encodings:
-            self.say(f"file.encoding {encoding} is not known: use one of {', '.join(sorted(encodings))}")
+            self.add_problem(f"file.encoding {encoding} is not known: use one of {', '.join(sorted(encodings))}")
         delimiter, quote = file.get("delimiter", ","), file.get("quote", '"')
         if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-            self.say('file.delimiter is not one character: "," or ";" or "\\t" or "|"')
+            self.add_problem('file.delimiter is not one character: "," or ";" or "\\t" or "|"')
         if not isinstance(quote, str) or len(quote) > 1 or quote in ("\n", "\r") or (quote and quote == delimiter):
-            self.say('file.quote is not one character: "\\"" or "\'", or "" where nothing is quoted')
+            self.add_problem('file.quote is not one character: "\\"" or "\'", or "" where nothing is quoted')
         return {"encoding": encoding, "delimiter": delimiter, "quote": quote}
 
     def _taking(self, where: str, stated: object, options: frozenset[str], kind: str) -> ColumnMapping | None:
@@ -79,15 +79,15 @@ class MappingParser:
         if isinstance(stated, str):
             stated = {"column": stated}
         if not isinstance(stated, dict):
-            self.say(f"{where} is neither the name of a column nor a table: {where} = " + '{ column = "..." }')
+            self.add_problem(f"{where} is neither the name of a column nor a table: {where} = " + '{ column = "..." }')
             return None
         self._reject_unknown_keys(where, stated, options, "option")
         columns = [stated["column"]] if "column" in stated else stated.get("columns")
         if not isinstance(columns, list) or not columns or not all(isinstance(each, str) and each for each in columns):
-            self.say(f"{where} names no column: write column = or columns = [...]")
+            self.add_problem(f"{where} names no column: write column = or columns = [...]")
             columns = []
         if "column" in stated and "columns" in stated:
-            self.say(f"{where} has column and columns: keep one of them")
+            self.add_problem(f"{where} has column and columns: keep one of them")
         taking = ColumnMapping(
             columns=tuple(columns),
             join="" if stated.get("join") == "" else self._text(stated, f"{where}.join", " "),
@@ -98,38 +98,40 @@ class MappingParser:
             remove=self._text(stated, f"{where}.remove", ""),
         )
         if kind == "day" and not taking.formats:
-            self.say(f'{where} has no format: say how days are written, such as format = "%d/%m/%Y"')
+            self.add_problem(f'{where} has no format: say how days are written, such as format = "%d/%m/%Y"')
         if kind == "flag" and not taking.yes:
-            self.say(f'{where} does not say which values mean yes: true = ["Registered"]')
+            self.add_problem(f'{where} does not say which values mean yes: true = ["Registered"]')
         if taking.yes & taking.no:
-            self.say(f"{where}: {', '.join(sorted(taking.yes & taking.no))} is both true and false")
+            self.add_problem(f"{where}: {', '.join(sorted(taking.yes & taking.no))} is both true and false")
         if len([1 for asked in (taking.separator, taking.formats, taking.yes) if asked]) > 1:
-            self.say(f"{where} has more than one of separator, format and true: keep one of them")
+            self.add_problem(f"{where} has more than one of separator, format and true: keep one of them")
         return taking if len(self.problems) == before else None
 
     def _formats(self, where: str, stated: Mapping[str, Any]) -> tuple[str, ...]:
         given = stated.get("format", [])
         formats = [given] if isinstance(given, str) else given
         if not isinstance(formats, list) or not all(isinstance(each, str) and each for each in formats):
-            self.say(f'{where}.format is not a text or a list of texts: "%d/%m/%Y"')
+            self.add_problem(f'{where}.format is not a text or a list of texts: "%d/%m/%Y"')
             return ()
         for each in formats:
             used = set(_DIRECTIVES.findall(each))
             whole = {"d"} < used and ("Y" in used or "y" in used) and used & set("mBb")
             if not used <= _KNOWN_DIRECTIVES or not whole or not _is_readable_format(each):
-                self.say(f"{where}.format {each} does not name year, month and day: %Y %m %d, %B for names of months")
+                self.add_problem(
+                    f"{where}.format {each} does not name year, month and day: %Y %m %d, %B for names of months"
+                )
         return tuple(formats)
 
     def _flag(self, table: Mapping[str, Any], where: str, *, default: bool) -> bool:
         value = table.get(where.rpartition(".")[2], default)
         if not isinstance(value, bool):
-            self.say(f"{where} is not true or false")
+            self.add_problem(f"{where} is not true or false")
         return bool(value)
 
     def _text(self, table: Mapping[str, Any], where: str, default: Any) -> Any:
         value = table.get(where.rpartition(".")[2], default)
         if value is not default and (not isinstance(value, str) or not value):
-            self.say(f"{where} is not a text")
+            self.add_problem(f"{where} is not a text")
             return default
         return value
 
@@ -137,7 +139,7 @@ class MappingParser:
         value = table.get(where.rpartition(".")[2], [])
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
             return value
-        self.say(f'{where} is not a list of texts: ["..."]')
+        self.add_problem(f'{where} is not a list of texts: ["..."]')
         return []
 
 

@@ -1,4 +1,4 @@
-"""Documents that anybody can check without us: an Ed25519 signature (RFC 8032) that stands inside the document.
+"""Documents with an embedded Ed25519 signature (RFC 8032) that anybody can verify.
 
 A document bears a *seal*, ``almoner-ed25519:<key id>:<signature>``, once or more often (a PDF repeats its metadata).
 The signature is over the document's bytes with zeros for the signature's own characters, so that it covers every other
@@ -25,7 +25,7 @@ _UNSIGNED: Final = b"0" * _SIGNATURE_DIGITS
 
 
 class Signer:
-    """Signs documents of one purpose with a key of the deployment's."""
+    """Signs documents of one purpose with the deployment's key."""
 
     def __init__(self, vault: Vault, purpose: str) -> None:
         self._key = vault.signing_key(purpose)
@@ -35,11 +35,11 @@ class Signer:
 
     @property
     def placeholder_seal(self) -> str:
-        """The seal to write into a document that is yet to be signed."""
+        """The blank signature block to write into a document before it is signed."""
         return f"almoner-ed25519:{self.key_id}:{_UNSIGNED.decode()}"
 
     def sign(self, document: bytes) -> bytes:
-        """The same document with its seals filled in. Raises ValueError when it bears no blank one."""
+        """The document with its blank signature blocks filled in. Raises ValueError if it has none."""
         blank = self.placeholder_seal.encode()
         if blank not in document:
             raise ValueError("the document has no place for a signature")
@@ -47,7 +47,7 @@ class Signer:
 
 
 def has_valid_signature(document: bytes, public: bytes) -> bool:
-    """Whether the document is, byte for byte, what the holder of the key signed."""
+    """Whether the document is exactly what the key's holder signed."""
     seals = set(_SEAL.findall(document))
     if len(seals) != 1:
         return False

@@ -1,4 +1,4 @@
-"""Bytes kept outside the database, sealed: documents (U4). The keys are random and say nothing.
+"""Encrypted documents (blobs) stored outside the database under random keys (U4).
 
 A blob is cut into segments, each sealed with the deployment's vault for its key and place, the last one marked: none
 can be altered, swapped or cut off unseen, and neither writing nor reading ever holds more than one of them in memory.
@@ -27,16 +27,18 @@ _MOST_SEALED: Final = SEGMENT + 64
 
 
 class BlobMissing(Exception):
-    """There is no blob under this key."""
+    """There is no blob with this key."""
 
 
 class StorageUnavailable(ServiceUnavailable):
+    """The document storage cannot be reached."""
+
     message = "The store of documents cannot be reached just now; try again in a moment"
 
 
 @dataclass(frozen=True, slots=True)
 class ListedBlob:
-    """A blob that lies in the storage, and since when, by the storage's own clock."""
+    """A blob in the storage, and when it was stored by the storage's clock."""
 
     key: str
     since: datetime
@@ -44,66 +46,66 @@ class ListedBlob:
 
 @dataclass(frozen=True, slots=True)
 class TrashedBlob:
-    """A blob in the trash, and the day (UTC, real time) on which it was put there."""
+    """A blob in the trash, and the day (UTC, real time) it was put there."""
 
     key: str
     data_date: date
 
 
 class DeploymentMarks(Protocol):
-    """What deployments say of themselves in a storage, each under its own name. All raise StorageUnavailable."""
+    """Small named marks in the storage by which deployments recognise each other."""
 
     async def read_mark(self, name: str) -> bytes | None:
-        """What is said under a name; None: nothing."""
+        """The content of a mark; None if it does not exist."""
         ...
 
     async def write_mark(self, name: str, content: bytes) -> None:
-        """Say it, in place of what was said before."""
+        """Create or replace a mark."""
         ...
 
     async def list_marks(self) -> list[str]:
-        """Under which names something is said."""
+        """The names of all marks."""
         ...
 
 
 class Storage(DeploymentMarks, Protocol):
-    """Where blobs lie. All raise StorageUnavailable when it cannot be reached."""
+    """Where blobs are stored (a folder or S3). All methods raise StorageUnavailable."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store a new blob, whole or not at all."""
         ...
 
     def get(self, key: str) -> AsyncIterator[bytes]:
-        """Its bytes, piece by piece. Raises BlobMissing."""
+        """The blob's bytes in chunks. Raises BlobMissing."""
         ...
 
     async def remove(self, key: str) -> None:
-        """Remove it; one that is not there is removed."""
+        """Delete a blob; nothing happens if it does not exist."""
         ...
 
     def list_blobs(self) -> AsyncIterator[ListedBlob]:
-        """Every blob but those in the trash, in no order."""
+        """All blobs except those in the trash, in any order."""
         ...
 
     async def move_to_trash(self, key: str, day: date) -> None:
-        """Put a blob into the trash; one that is not there stays away."""
+        """Move a blob to the trash; nothing happens if it does not exist."""
         ...
 
     def list_trashed(self) -> AsyncIterator[TrashedBlob]:
-        """What lies in the trash, in no order."""
+        """All blobs in the trash, in any order."""
         ...
 
     async def restore(self, found: TrashedBlob) -> None:
-        """Take a blob out of the trash. Raises BlobMissing."""
+        """Restore a blob from the trash. Raises BlobMissing."""
         ...
 
     async def purge_trashed(self, found: TrashedBlob) -> None:
-        """Remove a blob that lies in the trash; one that is not there is removed."""
+        """Delete a blob from the trash for good."""
         ...
 
 
 class BlobStore:
-    """Sealed blobs in a storage, as one deployment may use them.
+    """Encrypted blobs of one deployment in a storage.
 
     ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises
     StorageUnavailable.
@@ -122,7 +124,7 @@ class BlobStore:
         self._confirm = confirm
 
     async def put(self, content: BinaryIO) -> str:
-        """Store what is left to be read of a file; the answer is its key. Raises UnreleasedCopy."""
+        """Encrypt and store the rest of a file; returns its key. Raises UnreleasedDatabaseCopy."""
         _ensure_outside_transaction()
         self._identity.ensure_active()
         key = encode_uuid(UUID(bytes=os.urandom(16))) + self._identity.blob_mark
@@ -130,7 +132,7 @@ class BlobStore:
         return key
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
-        """The plain bytes, segment by segment. Raises BlobMissing, DecryptionFailed, StorageUnavailable."""
+        """The decrypted bytes in segments. Raises BlobMissing, DecryptionFailed, StorageUnavailable."""
         _ensure_outside_transaction()
         waiting, place, last = bytearray(), 0, False
         async for piece in self._storage.get(key):
@@ -157,42 +159,42 @@ class BlobStore:
             raise DecryptionFailed("a sealed blob is cut off, or something follows it")
 
     async def remove(self, key: str) -> None:
-        """Remove a blob of this deployment; one that is not there is removed, and that of another stays.
+        """Delete one of this deployment's blobs; those of others stay.
 
-        Raises UnreleasedCopy.
+        Raises UnreleasedDatabaseCopy.
         """
         if await self._may_remove(key):
             await self._storage.remove(key)
 
     async def list_blobs(self) -> AsyncIterator[ListedBlob]:
-        """Every blob of this deployment, and those of others: ``own`` tells them apart."""
+        """All blobs in the storage; ``is_own`` tells this deployment's from others'."""
         _ensure_outside_transaction()
         async for listed in self._storage.list_blobs():
             yield listed
 
     def is_own(self, key: str) -> bool:
-        """Whether this deployment stored it."""
+        """Whether this deployment stored the blob."""
         return self._identity.owns_blob(key)
 
     async def move_to_trash(self, key: str, day: date) -> None:
-        """Put a blob of this deployment into the trash. Raises UnreleasedCopy."""
+        """Move one of this deployment's blobs to the trash. Raises UnreleasedDatabaseCopy."""
         if await self._may_remove(key):
             await self._storage.move_to_trash(key, day)
 
     async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
-        """What this deployment put into the trash."""
+        """This deployment's blobs in the trash."""
         _ensure_outside_transaction()
         async for found in self._storage.list_trashed():
             if self.is_own(found.key):
                 yield found
 
     async def restore(self, found: TrashedBlob) -> None:
-        """Take a blob out of the trash. Raises BlobMissing."""
+        """Restore a blob from the trash. Raises BlobMissing."""
         _ensure_outside_transaction()
         await self._storage.restore(found)
 
     async def purge_trashed(self, found: TrashedBlob) -> None:
-        """Remove what this deployment put into the trash. Raises UnreleasedCopy."""
+        """Delete one of this deployment's blobs from the trash for good. Raises UnreleasedDatabaseCopy."""
         if await self._may_remove(found.key):
             await self._storage.purge_trashed(found)
 

@@ -1,1 +1,1 @@
-"""HTTP: the declared-endpoint layer, wire models, errors, paging and the edge."""
+"""HTTP: declared endpoints, wire models, errors, paging, and the outermost middleware."""

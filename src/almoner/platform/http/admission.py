@@ -1,7 +1,7 @@
-"""Which requests are let in: so many at once, of one client and in all, whatever proxy stands before it.
+"""Limits the requests in flight, per client and in all.
 
 What moves money is turned away last, health checks never. Whoever is let in waits for its share of the database
-(``platform.database.places``).
+(``platform.database.fair_queue``).
 """
 
 from collections.abc import Hashable
@@ -10,7 +10,7 @@ from typing import Final
 from starlette.types import Scope
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.database.places import Claimant
+from almoner.platform.database.fair_queue import QueueClient
 from almoner.platform.outbound.addresses import client_network
 
 MOST_OF_CLIENT: Final = 400
@@ -22,14 +22,14 @@ _MONEY_PAGES: Final = ("/give/", "/callbacks/")
 
 
 class Admission:
-    """The requests in flight of one process, by client."""
+    """Counts this process's requests in flight by client and refuses those above the limits."""
 
     def __init__(self) -> None:
         self._clients: dict[Hashable, int] = {}
         self._total = 0
 
-    def enter(self, scope: Scope) -> Claimant | None:
-        """Let a request in, until ``leave``; for whom it is, None for a health check. Raises ServiceUnavailable."""
+    def admit_request(self, scope: Scope) -> QueueClient | None:
+        """Admit a request; returns its client (None: health check). Raises ServiceUnavailable."""
         method, path = scope["method"], scope["path"]
         if path in PROBES:
             return None
@@ -40,10 +40,10 @@ class Admission:
             raise ServiceUnavailable
         self._total += 1
         clients[client] = of_client + 1
-        return Claimant(client, method == "POST" and path.startswith(_MONEY_PAGES))
+        return QueueClient(client, method == "POST" and path.startswith(_MONEY_PAGES))
 
-    def leave(self, claimant: Claimant | None) -> None:
-        """A request that was let in has ended."""
+    def release_request(self, claimant: QueueClient | None) -> None:
+        """An admitted request has ended."""
         if claimant is None:
             return
         self._total -= 1

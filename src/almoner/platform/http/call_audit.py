@@ -1,4 +1,4 @@
-"""The audit entry of a call (V8): its subject is the record that was answered, else the one that the path names."""
+"""The audit entry of an API call (V8)."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 
 
 def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[object, ...]:
-    """The entry (``entry_values``) of a call that succeeded; ``path``: the values of its path's parameters."""
+    """The audit entry of a successful call, about the record that it returned or that its path names."""
     named = _answered_id(result)
     details: dict[str, str] = {}
     if named is None and path:

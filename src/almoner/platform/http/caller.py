@@ -1,4 +1,4 @@
-"""Who calls: what the guard found out about a key, and the port through which the endpoint layer asks it."""
+"""The authenticated caller of a request, and the interface of authentication and rate limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Partner
 
 
 class KeyKind(Enum):
-    """The kinds of key of settled 2; a route declares which it takes."""
+    """The kinds of API key (settled 2); each route declares which one it needs."""
 
     NONE = "none"
     PUBLISHABLE = "publishable"
@@ -27,7 +27,7 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One authenticated key; or, with ``is_member``, who is signed in on our own pages: ``key_id`` is the member's."""
+    """An authenticated API key: its partner, kind and scopes."""
 
     key_id: UUID
     partner: Partner
@@ -36,11 +36,11 @@ class Caller:
     is_member: bool = False
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
-        """Whether this key opens a route of ``kind``: a secret key opens publishable routes too (spec 5.4)."""
+        """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""
         return self.kind is kind or (kind is PUBLISHABLE and self.kind is SECRET)
 
     def has_scope(self, scope: str) -> bool:
-        """Whether the key carries the scope; ``*`` stands for every scope that is not granted by name only."""
+        """Whether the key has the scope; ``*`` grants all scopes except those that must be named."""
         return scope in self.scopes or (ALL_SCOPES in self.scopes and scope not in NAMED_ONLY)
 
 
@@ -52,7 +52,7 @@ NAMED_ONLY = frozenset({"sandbox_clock", "scim_api", PERSONAL})
 
 @dataclass(frozen=True, slots=True)
 class RateLimitState:
-    """What the limiter answers: the policy, its quota and window in seconds, what is left, seconds until full."""
+    """The state of a rate limit, for the response headers: quota, window, remaining calls and reset."""
 
     policy: str
     quota: int
@@ -66,15 +66,15 @@ class AccessGuard(Protocol):
     """Authentication and rate limits, implemented by ``access.guard``."""
 
     async def authenticate(self, authorization: str | None, address: str) -> Caller:
-        """The caller behind the header. Raises Unauthorised; RateExceeded for an address that guesses."""
+        """The caller behind the header. Raises Unauthorised, or RateExceeded after too many wrong keys."""
         ...
 
     def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
-        """Count one call against the limits; ``retry_after`` is set when it is refused."""
+        """Count a call against its limits; ``retry_after`` is set if it is refused."""
         ...
 
     def record_use(self, caller: Caller, address: str, route: str) -> None:
-        """Note that the key was used; written at most once a minute, outside the request's transaction (K5)."""
+        """Remember that the key was used; stored at most once a minute (K5)."""
         ...
 
 

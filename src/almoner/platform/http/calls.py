@@ -1,4 +1,4 @@
-"""What a handler is given, and how it pages."""
+"""The API call that an endpoint's handler receives, and its paging."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class ApiCall:
-    """What a handler is given."""
+    """One API call as its handler receives it: transaction, caller, parameters, headers."""
 
     db: Database
     headers: Mapping[str, str]
@@ -34,26 +34,26 @@ class ApiCall:
 
     @property
     def tx(self) -> Tx:
-        """The open transaction. Raises RuntimeError on a route declared with ``tx=None``."""
+        """The open transaction. Raises RuntimeError on a route with ``tx=None``."""
         if self.opened is None:
             raise RuntimeError(f"{self.endpoint.operation_id} is declared without a transaction")
         return self.opened
 
     @property
     def caller(self) -> Caller:
-        """Who calls. Raises RuntimeError on a route without a key."""
+        """The authenticated caller. Raises RuntimeError on a route without a key."""
         if self.identified is None:
             raise RuntimeError(f"{self.endpoint.operation_id} is declared without a key")
         return self.identified
 
     @property
     def partner(self) -> Partner:
-        """The scope of the calling partner."""
+        """The calling partner's scope."""
         return self.caller.partner
 
     @property
     def entry_context(self) -> audit.EntryContext:
-        """Who did what from where, for the audit log (V8)."""
+        """The audit context of the call (V8)."""
         caller = self.caller
         ids = self.db.deployment.ids
         if caller.is_member:
@@ -63,7 +63,7 @@ class ApiCall:
         return audit.EntryContext(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
 
     def requested_page(self, query: PageQuery) -> Page:
-        """The page that the query asks for. Raises CursorError."""
+        """The page that the query requests. Raises CursorError."""
         descending = query.direction == "DESC"
         if query.cursor is None:
             return Page(query.page_size, descending)
@@ -79,7 +79,7 @@ class ApiCall:
         key: Callable[[R], Position],
         extra: dict[str, object] | None = None,
     ) -> ListResponse[Any]:
-        """The list answer for ``page.limit`` rows in reading order."""
+        """The response for one page, from ``page.limit`` fetched rows in reading order."""
         shown: PageRows[R] = page_rows(page, fetched)
         made = page_links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
         return ListResponse([record(row) for row in shown.rows], total, page.size, made, extra)
@@ -87,7 +87,7 @@ class ApiCall:
     def unpaged_list_response(
         self, rows: Sequence[R], record: Callable[[R], ResponseRecord], query: UnpagedQuery
     ) -> ListResponse[Any]:
-        """The answer of a list that is not paged: every row in the same envelope (settled 1.1); ``rows`` ascend."""
+        """The response of a list that is returned whole (settled 1.1); ``rows`` ascend."""
         if query.direction == "DESC":
             rows = rows[::-1]
         address = self.db.deployment.links.api + self.path

@@ -1,4 +1,4 @@
-"""What the name of a field says: one meaning per name over the whole interface (spec 2.1, settled 4).
+"""What a field's name implies: its type, format and example, the same over the whole API (spec 2.1).
 
 Records carry plain strings; that ``createdAt`` is a moment and ``organisationId`` an identifier is read from the name,
 so that no schema can forget to say it. What a schema says itself always wins.
@@ -82,7 +82,7 @@ _IN_PATHS: Final = {"registry": "IRS", "registryId": "53-0196605"}
 
 
 def id_type(name: str, record: str) -> str | None:
-    """The type of identifier that a field holds, if any.
+    """The identifier type of a field with this name, if any.
 
     ``record`` names what the field belongs to, by its ``object`` or its schema: ``id`` is its own identifier.
     """
@@ -97,27 +97,27 @@ def id_type(name: str, record: str) -> str | None:
 
 
 def string_format(name: str) -> str | None:
-    """The format of a string field by its name."""
+    """The OpenAPI format of a string field with this name."""
     if name.endswith("At") or name in _MOMENTS:
         return "date-time"
     return "uri" if name == "url" or name.endswith("Url") else None
 
 
 def field_example(name: str) -> object | None:
-    """A plausible value for a field of this name; None when the name tells too little."""
+    """An example value for a field with this name; None if the name does not tell."""
     return _EXAMPLES.get(name)
 
 
 def path_example(name: str) -> object:
-    """A value for a path parameter that is no identifier."""
+    """An example value for a path parameter that is not an identifier."""
     return _IN_PATHS.get(name) or field_example(name) or name
 
 
 def has_non_null_example(name: str) -> bool:
-    """Whether a member that may be null is shown with a value."""
+    """Whether examples show a value for a nullable member of this name."""
     return name in _TELLING or field_example(name) is not None
 
 
 def typical_enum_value(values: list[Any]) -> Any:
-    """The value of an enumeration that an example shows."""
+    """The enum value that examples show."""
     return next((value for value in _TYPICAL if value in values), values[0])

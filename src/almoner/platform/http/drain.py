@@ -1,4 +1,4 @@
-"""A server that is about to stop: it is not ready any more, answers all the same, and keeps no connection open.
+"""Graceful shutdown: not ready any more, still answering, keeping no connection open.
 
 A balancer needs a moment to notice. Until then requests go on coming, and each is answered on a connection that ends
 with it, so that nobody sends one on a connection that is being closed.
@@ -9,17 +9,17 @@ from contextlib import suppress
 
 
 class Drain:
-    """Whether the server is about to stop."""
+    """Whether the server is shutting down gracefully."""
 
     def __init__(self) -> None:
         self.begun = False
 
     async def check(self) -> str | None:
-        """For ``/readyz``."""
+        """The readiness problem for ``/readyz`` while draining."""
         return "this server is stopping" if self.begun else None
 
     async def run(self, asked: asyncio.Event, hurried: asyncio.Event, stop: asyncio.Event, seconds: float) -> None:
-        """Wait for the signal to stop, then drain for ``seconds`` or until a second signal, then stop the rest."""
+        """Wait for the stop signal, drain for ``seconds`` or until a second signal, then stop the rest."""
         await asked.wait()
         self.begun = True
         with suppress(TimeoutError):

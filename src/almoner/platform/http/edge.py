@@ -1,4 +1,4 @@
-"""The outermost layer: Request-Id, true client address, HTTPS only in production, one log line, a last-resort 500."""
+"""The outermost middleware: Request-Id, client address, HTTPS only, request log, last-resort errors."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refusable_writes
-from almoner.platform.database.places import begin_claim, end_claim
+from almoner.platform.database.fair_queue import reset_queue_client, set_queue_client
 from almoner.platform.database.transactions import REQUEST_SECONDS, begin_statement_timeout, end_statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
@@ -36,7 +36,7 @@ def new_request_id() -> str:
 
 
 class EdgeMiddleware:
-    """Wraps the whole application."""
+    """The outermost middleware of the application."""
 
     def __init__(
         self,
@@ -118,8 +118,8 @@ class EdgeMiddleware:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer within the limits of requests, while its client is counted."""
-        claimant = self._admission.enter(scope)
-        claim, timeout = begin_claim(claimant), begin_statement_timeout(self._statement_seconds)
+        claimant = self._admission.admit_request(scope)
+        claim, timeout = set_queue_client(claimant), begin_statement_timeout(self._statement_seconds)
         try:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
@@ -128,8 +128,8 @@ class EdgeMiddleware:
                     await self._app(scope, receive, send)
         finally:
             end_statement_timeout(timeout)
-            end_claim(claim)
-            self._admission.leave(claimant)
+            reset_queue_client(claim)
+            self._admission.release_request(claimant)
 
     def _resolve(self, scope: Scope) -> None:
         """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""

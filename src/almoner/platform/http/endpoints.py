@@ -1,4 +1,4 @@
-"""Declared endpoints: from one declaration per route follow key, scope, idempotency, validation, envelope, description.
+"""Declared endpoints: one declaration gives key, scope, idempotency, validation, envelope and description.
 
 ::
 
@@ -43,7 +43,7 @@ MAX_JSON_BODY = 1024 * 1024  # settled 1
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """An answer that is already encoded."""
+    """A response body that is already encoded."""
 
     body: bytes
     media_type: str = "application/json"
@@ -51,7 +51,7 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """A deprecated route (settled 10): HTTP dates of RFC 9745 (as ``@seconds``) and RFC 8594."""
+    """The deprecation of a route (settled 10): dates for the ``Deprecation`` and ``Sunset`` headers."""
 
     deprecated: str
     sunset: str
@@ -60,7 +60,7 @@ class Retirement:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One method of one path, with all that follows from its declaration."""
+    """A declared endpoint: one method of one path."""
 
     method: Method
     path: str
@@ -99,34 +99,34 @@ class Endpoint:
 
     @property
     def is_write(self) -> bool:
-        """Whether it changes something."""
+        """Whether the endpoint changes something."""
         return self.method != "GET"
 
     @cached_property
     def operation_id(self) -> str:
-        """The handler's name in camelCase: ``createCategory``."""
+        """The OpenAPI operation ID, from the handler's name: ``createCategory``."""
         return to_camel(self.handler.__name__)
 
     @property
     def path_parameters(self) -> dict[str, PathId | None]:
-        """As ``path_ids``, by the names that the address gives them."""
+        """The identifier types of the path parameters by their names."""
         names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         return dict(zip(names, self.path_ids.values(), strict=True))
 
     @property
     def route(self) -> str:
-        """``POST /v1/categories``: the name used in logs, metrics and rate limits."""
+        """``POST /v1/categories``: the route's name in logs, metrics and rate limits."""
         return f"{self.method} {self.path}"
 
     @property
     def record_type(self) -> type[ResponseRecord] | None:
-        """The record type of the answer, for single records and lists."""
+        """The record type of the response, single or list."""
         answers = get_args(self.answer) or (self.answer,)  # of Listing[Record], of Record | Raw, or the record itself
         return next((one for one in answers if isinstance(one, type) and issubclass(one, ResponseRecord)), None)
 
     @property
     def is_list(self) -> bool:
-        """Whether the answer is a list."""
+        """Whether the response is a list."""
         return get_origin(self.answer) is ListResponse or self.answer is ListResponse
 
 
@@ -137,7 +137,7 @@ def _path_id_mark(hint: Any) -> PathId | None:
 
 
 class Routes:
-    """The declared endpoints of one slice. ``tag`` groups them in the interface description.
+    """Collects the declared endpoints of one slice. ``tag`` groups them in the API description.
 
     ``moves_money``: what changes something here is turned away last when there is too much to do.
     """
@@ -165,7 +165,7 @@ class Routes:
         shows_secret: bool = False,
         also: str | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Declare a handler. A route with a key must name its scope (K6).
+        """Declare an endpoint. A route with a key must name its scope (K6).
 
         For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
         that this answer alone carries and ``request_headers`` those that it reads, with what they say.
@@ -206,34 +206,34 @@ class Routes:
     def get(
         self, path: str, *, key: KeyKind, scope: str | None = None, tx: TxMode = "read", **options: Any
     ) -> Callable[[Handler], Handler]:
-        """A read: no BEGIN; also answers HEAD."""
+        """Declare a read, which also answers HEAD."""
         return self.declare("GET", path, key=key, scope=scope, tx=tx, **options)
 
     def post(
         self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
     ) -> Callable[[Handler], Handler]:
-        """A write that honours Idempotency-Key."""
+        """Declare a write that honours Idempotency-Key."""
         return self.declare("POST", path, key=key, scope=scope, **options)
 
     def put(self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any) -> Callable[[Handler], Handler]:
-        """A write that is idempotent by itself."""
+        """Declare a write that is idempotent by itself."""
         return self.declare("PUT", path, key=key, scope=scope, **options)
 
     def patch(
         self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
     ) -> Callable[[Handler], Handler]:
-        """A partial change."""
+        """Declare a partial update."""
         return self.declare("PATCH", path, key=key, scope=scope, **options)
 
     def delete(
         self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
     ) -> Callable[[Handler], Handler]:
-        """A removal: 204."""
+        """Declare a deletion (204)."""
         return self.declare("DELETE", path, key=key, scope=scope, **{"empty": 204, **options})
 
 
 class QueryReader:
-    """How an endpoint reads its query string: which names are lists (``category[]``, also ``category``), built once."""
+    """Reads an endpoint's query string; lists may be written ``category[]`` or ``category``."""
 
     def __init__(self, model: type[BaseModel] | None) -> None:
         """``model``: None for a call that has no parameters."""
@@ -253,12 +253,12 @@ class QueryReader:
                 self.names[also] = (alias, many)
 
     def problems(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
-        """A sentence for each parameter that the endpoint does not have."""
+        """A sentence for each unknown parameter."""
         unknown = dict.fromkeys(name for name, _ in pairs if name not in self.names)
         return [parameter_sentence(name, self.aliases) for name in unknown]
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
-        """Text values by field; a repeated scalar keeps its last value."""
+        """Text values by field; the last one wins unless the field is a list."""
         values: dict[str, object] = {}
         for name, value in pairs:
             if (known := self.names.get(name)) is None:

@@ -1,4 +1,4 @@
-"""From a problem to an answer: the one place that maps kinds to HTTP status, and Pydantic's findings to sentences."""
+"""Turns problems into error responses, and Pydantic errors into sentences."""
 
 from typing import Any, Final
 
@@ -46,7 +46,7 @@ def status_of(problem: Problem | type[Problem]) -> int:
 
 
 def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
-    """What a problem says in headers: Allow, Data-As-Of, Retry-After, WWW-Authenticate."""
+    """The response headers of a problem: Allow, Data-As-Of, Retry-After, WWW-Authenticate."""
     match problem:
         case MethodNotAllowed(allow=allow):
             return [(b"allow", allow.encode())]
@@ -63,7 +63,7 @@ def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
 
 
 def body_of(problem: Problem) -> bytes:
-    """The error object of spec 2.12."""
+    """The error object (spec 2.12) of a problem."""
     reasons = list(problem.reasons[:MAX_REASONS])
     if left := len(problem.reasons) - len(reasons):
         reasons.append(f"and {left} more problems")
@@ -97,7 +97,7 @@ _TYPES: Final = {
 
 
 def error_sentence(error: ErrorDetails, place: str) -> str:
-    """One Pydantic finding as a sentence that names the field: ``body.email is required``."""
+    """A Pydantic error as a sentence that names the field: ``body.email is required``."""
     field = ".".join([place, *(str(part) for part in error["loc"])])
     context: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
@@ -136,7 +136,7 @@ def error_sentences(
     model: type[BaseModel] | None = None,
     record: type[msgspec.Struct] | None = None,
 ) -> list[str]:
-    """All findings of one model as sentences; the findings of one union become one sentence.
+    """All Pydantic errors of a model as sentences, one for each union.
 
     ``record``: what the call answers, whose members are read-only where ``model`` has them not.
     """

@@ -1,4 +1,4 @@
-"""Examples made from schemas: always the same ones, and valid by the schema they stand beside.
+"""Deterministic examples that are valid by their schemas.
 
 What a schema declares (``examples``, ``const``, ``default``) comes first, then what the field's name says, then the
 smallest value that the schema allows.
@@ -22,21 +22,21 @@ _WORD: Final = "text"
 
 
 class ExampleBuilder:
-    """Makes examples; ``schemas`` are the components that references name."""
+    """Builds examples from schemas; ``schemas`` are the referenced components."""
 
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self._schemas = schemas
 
     def response_example(self, schema: Schema) -> Any:
-        """A whole record: every member that is always there, null where a value would say nothing."""
+        """An example response record."""
         return self._make(schema, "", whole=True)
 
     def request_example(self, schema: Schema) -> Any:
-        """A body that one would send: what is required, and optional members with a declared example, except ids."""
+        """An example request body: required members and those with a declared example."""
         return self._make(schema, "", whole=False)
 
     def resolve_reference(self, schema: Schema) -> Schema:
-        """The schema that a reference names, what stands beside the reference added."""
+        """The schema that a ``$ref`` names."""
         if "allOf" in schema:
             parts = [self.resolve_reference(part) for part in schema["allOf"]]
             properties = {name: value for part in parts for name, value in part.get("properties", {}).items()}

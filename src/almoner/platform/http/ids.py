@@ -1,4 +1,4 @@
-"""Identifiers in paths, queries and bodies."""
+"""Identifier types for paths, queries and bodies."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ SUCH_AS_KEYWORD = "x-such-as-id-of"
 
 @dataclass(frozen=True, slots=True)
 class PathId:
-    """Marks a path parameter: ``CategoryId = Annotated[UUID, PathId("category")]``; malformed or foreign is a 404."""
+    """Marks a path parameter as an identifier; a malformed one is a 404."""
 
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class IdText:
-    """Marks a field that holds an identifier: ``Annotated[str, IdText("organisation")]``.
+    """Marks a field as an identifier: ``Annotated[str, IdText("organisation")]``.
 
     The pattern is documented and not enforced here: an unknown id in a body is the area's own 400 (settled 3), and
     in the sandbox some ids carry a trigger suffix (spec 4.11), which ``tail`` describes. ``instead``: test values.

@@ -1,4 +1,4 @@
-"""Which of several forms of an answer a caller wants (RFC 9110, section 12.5.1)."""
+"""Content negotiation by the Accept header (RFC 9110, section 12.5.1)."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from almoner.kit.errors import NotAcceptable
 
 
 def negotiate_media_type(accept: str | None, offered: Sequence[str]) -> str:
-    """The offered media type that the header ``Accept`` likes best, the first of equals. Raises NotAcceptable."""
+    """The offered media type that ``Accept`` prefers. Raises NotAcceptable."""
     if not accept or not accept.strip():
         return offered[0]
     ranges = [_parse_range(part) for part in accept.split(",")]

@@ -1,4 +1,4 @@
-"""The interface description (OpenAPI 3.1), derived from the declared endpoints so that it cannot drift from them."""
+"""The API description (OpenAPI 3.1), generated from the declared endpoints."""
 
 import inspect
 import re
@@ -151,7 +151,7 @@ def _key_scheme(description: str) -> Schema:
 
 
 def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
-    """Every problem that the endpoint can answer with: those that follow from the declaration and those it names."""
+    """All errors that an endpoint can return."""
     found: list[type[Problem]] = [IncorrectParams]
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
         found.append(CursorError)

@@ -1,4 +1,4 @@
-"""Which operation can follow which (OpenAPI links): what one answers names the record that the next one takes."""
+"""OpenAPI links: which operation can follow which."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ Links = Mapping[str, Schema]
 
 
 def find_links(endpoints: Sequence[Endpoint]) -> Links:
-    """By operation: links from each source of a record to the operations that take its identifier.
+    """Links by operation: from each source of an identifier to the operations that take it.
 
     The source is the POST that creates the record; where there is none, the list that finds it.
     """
@@ -30,7 +30,7 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
 
 
 def find_id_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
-    """Type of identifier to the operation that one gets such identifiers from."""
+    """For each identifier type, the operation that returns such identifiers."""
     found: dict[str, Endpoint] = {}
     for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):
         record = endpoint.record_type
@@ -43,7 +43,7 @@ def find_id_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
 
 
 def required_id_fields(endpoint: Endpoint) -> dict[str, str]:
-    """Required body fields that hold identifiers, with their types."""
+    """The required body fields that hold identifiers, with their types."""
     return {} if endpoint.body is None else _required_ids(endpoint.body)
 
 

@@ -1,4 +1,4 @@
-"""Cursor lists (settled 1.1, P1, P4-P8): keyset positions, opaque cursors, links that keep every filter."""
+"""Cursor pagination (settled 1.1, P1, P4-P8): keyset positions, opaque cursors and links."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from almoner.kit.errors import CursorError
 from almoner.platform.crypto import Vault
 
 R = TypeVar("R")
-O = TypeVar("O")  # noqa: E741  (the record that goes out)
+_O = TypeVar("_O")
 
 Position = tuple[Any, ...]
 _VERSION = 1
@@ -22,7 +22,7 @@ _SIGNATURE = 16
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page asked for: rows after ``position`` (or before it when ``backwards``) in the sort direction."""
+    """A requested page: the rows after ``position``, or before it if ``backwards``."""
 
     size: int
     descending: bool
@@ -31,23 +31,23 @@ class Page:
 
     @property
     def limit(self) -> int:
-        """Rows to fetch: one more than shown tells whether there are further ones."""
+        """Rows to fetch: one more than is shown, to know whether there are further ones."""
         return self.size + 1
 
     @property
     def reads_descending(self) -> bool:
-        """Whether the query must read from high keys to low ones."""
+        """Whether the query must read in descending order."""
         return self.descending is not self.backwards
 
     @property
     def after_id(self) -> UUID | None:
-        """The position of a list that is sorted by id alone."""
+        """The position in a list that is sorted by ID."""
         return None if self.position is None else UUID(bytes=self.position[0])
 
 
 @dataclass(frozen=True, slots=True)
 class PageRows(Generic[R]):
-    """The rows of a page in display order, and whether there are rows on either side."""
+    """The rows of a page in display order, and whether there are rows before and after."""
 
     rows: Sequence[R]
     has_next: bool
@@ -55,7 +55,7 @@ class PageRows(Generic[R]):
 
 
 def page_rows(page: Page, fetched: Sequence[R]) -> PageRows[R]:
-    """From ``page.limit`` fetched rows (in reading order) to the rows to show."""
+    """The rows to show, from ``page.limit`` fetched rows in reading order."""
     more = len(fetched) > page.size
     rows = list(fetched[: page.size])
     if page.backwards:
@@ -65,10 +65,10 @@ def page_rows(page: Page, fetched: Sequence[R]) -> PageRows[R]:
 
 
 @dataclass(frozen=True, slots=True)
-class ListResponse(Generic[O]):
-    """A list answer: records, exact total for the filters, and the links. ``extra`` joins the envelope (search)."""
+class ListResponse(Generic[_O]):
+    """A list response: records, exact total and links. ``extra`` members join the envelope."""
 
-    records: Sequence[O]
+    records: Sequence[_O]
     total: int
     size: int
     links: dict[str, str | None]
@@ -76,7 +76,7 @@ class ListResponse(Generic[O]):
 
 
 class Cursors:
-    """Encodes positions for one partner, list and set of filters; a cursor from elsewhere does not verify (P4, P5)."""
+    """Encodes and authenticates the cursors of one partner, list and set of filters (P4, P5)."""
 
     __slots__ = ("_binding", "_vault")
 
@@ -91,7 +91,7 @@ class Cursors:
         return urlsafe_b64encode(self._vault.sign("cursor", self._binding + body) + body).decode().rstrip("=")
 
     def decode(self, text: str) -> tuple[bool, Position]:
-        """(backwards, position). Raises CursorError for anything that ``encode`` did not make here."""
+        """(backwards, position). Raises CursorError for a foreign or malformed cursor."""
         try:
             raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         except (ValueError, UnicodeEncodeError):
@@ -113,7 +113,7 @@ def page_links(
     shown: PageRows[R],
     key: Callable[[R], Position],
 ) -> dict[str, str | None]:
-    """``current``, ``next`` and ``prev``: absolute, every filter kept (settled 1.1)."""
+    """The absolute ``current``, ``next`` and ``prev`` links, with all filters (settled 1.1)."""
     stored = [(name, value) for name, value in parameters if name != "cursor"]
 
     def link(row: R, backwards: bool) -> str:

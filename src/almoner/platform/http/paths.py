@@ -1,4 +1,4 @@
-"""Addresses: a tree of path segments, built once from the declared endpoints; fixed segments win over parameters."""
+"""Routes request paths to endpoints by a tree of path segments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from almoner.platform.http.replies import allow_header, envelope_suffix
 
 @dataclass(frozen=True, slots=True)
 class BoundEndpoint:
-    """An endpoint with what running it needs, made once."""
+    """An endpoint with what is precomputed to run it."""
 
     endpoint: Endpoint
     route: str
@@ -21,7 +21,7 @@ class BoundEndpoint:
 
     @classmethod
     def from_endpoint(cls, endpoint: Endpoint) -> "BoundEndpoint":
-        """Of one declaration."""
+        """Precompute from a declared endpoint."""
         return cls(
             endpoint,
             endpoint.route,
@@ -33,7 +33,7 @@ class BoundEndpoint:
 
 
 class PathEndpoints:
-    """One path: the endpoints of its methods, its Allow header, and the methods that pages of other origins may use."""
+    """The endpoints of one path by method, with its Allow header."""
 
     __slots__ = ("allow", "methods", "open_methods")
 
@@ -53,7 +53,7 @@ class _Node:
 
 
 class PathTree:
-    """The tree."""
+    """The tree of path segments; fixed segments win over parameters."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         """Raises ValueError when a route is declared twice."""
@@ -75,7 +75,7 @@ class PathTree:
         node.address = PathEndpoints({**methods, endpoint.method: BoundEndpoint.from_endpoint(endpoint)})
 
     def find(self, path: str) -> tuple[PathEndpoints, list[str]] | None:
-        """The address of a path with the values of its parameters, or None."""
+        """The endpoints of a path and its parameter values, or None."""
         return _descend(self._root, path.split("/"), 1, [])
 
 

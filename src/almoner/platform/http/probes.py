@@ -1,4 +1,4 @@
-"""What operators and machines ask outside /v1: liveness, readiness, metrics, the interface description."""
+"""Endpoints for operators outside /v1: liveness, readiness, metrics, API description."""
 
 import asyncio
 import hmac
@@ -33,7 +33,7 @@ def probe_routes(
     metrics_token: str | None,
     parts: PartsWatch,
 ) -> list[Route]:
-    """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
+    """The routes ``/healthz``, ``/readyz``, ``/metrics`` and ``/openapi.json``.
 
     ``openapi``: None where nothing else is answered. ``identity``: whether the database is a copy that does nothing
     outside. ``disk``: whether writes are refused. ``metrics_token``: what the metrics, and ``/readyz?verbose``, cost;

@@ -1,4 +1,4 @@
-"""Making an answer: the envelope, the headers of settled 2, 8 and 10, and sending it."""
+"""Encodes and sends responses: envelope and headers (settled 2, 8, 10)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from almoner.platform.http.paging import ListResponse
 
 RawHeaders = list[tuple[bytes, bytes]]
 
-JSON: Final = b"application/json"
+_JSON: Final = b"application/json"
 CORS: Final = (
     (b"access-control-allow-origin", b"*"),
     (
@@ -28,22 +28,22 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(slots=True)
 class Reply:
-    """An answer about to be sent."""
+    """A response that is about to be sent."""
 
     status: int
     body: bytes
     headers: RawHeaders
-    media_type: bytes = JSON
+    media_type: bytes = _JSON
 
 
 def allow_header(methods: Iterable[str]) -> str:
-    """The Allow header of an address that answers these methods."""
+    """The Allow header for these methods."""
     names = set(methods)
     return ", ".join(sorted({*names, "OPTIONS", *(["HEAD"] if "GET" in names else [])}))
 
 
 def options_reply(allow: str, open_to_pages: Sequence[str], *, preflight: bool) -> Reply:
-    """The answer to OPTIONS; browsers of other origins may use only what a publishable key opens (settled 2)."""
+    """The response to OPTIONS; other origins may use only what publishable keys may call (settled 2)."""
     headers: RawHeaders = [(b"allow", allow.encode())]
     if open_to_pages and preflight:
         methods = sorted({*open_to_pages, *(["HEAD"] if "GET" in open_to_pages else [])})
@@ -57,7 +57,7 @@ def options_reply(allow: str, open_to_pages: Sequence[str], *, preflight: bool) 
 
 
 def retirement_headers(retirement: Retirement) -> RawHeaders:
-    """``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594)."""
+    """The ``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594) headers."""
     return [
         (b"deprecation", retirement.deprecated.encode()),
         (b"sunset", retirement.sunset.encode()),
@@ -66,7 +66,7 @@ def retirement_headers(retirement: Retirement) -> RawHeaders:
 
 
 def rate_limit_headers(rate: RateLimitState) -> RawHeaders:
-    """``RateLimit`` and ``RateLimit-Policy`` (IETF draft 10)."""
+    """The ``RateLimit`` and ``RateLimit-Policy`` headers (IETF draft 10)."""
     return [
         (b"ratelimit-policy", f'"{rate.policy}";q={rate.quota};w={rate.window}'.encode()),
         (b"ratelimit", f'"{rate.policy}";r={rate.remaining};t={rate.reset}'.encode()),
@@ -74,12 +74,12 @@ def rate_limit_headers(rate: RateLimitState) -> RawHeaders:
 
 
 def envelope_suffix(endpoint: Endpoint) -> bytes:
-    """The constant tail of an endpoint's envelope: its ``object``."""
+    """The constant end of an endpoint's envelope, with its ``object`` name."""
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
 def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
-    """(body, media type) of what a handler returned; ``end`` is ``envelope_suffix`` of its endpoint."""
+    """The (body, media type) of a handler's result."""
     if result is None:
         return b"", b""
     if isinstance(result, RawResponse):
@@ -92,17 +92,17 @@ def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
             **(result.extra or {}),
         }
         body = b'{"data":' + _encoder.encode(result.records) + end + b"," + _encoder.encode(tail)[1:]
-        return body, JSON
-    return b'{"data":' + _encoder.encode(result) + end + b"}", JSON
+        return body, _JSON
+    return b'{"data":' + _encoder.encode(result) + end + b"}", _JSON
 
 
 def problem_reply(problem: Problem) -> Reply:
-    """The answer that tells a problem."""
+    """The error response of a problem."""
     return Reply(errors.status_of(problem), errors.body_of(problem), errors.headers_of(problem))
 
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
-    """Send an answer; HEAD gets the headers of the GET and no body."""
+    """Send a response; HEAD gets only the headers."""
     headers = [*reply.headers, (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
     if reply.body or reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body)).encode()))

@@ -1,4 +1,4 @@
-"""Reading a request: its body up to the limit, its query and body validated, all problems at once."""
+"""Reads a request's body up to a limit and validates query and body, reporting all problems together."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ _NOTHING: Final = (b"", b"{}", b"null")
 
 @dataclass(slots=True)
 class ApiRequest:
-    """What the layer keeps of one request."""
+    """One HTTP request as the endpoint layer keeps it."""
 
     scope: Scope
     receive: Receive
@@ -41,17 +41,17 @@ class ApiRequest:
 
     @property
     def path(self) -> str:
-        """The path as sent."""
+        """The raw request path."""
         return str(self.scope["path"])
 
     @property
     def id(self) -> str | None:
-        """What the edge named it: its ``Request-Id``."""
+        """The ``Request-Id`` given by the edge."""
         return self.scope.get("almoner.request_id")
 
 
 async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | ReceivedUpload:
-    """The body, read no further than its limit.
+    """The request body or upload, read no further than its limit.
 
     Raises ContentTooLarge, UnsupportedContentType, IncorrectParams for too many values.
     """
@@ -69,7 +69,7 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
 
 
 async def read_limited_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
-    """The body of any request. Raises ContentTooLarge; ConnectionAbortedError when the client left."""
+    """The body up to a limit. Raises ContentTooLarge; ConnectionAbortedError if the client left."""
     declared = headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise ContentTooLarge(f"the body may hold at most {limit} bytes, this one announces {declared}")
@@ -96,7 +96,7 @@ def validate_request(
     raw: bytes | ReceivedUpload,
     arguments: dict[str, Any],
 ) -> Callable[[], object]:
-    """Validate query and body, all problems at once; answers what the idempotency fingerprint covers."""
+    """Validate query and body, all problems together; returns what the idempotency fingerprint covers."""
     reasons = _validate_query(request, endpoint, reader, arguments)
     if isinstance(raw, ReceivedUpload):
         if reasons and raw.uploaded is None:
@@ -164,7 +164,7 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
 
 
 def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
-    """JSON with all its texts as ``kit.text`` cleans them, but members that are ``judged``; what is none, as it is."""
+    """JSON with all texts cleaned as ``kit.text`` does, except members whose raw text is evidence (``judged``)."""
     if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
         return raw
     try:

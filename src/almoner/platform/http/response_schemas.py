@@ -1,4 +1,4 @@
-"""The parts of the interface description that answers share: envelopes, error responses, headers, webhooks."""
+"""Shared parts of the API description: envelopes, error responses, headers, webhooks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -62,11 +62,11 @@ HEADERS: Final[Schema] = {
 }
 
 
-OPEN_ENUM: Final = "x-extensible-enum"
+_OPEN_ENUM: Final = "x-extensible-enum"
 
 
 def open_enums(schema: Any) -> Any:
-    """The values that an answer holds today, as text: more come, and a closed list would break each client then."""
+    """A response schema in which enums are open, so that new values do not break clients."""
     if isinstance(schema, list):
         return [open_enums(item) for item in schema]
     if not isinstance(schema, dict):
@@ -77,16 +77,16 @@ def open_enums(schema: Any) -> Any:
         return made if values is None else {**made, "enum": values}
     listed = ", ".join(f"`{value}`" for value in values)
     reported = " ".join(filter(None, (made.get("description"), f"Today one of {listed}; more may come.")))
-    return {"type": "string", **made, OPEN_ENUM: values, "description": reported}
+    return {"type": "string", **made, _OPEN_ENUM: values, "description": reported}
 
 
 def common_header_refs() -> Schema:
-    """References to the headers that every answer of a known route carries."""
+    """References to the headers that every response carries."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in ("Request-Id", "RateLimit", "RateLimit-Policy")}
 
 
 def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, ids: Ids) -> Schema:
-    """``{data, object}``, or the list form with its total and links (spec 2.1)."""
+    """The schema of ``{data, object}``, or of the list form (spec 2.1)."""
     name: Schema = {"const": record.object_name}
     if not endpoint.is_list:
         properties: Schema = {"data": {"$ref": ref}, "object": name}
@@ -122,13 +122,13 @@ def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, 
 
 
 def header_schemas(endpoint: Endpoint) -> Schema:
-    """What a success of the endpoint carries in headers."""
+    """The headers of an endpoint's success response."""
     own = {name: {"description": reported, "schema": {"type": "string"}} for name, reported in endpoint.headers.items()}
     return {**common_header_refs(), **own}
 
 
 def error_responses(problems: Sequence[type[Problem]]) -> Schema:
-    """The error responses of an operation by status; one problem alone is a reference to the shared response."""
+    """An operation's error responses by status."""
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in problems:
         by_status.setdefault(errors.status_of(problem), []).append(problem)
@@ -141,7 +141,7 @@ def error_responses(problems: Sequence[type[Problem]]) -> Schema:
 
 
 def shared_error_responses(problems: Iterable[type[Problem]]) -> Schema:
-    """One response for each problem."""
+    """The shared response component of each problem."""
     return {
         problem.__name__: _error_response([problem])
         for problem in sorted(dict.fromkeys(problems), key=lambda problem: problem.__name__)
@@ -166,7 +166,7 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
                 "schema": {
                     "allOf": [{"$ref": "#/components/schemas/Error"}],
                     "properties": {
-                        "error": {"type": "object", "properties": {"code": {"type": "string", OPEN_ENUM: codes}}}
+                        "error": {"type": "object", "properties": {"code": {"type": "string", _OPEN_ENUM: codes}}}
                     },
                 },
                 "examples": examples,
@@ -238,7 +238,7 @@ def _pascal(event: EventType) -> str:
 
 
 def webhook_schema(event: EventType, examples: ExampleBuilder) -> Schema:
-    """What a receiver is sent."""
+    """The schema of a webhook that a receiver gets."""
     data: Schema = {"$ref": f"{_SCHEMAS}{_event_schema_name(event)}"}
     schema: Schema = {
         "type": "object",

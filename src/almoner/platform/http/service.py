@@ -1,4 +1,4 @@
-"""Runs declared endpoints: route, key, scope, limit, content type, size, idempotency key, body (order of settled 3)."""
+"""Runs declared endpoints: routing, key, scope, rate limit, size, idempotency and validation (settled 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from almoner.kit.errors import (
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
-from almoner.platform.database.places import Claimant, begin_claim, current_claimant, end_claim
+from almoner.platform.database.fair_queue import QueueClient, current_queue_client, reset_queue_client, set_queue_client
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
@@ -105,11 +105,11 @@ class ApiApplication:
             found = self._paths.find(request.path)
             if found is None:
                 raise NotFound("there is nothing at this address")
-            claim = begin_claim(current_claimant())
+            claim = set_queue_client(current_queue_client())
             try:
                 return await self._answer(request, *found, extra)
             finally:
-                end_claim(claim)  # and what the key began
+                reset_queue_client(claim)  # and what the key began
         except Problem as problem:
             return problem_reply(problem)
         except ConnectionAbortedError:
@@ -250,7 +250,7 @@ class ApiApplication:
                 request.headers.get("authorization"), request.address
             )
             request.caller = request.scope["almoner.caller"] = caller
-            begin_claim(Claimant(caller.partner.id, endpoint.moves_money and endpoint.is_write))
+            set_queue_client(QueueClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has_scope(endpoint.scope):

@@ -1,4 +1,4 @@
-"""The public keys of documents that anybody can check, for everybody to fetch once and keep."""
+"""Publishes the public keys with which documents can be verified."""
 
 import msgspec
 from starlette.requests import Request
@@ -8,11 +8,11 @@ from starlette.routing import Route
 from almoner.platform.crypto import Vault
 from almoner.platform.files.signing import DOSSIERS, Signer
 
-PATH = "/.well-known/almoner-keys"
+_PATH = "/.well-known/almoner-keys"
 
 
 def signing_keys_route(vault: Vault) -> Route:
-    """``{"keys": [{"id", "purpose", "algorithm", "publicKey"}]}``, the key as 64 hexadecimal digits."""
+    """The route that lists the public signing keys as JSON."""
     signer = Signer(vault, DOSSIERS)
     key = {"id": signer.key_id, "purpose": DOSSIERS, "algorithm": "Ed25519", "publicKey": signer.public.hex()}
     body = msgspec.json.encode({"keys": [key]})
@@ -21,4 +21,4 @@ def signing_keys_route(vault: Vault) -> Route:
         headers = {"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=3600"}
         return Response(body, media_type="application/json", headers=headers)
 
-    return Route(PATH, show)
+    return Route(_PATH, show)

@@ -1,4 +1,4 @@
-"""Texts on the wire that several records have: language tags, addresses of browsers and of mails, codes."""
+"""Text types of the API: language tags, web and email addresses."""
 
 from typing import Annotated, Final
 

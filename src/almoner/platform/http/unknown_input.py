@@ -1,4 +1,4 @@
-"""What is said of input that a call does not have (settled 11): its name, and the nearest one that the call has."""
+"""Error sentences for unknown parameters and members, with the nearest known name (settled 11)."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -22,7 +22,7 @@ _MARKS: Final = re.compile(r"[^0-9a-z]")
 
 
 def parameter_sentence(name: str, known: Collection[str]) -> str:
-    """Of a parameter that the call does not have."""
+    """The error sentence for an unknown query parameter."""
     return f"query.{name[:_SHOWN]} is not a parameter of this call{_suggestion(name, known)}"
 
 
@@ -32,7 +32,7 @@ def member_sentence(
     model: type[BaseModel] | None,
     record: type[msgspec.Struct] | None,
 ) -> str:
-    """Of a member that the call does not have: one of the record is read-only. ``location``: where in the body."""
+    """The error sentence for an unknown or read-only body member."""
     *outer, name = location
     field = ".".join([place, *(str(part)[:_SHOWN] for part in location)])
     if record is not None and str(name) in _record_members(record, outer):

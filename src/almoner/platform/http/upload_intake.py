@@ -1,4 +1,4 @@
-"""What happens to an upload between its body and its transaction: checked in a child, and stored where its route says.
+"""Checks and stores an upload before its transaction starts.
 
 None of it may run in the transaction of the effect: a check takes up to 20 seconds, and storing goes over a network.
 So an upload has two steps before it. A short transaction looks the Idempotency-Key up and leases it, so that an equal
@@ -16,7 +16,7 @@ from almoner.kit.errors import OriginalCallInProgress, Problem
 from almoner.platform import idempotency
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.files.uploads.files import CheckedFile, StoredFile
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.idempotency import IdempotencyClaim
@@ -29,9 +29,9 @@ _EVERY: Final = timedelta(hours=1)
 
 
 class UploadIntake:
-    """Takes received files in. ``scans``: a scanner looks at what was stored before anybody may download it."""
+    """Checks and stores uploads. ``scans``: stored files wait for the malware scanner."""
 
-    def __init__(self, db: Database, checker: Checker, blobs: BlobStore, *, scans: bool) -> None:
+    def __init__(self, db: Database, checker: UploadChecker, blobs: BlobStore, *, scans: bool) -> None:
         self._db = db
         self._checker = checker
         self._blobs = blobs
@@ -41,7 +41,7 @@ class UploadIntake:
     async def receive_file(
         self, claim: IdempotencyClaim | None, uploaded: UploadedFile, declared: UploadDeclaration
     ) -> AsyncIterator[CheckedFile | StoredFile]:
-        """The file, checked and stored, for the transaction in the block. Raises FiletypeNotSupported, Replayed."""
+        """The checked and stored file for a block. Raises FiletypeNotSupported, Replayed."""
         async with self._leased(claim):
             checked = await self._checker.check(
                 uploaded.content,

@@ -1,4 +1,4 @@
-"""Multipart uploads (settled 1, 3): written to the disk as they come, and no further than their limit (U1)."""
+"""Multipart uploads (settled 1, 3), streamed to disk up to their limit (U1)."""
 
 import tempfile
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from almoner.platform.files.uploads.problems import (
 
 OVERHEAD: Final = 64 * 1024
 """What a body may hold beside its file (settled 1)."""
-MAX_PARTS: Final = 20
+_MAX_PARTS: Final = 20
 """Of a body: an empty part is eight bytes, and takes a hundred and fifty."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadDeclaration:
-    """A declared upload: the name of the file's part, the largest file in bytes, the media types taken.
+    """The upload that an endpoint accepts: form field, size limit, media types.
 
     ``longest_side``: what an image is scaled down to, in pixels. ``square``: and made a square of, with nothing to be
     seen beside it. ``stored``: it is put into the storage, and the handler gets a ``Stored`` in place of a ``Checked``.
@@ -43,7 +43,7 @@ class UploadDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """One received file, unread, with the text parts beside it. The caller's file name is data, never a path."""
+    """A received file and the text fields beside it. The file name is untrusted."""
 
     filename: str
     media_type: str
@@ -53,25 +53,25 @@ class UploadedFile:
     fields: Mapping[str, str]
 
     def fingerprint(self) -> dict[str, object]:
-        """What stands for the body in an idempotency fingerprint: hashes of the parts (settled 8)."""
+        """What represents the upload in an idempotency fingerprint: hashes of its parts (settled 8)."""
         return {"file": self.sha256.hex(), "type": self.media_type, "fields": self.fields}
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedUpload:
-    """What came of a multipart body. What is wrong with it is told in its turn, after the key (settled 3)."""
+    """A parsed multipart body, or its problem, which is reported later (settled 3)."""
 
     uploaded: UploadedFile | None
     problem: Exception | None = None
 
     def get_uploaded_file(self) -> UploadedFile:
-        """The upload. Raises the ``upload/...`` problem that it has."""
+        """The uploaded file. Raises its ``upload/...`` problem."""
         if self.uploaded is None:
             raise self.problem or FileIsMissing()
         return self.uploaded
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the temporary file."""
         if self.uploaded is not None:
             self.uploaded.content.close()
 
@@ -98,8 +98,8 @@ class _Collector:
         self._value = b""
 
     def begin(self) -> None:
-        if len(self.parts) == MAX_PARTS:
-            raise ContentTooLarge(f"the body may hold at most {MAX_PARTS} parts")
+        if len(self.parts) == _MAX_PARTS:
+            raise ContentTooLarge(f"the body may hold at most {_MAX_PARTS} parts")
         self.parts.append(_Part())
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
@@ -164,7 +164,7 @@ class _Collector:
 
 
 async def receive_upload(source: Receive, headers: Mapping[str, str], declared: UploadDeclaration) -> ReceivedUpload:
-    """The file of a multipart body; reading ends with the first byte that is too much.
+    """Parse a multipart body, stopping at the first byte over the limit.
 
     Raises ContentTooLarge; ConnectionAbortedError when the client left.
     """

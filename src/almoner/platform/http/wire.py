@@ -1,4 +1,4 @@
-"""Wire models: Pydantic in, msgspec out, camelCase on the wire and snake_case in the code."""
+"""Base classes of wire models: Pydantic for requests, msgspec for responses, camelCase on the wire."""
 
 import re
 from datetime import datetime
@@ -46,7 +46,7 @@ class _Named(msgspec.StructMeta):
 
 
 class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
-    """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``.
+    """Base of records in responses; ``object_name`` is the record's ``object``.
 
     ``personal``: its members that say who a donor is.
     """
@@ -64,13 +64,13 @@ def find_record(object_name: str) -> type[ResponseRecord] | None:
 
 
 def personal_members(object_name: str) -> list[str]:
-    """The members of a record (wire names) with donors' personal data."""
+    """The record's members (wire names) that hold donors' personal data."""
     record: type[ResponseRecord] = _RECORDS.get(object_name, ResponseRecord)
     return [field.encode_name for field in msgspec.structs.fields(record) if field.name in record.personal]
 
 
 def without_personal(record: R) -> R:
-    """The record for keys without the scope: personal members are null; absent members stay absent."""
+    """The record with personal members set to null, for keys without the scope."""
     known = [name for name in record.personal if getattr(record, name) is not msgspec.UNSET]
     return msgspec.structs.replace(record, **dict.fromkeys(known)) if known else record
 
@@ -81,7 +81,7 @@ def encode_envelope(record: ResponseRecord) -> bytes:
 
 
 class RequestBody(BaseModel):
-    """A request body: unknown members refused, strings trimmed, types strict, all problems found at once."""
+    """Base of request bodies: strict types, trimmed strings, no unknown members."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -99,7 +99,7 @@ class RequestBody(BaseModel):
 
 
 class PatchBody(RequestBody):
-    """A PATCH body: a field that is absent stays ``UNSET``; ``name: Maybe[Text] = UNSET``."""
+    """Base of PATCH bodies: absent fields are ``UNSET``."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -115,7 +115,7 @@ where a validator of the whole would be asked only once every field is right."""
 
 
 def exactly_one_of(other: str) -> AfterValidator:
-    """Of this field and ``other``, which stands before it, one is given. Told beside whatever else is wrong.
+    """A validator: exactly one of this field and ``other`` must be given.
 
     The field needs ``validate_default``.
     """
@@ -141,7 +141,7 @@ else:
 
 
 class Query(BaseModel):
-    """The query string of a route; values arrive as text and are read leniently."""
+    """Base of query strings."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -175,7 +175,7 @@ Direction = Annotated[Literal["ASC", "DESC"], Field(description="Sort direction.
 
 
 class PageQuery(Query):
-    """What every list takes (settled 1.1)."""
+    """The query parameters of every paged list (settled 1.1)."""
 
     cursor: str | None = Field(None, max_length=512, description="From `_links` of an earlier answer.")
     direction: Direction = "DESC"
@@ -183,7 +183,7 @@ class PageQuery(Query):
 
 
 class UnpagedQuery(Query):
-    """What a list takes that comes in one piece (settled 1.1)."""
+    """The query parameters of a list that is returned whole (settled 1.1)."""
 
     direction: Direction = "DESC"
 

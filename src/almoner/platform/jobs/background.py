@@ -1,4 +1,4 @@
-"""All background work of one process: the dispatcher, the audit chain, the sweeps, the jobs."""
+"""All background work of one process: dispatcher, audit chain, periodic jobs, queue."""
 
 import asyncio
 from datetime import datetime
@@ -16,7 +16,7 @@ from almoner.platform.observability.telemetry import Telemetry
 
 
 class BackgroundWorker:
-    """Does the duties. ``run`` goes on until told to stop, ``drain`` does what is due now and returns."""
+    """Runs all background work; ``drain`` does what is due now and returns."""
 
     def __init__(self, db: Database, duties: BackgroundTasks, telemetry: Telemetry) -> None:
         self.db = db
@@ -31,7 +31,7 @@ class BackgroundWorker:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until ``stop`` is set; what is in hand is finished or given back."""
+        """Work until ``stop`` is set; running jobs are finished or released."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.dispatcher.run(stop))
             group.create_task(self.chainer.run(stop))
@@ -39,7 +39,7 @@ class BackgroundWorker:
             group.create_task(self.runner.run(stop))
 
     async def drain(self) -> None:
-        """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
+        """Run events, periodic jobs and queued jobs until nothing is due."""
         # Not under the limits of the request which asks for it.
         with statement_timeout(BACKGROUND_SECONDS), refusable_writes(refusable=False):
             moved = 1
@@ -49,12 +49,12 @@ class BackgroundWorker:
                 await self.runner.wait_until_idle()
 
     async def count_outstanding(self, tx: Tx) -> int:
-        """How much is due and not done, here or elsewhere: events without number, overdue sweeps, jobs."""
+        """How much is due and not done: undispatched events, overdue periodic jobs, queued jobs."""
         overdue = sum(moment <= tx.now for moment in await self.sweeper.due_moments(tx))
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
     async def next_due_at(self, tx: Tx) -> datetime | None:
-        """The next moment to come at which something will be due."""
+        """When the next work will be due."""
         job = await queue.next_job_due_at(tx)
         moments = [*await self.sweeper.due_moments(tx), *([job] if job else [])]
         return min((moment for moment in moments if moment > tx.now), default=None)

@@ -1,4 +1,4 @@
-"""What a slice's ``jobs.py`` declares, for ``job_registry.py`` to collect.
+"""The types with which a slice's ``jobs.py`` declares its background work.
 
 ::
 
@@ -29,15 +29,15 @@ from almoner.platform.events.outbox import Event, Reaction, read_record
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobKind, JobOf
 
-P = TypeVar("P")
-T = TypeVar("T")
+_P = TypeVar("_P")
+_T = TypeVar("_T")
 
 Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every handler is given.
+    """The database, and the function that finishes the job, as every handler receives them.
 
     ``finish``: records results in the transaction of what the jobs did, for handlers that answer ``JobRecorded``. The
     runner claims others in their places with the same commit.
@@ -53,7 +53,7 @@ Handler = Callable[[JobContext, Job], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A sweep: it runs as soon as the moment that ``next_due`` names has passed on the business clock.
+    """A periodic job: it runs when the moment from ``next_due`` has passed on the business clock.
 
     ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
     is 0.
@@ -66,7 +66,7 @@ class Schedule:
     every: timedelta | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
-        """When it has to run next; None when nothing is in sight."""
+        """When the job is due next; None if nothing is in sight."""
         moment = await self.next_due(tx)
         if moment is None or self.every is None:
             return moment
@@ -74,7 +74,7 @@ class Schedule:
         return _ERA + periods * self.every
 
     def period_of(self, moment: datetime) -> int:
-        """The number of the period that a moment lies in; 0 for all moments when there are none."""
+        """The number of the period that contains a moment; 0 without periods."""
         return 0 if self.every is None else (moment - _ERA) // self.every
 
 
@@ -83,7 +83,7 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTasks:
-    """All that runs in the background of one process, or what a slice has of it.
+    """All handlers, reactions and schedules of one process.
 
     ``limits``: how long a job of a kind may run, where that is longer than others may.
     """
@@ -114,10 +114,10 @@ def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTask
 
 Due = Callable[[Tx], Awaitable[datetime | None]]
 Sweep = Callable[[Tx], Awaitable[int]]
-Handle = Callable[[JobContext, JobOf[T]], Awaitable[Answer]]
-React = Callable[[Tx, Sequence[T]], Awaitable[None]]
-HandleWith = Callable[[P, JobContext, JobOf[T]], Awaitable[Answer]]
-ReactWith = Callable[[P, Tx, Sequence[T]], Awaitable[None]]
+Handle = Callable[[JobContext, JobOf[_T]], Awaitable[Answer]]
+React = Callable[[Tx, Sequence[_T]], Awaitable[None]]
+HandleWith = Callable[[_P, JobContext, JobOf[_T]], Awaitable[Answer]]
+ReactWith = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
 
 
 class Tasks:
@@ -134,10 +134,10 @@ class Tasks:
         """All that was declared."""
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
-    def job(self, kind: JobKind[T], *, limit: timedelta | None = None) -> Callable[[Handle[T]], Handle[T]]:
+    def job(self, kind: JobKind[_T], *, limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:
         """Declare who does the jobs of a kind, and for how long one may run where that is longer than others may."""
 
-        def declare(handle: Handle[T]) -> Handle[T]:
+        def declare(handle: Handle[_T]) -> Handle[_T]:
             async def handle_decoded(work: JobContext, job: Job) -> Answer:
                 return await handle(work, kind.decode(job))
 
@@ -150,10 +150,10 @@ class Tasks:
 
         return declare
 
-    def reacts_to(self, *events: InternalEvent[T]) -> Callable[[React[T]], React[T]]:
+    def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[React[_T]], React[_T]]:
         """Declare what follows when slices tell something: ``react`` gets all that was told in a batch, in order."""
 
-        def declare(react: React[T]) -> React[T]:
+        def declare(react: React[_T]) -> React[_T]:
             for event in events:
                 self._reactions.append(Reaction(event.name, _reading(event.record, react)))
             return react
@@ -174,27 +174,27 @@ class Tasks:
         self._schedules.append(Schedule(name, due, sweep, every))
 
 
-class TasksWith(Generic[P]):
+class TasksWith(Generic[_P]):
     """As ``Tasks``, for what also needs a part of the deployment, which it is given first."""
 
     def __init__(self) -> None:
-        self._declared: list[Callable[[Tasks, P], object]] = []
+        self._declared: list[Callable[[Tasks, _P], object]] = []
 
     def job(
-        self, kind: JobKind[T], *, limit: timedelta | None = None
-    ) -> Callable[[HandleWith[P, T]], HandleWith[P, T]]:
+        self, kind: JobKind[_T], *, limit: timedelta | None = None
+    ) -> Callable[[HandleWith[_P, _T]], HandleWith[_P, _T]]:
         """As that of ``Tasks``."""
 
-        def declare(handle: HandleWith[P, T]) -> HandleWith[P, T]:
+        def declare(handle: HandleWith[_P, _T]) -> HandleWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.job(kind, limit=limit)(partial(handle, parts)))
             return handle
 
         return declare
 
-    def reacts_to(self, *events: InternalEvent[T]) -> Callable[[ReactWith[P, T]], ReactWith[P, T]]:
+    def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
         """As that of ``Tasks``."""
 
-        def declare(react: ReactWith[P, T]) -> ReactWith[P, T]:
+        def declare(react: ReactWith[_P, _T]) -> ReactWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.reacts_to(*events)(partial(react, parts)))
             return react
 
@@ -203,8 +203,8 @@ class TasksWith(Generic[P]):
     def periodic(
         self,
         name: str,
-        due: Callable[[P, Tx], Awaitable[datetime | None]],
-        sweep: Callable[[P, Tx], Awaitable[int]],
+        due: Callable[[_P, Tx], Awaitable[datetime | None]],
+        sweep: Callable[[_P, Tx], Awaitable[int]],
         *,
         every: timedelta | None = None,
     ) -> None:
@@ -213,7 +213,7 @@ class TasksWith(Generic[P]):
             lambda tasks, parts: tasks.periodic(name, partial(due, parts), partial(sweep, parts), every=every)
         )
 
-    def using(self, parts: P) -> BackgroundTasks:
+    def using(self, parts: _P) -> BackgroundTasks:
         """All that was declared, with what it needs."""
         tasks = Tasks()
         for declare in self._declared:
@@ -221,7 +221,7 @@ class TasksWith(Generic[P]):
         return tasks.collected
 
 
-def _reading(record: type[T], react: React[T]) -> React[Event]:
+def _reading(record: type[_T], react: React[_T]) -> React[Event]:
     async def react_to_records(tx: Tx, events: Sequence[Event]) -> None:
         await react(tx, [read_record(event, record) for event in events])
 

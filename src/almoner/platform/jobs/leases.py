@@ -1,4 +1,4 @@
-"""A use case with an outside call in the middle: prepare in one transaction, call without one, record in another.
+"""Work with an outside call in the middle: prepare in one transaction, call without one, record in another.
 
 What ``prepare`` commits is the recovery point: our own row, from whose id the other side's idempotency key is made.
 The call holds a lease of 60 s (real time) on that row, under a token of its own. A crash leaves the lease; once it has
@@ -15,9 +15,9 @@ from uuid import UUID
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.database.transactions import AllPartners, Database, Tx
 
-C = TypeVar("C", bound="LeasedCall")
-R = TypeVar("R")
-O = TypeVar("O", covariant=True)  # noqa: E741 - the outcome
+_C = TypeVar("_C", bound="LeasedCall")
+_R = TypeVar("_R")
+_O = TypeVar("_O", covariant=True)
 
 LEASE: Final = timedelta(seconds=60)
 _MOST_ROUNDS: Final = 8
@@ -26,43 +26,45 @@ _PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest answer
 
 
 class LeasedCall(Protocol):
-    """What ``prepare`` asks for. ``row``: the row that the call is about; None for a call that only reads."""
+    """The outside call that ``prepare`` asks for. ``row``: the leased row; None for a read."""
 
     @property
     def row(self) -> UUID | None:
-        """The leased row."""
+        """The leased row's ID."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class FlowDone(Generic[O]):
-    """Nothing more is to be called; this is the outcome."""
+class FlowDone(Generic[_O]):
+    """The flow has ended with this outcome."""
 
-    outcome: O
+    outcome: _O
 
 
-class LeasedFlow(Protocol[C, R, O]):
-    """One use case; ``name`` is shared by all flows that lease the same kind of row."""
+class LeasedFlow(Protocol[_C, _R, _O]):
+    """A use case in three steps; flows with the same ``name`` lease the same kind of row."""
 
     @property
     def name(self) -> str:
-        """The kind of row."""
+        """The kind of row that is leased."""
         ...
 
-    async def prepare(self, tx: Tx) -> C | FlowDone[O]:
-        """Check, commit the recovery point, and say what to call; or be done."""
+    async def prepare(self, tx: Tx) -> _C | FlowDone[_O]:
+        """Check, commit the recovery point, and return the call to make, or the outcome."""
         ...
 
-    async def call(self, call: C) -> R:
-        """Ask the outside; safe to do twice. Whatever it raises ends the flow, and the row is free again."""
+    async def call(self, call: _C) -> _R:
+        """Make the outside call; must be safe to repeat."""
         ...
 
-    async def record(self, tx: Tx, call: C, result: R) -> FlowDone[O] | None:
-        """Store what came back. None: prepare again, there is more to do."""
+    async def record(self, tx: Tx, call: _C, result: _R) -> FlowDone[_O] | None:
+        """Store the call's result. None: prepare again, there is more to do."""
         ...
 
 
 class CallInProgress(ServiceUnavailable):
+    """Another call works on the same record."""
+
     message = "The same thing is being done by another call; look again in a moment"
 
 
@@ -70,10 +72,10 @@ class _LeaseLost(Exception):
     """Undoes what was recorded without the lease."""
 
 
-async def run_leased_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
-    """Run a flow to its outcome. Raises what its steps raise; CallInProgress when another call holds the row too long.
+async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
+    """Run a flow to its outcome. Raises CallInProgress if another call holds the row too long.
 
-    A copy that was not released calls nobody: UnreleasedCopy.
+    A copy that was not released calls nobody: UnreleasedDatabaseCopy.
     """
     patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     rounds = 0
@@ -111,7 +113,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
 
 
 async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
-    """Lease the row; False while another holds it."""
+    """Lease the row; False if another holder has it."""
     taken = await tx.fetchval(
         """
         insert into provider_call_lease as held (flow, row_id, holder, leased_until) values ($1, $2, $3, $5)
@@ -128,7 +130,7 @@ async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
 
 
 async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
-    """Give the row free; False when the lease was lost."""
+    """Release the row; False if the lease was lost."""
     released = await tx.fetchval(
         "delete from provider_call_lease where flow = $1 and row_id = $2 and holder = $3 returning true",
         name,
@@ -139,7 +141,7 @@ async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
 
 
 async def has_expired_leases(tx: Tx, _scope: AllPartners, name: str) -> bool:
-    """Whether there are calls that were never recorded and whose lease has run out: somebody crashed."""
+    """Whether leases have expired without a recorded result, after a crash."""
     return bool(
         await tx.fetchval(
             "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)", name, tx.real_now
@@ -148,7 +150,7 @@ async def has_expired_leases(tx: Tx, _scope: AllPartners, name: str) -> bool:
 
 
 async def take_over_expired_leases(tx: Tx, _scope: AllPartners, name: str, limit: int) -> list[UUID]:
-    """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
+    """Delete expired leases and return their rows, whose flows the caller must finish."""
     rows = await tx.fetch(
         """
         with expired as materialized (

@@ -1,4 +1,4 @@
-"""Jobs that wait for somebody outside take no place from others, however long a mail server or provider takes."""
+"""Frees a job's slot while it waits for an outside system."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ report_waiting: ContextVar[Callable[[bool], None] | None] = ContextVar("almoner_
 
 @contextmanager
 def waiting_outside() -> Iterator[None]:
-    """Around a call to the outside: the place of the job is free for another one meanwhile."""
+    """Inside this block the job waits for an outside system, and its slot is free for another job."""
     report = report_waiting.get()
     if report is None:
         yield

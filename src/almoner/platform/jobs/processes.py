@@ -1,4 +1,4 @@
-"""The live processes of the deployment: each says every second that it lives, and to which clock it keeps."""
+"""Heartbeats of the deployment's processes, with the business clock version they use."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from almoner.platform.observability.telemetry import Telemetry
 
 Role = Literal["server", "worker", "server and worker"]
 
-DEAD_AFTER: Final = timedelta(seconds=3)
+_DEAD_AFTER: Final = timedelta(seconds=3)
 """Real time after which a process that says nothing counts as dead."""
 
 _BEAT_SECONDS: Final = 1.0
@@ -21,7 +21,7 @@ _FORGET: Final = timedelta(minutes=1)
 
 
 class Heartbeat:
-    """One process's sign of life. ``on_live`` hears, each second, how many processes share the work of servers."""
+    """This process's heartbeat. ``on_live`` receives the number of live servers each second."""
 
     def __init__(self, db: Database, role: Role, telemetry: Telemetry, on_live: Callable[[int], None]) -> None:
         self.id: UUID = uuid4()
@@ -33,18 +33,18 @@ class Heartbeat:
         self._forgot: datetime | None = None
 
     async def beat(self) -> None:
-        """Say that this process lives; once a minute, forget those that ended without a word."""
-        async with self._db.single() as tx:
+        """Record that this process is alive; delete dead processes once a minute."""
+        async with self._db.single_statement() as tx:
             servers = await _beat(tx, self.id, self._role, self.clock_version)
         self._on_live(servers)
         real_now = self._db.deployment.clock.real_now()
         if self._forgot is None or real_now - self._forgot >= _FORGET:
-            async with self._db.single() as tx:
+            async with self._db.single_statement() as tx:
                 await _delete_silent(tx)
             self._forgot = real_now
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Beat until ``stop`` is set, then leave."""
+        """Beat until ``stop`` is set, then deregister."""
         while not stop.is_set():
             try:
                 await self.beat()
@@ -57,7 +57,7 @@ class Heartbeat:
             self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
 
     async def deregister(self) -> None:
-        """Say that this process has ended."""
+        """Record that this process has ended."""
         async with self._db.write() as tx:
             await tx.execute("delete from process where id = $1", self.id)
 
@@ -78,7 +78,7 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
         role,
         tx.real_now,
         clock_version,
-        tx.real_now - DEAD_AFTER,
+        tx.real_now - _DEAD_AFTER,
     )
     return int(servers)
 
@@ -95,10 +95,10 @@ async def _delete_silent(tx: Tx) -> None:
 
 
 async def count_processes_behind(tx: Tx, clock_version: int) -> int:
-    """How many live processes have not yet taken over a move of the business clock."""
+    """How many live processes have not applied this version of the business clock."""
     count = await tx.fetchval(
         "select count(*) from process where last_seen_at > $1 and clock_version < $2",
-        tx.real_now - DEAD_AFTER,
+        tx.real_now - _DEAD_AFTER,
         clock_version,
     )
     return int(count)

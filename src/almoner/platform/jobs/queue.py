@@ -1,4 +1,4 @@
-"""The queue of background work: enqueued in the transaction of the change, due by business time, leased by real time.
+"""The job queue: enqueued in the caller's transaction, due by business time, leased by real time.
 
 A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): whoever lost the job,
 because its lease ran out and another worker took it, finishes nothing (architecture 5). Handlers are safe to run twice.
@@ -37,7 +37,7 @@ _RESCUED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work, taken by this worker.
+    """A job that this worker has claimed.
 
     ``attempt`` is 1 the first time; ``failures``: how often in a row it failed before.
     """
@@ -53,7 +53,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """One piece of work to enqueue.
+    """A job to enqueue. ``lane``: jobs of a lane run in order, limited by it; ``unique``: skip if such a job waits.
 
     ``due``: business time, None for now. ``unique``: a second job of the kind with this key is left out while the first
     has not begun.
@@ -116,12 +116,12 @@ class JobKind(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class JobDone:
-    """The job is done and forgotten."""
+    """The job is done and is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRetry:
-    """Do it again ``after`` that much business time. ``reason`` is logged, and kept for whoever looks."""
+    """Run the job again ``after`` that much business time, for this ``reason``."""
 
     after: timedelta
     reason: str
@@ -129,7 +129,7 @@ class JobRetry:
 
 @dataclass(frozen=True, slots=True)
 class JobDropped:
-    """It can never be done: it is kept as dead, with the reason, for a person to look at."""
+    """The job can never succeed: it is kept as dead, with the reason, for an operator."""
 
     reason: str
 
@@ -140,7 +140,7 @@ Result = JobDone | JobRetry | JobDropped
 
 @dataclass(frozen=True, slots=True)
 class JobRecorded:
-    """Its handler has given ``result`` to ``record_results`` itself, in the transaction of what the job did."""
+    """The handler recorded ``result`` itself, in its own transaction."""
 
     result: Result
 
@@ -151,14 +151,14 @@ Answer = Result | JobRecorded
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
-    """The handler raised: it is done again after a while, and is dead after ``MAX_FAILURES`` in a row."""
+    """The handler raised: the job is retried, and dead after ``MAX_FAILURES`` failures in a row."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedJob:
-    """What became of a job."""
+    """A job with its result."""
 
     job: Job
     result: Result | JobFailed
@@ -177,7 +177,7 @@ async def enqueue_job(
     await enqueue_jobs(tx, [NewJob(kind, payload, due, lane, unique)])
 
 
-ENQUEUE: Final = """
+_ENQUEUE: Final = """
 with given as (
     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
     as g (kind, payload, due_at, lane, unique_key)
@@ -196,7 +196,7 @@ async def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob]) -> None:
     if not jobs:
         return
     await tx.execute(
-        ENQUEUE,
+        _ENQUEUE,
         [job.kind for job in jobs],
         [msgspec.json.encode(job.payload).decode() for job in jobs],
         [job.due or tx.now for job in jobs],
@@ -287,7 +287,7 @@ with room as materialized (
 
 @dataclass(frozen=True, slots=True)
 class ClaimableJobs:
-    """What may be claimed now: jobs of no lane (``due``), of lanes with room (``ready``), of lanes once promoted."""
+    """Which kinds of work can be claimed now: jobs without a lane, lanes with room, lanes to promote."""
 
     due: bool
     ready: bool
@@ -295,25 +295,25 @@ class ClaimableJobs:
 
 
 async def find_claimable_jobs(tx: Tx) -> ClaimableJobs:
-    """What there is to claim, with one statement that locks nothing."""
+    """What can be claimed now, without locking."""
     row = await tx.fetchrow(FIND_CLAIMABLE, tx.now, tx.real_now)
     assert row is not None
     return ClaimableJobs(**row)
 
 
 async def claim_jobs(tx: Tx, limit: int) -> list[Job]:
-    """Take up to ``limit`` due jobs that are in no lane."""
+    """Claim up to ``limit`` due jobs that have no lane."""
     rows = await tx.fetch(CLAIM, tx.now, tx.real_now + LEASE, limit)
     return [Job(**row) for row in rows]
 
 
 async def promote_lane_jobs(tx: Tx) -> None:
-    """Mark the jobs of lanes that have become due."""
+    """Mark the due jobs of lanes as ready."""
     await tx.execute(PROMOTE, tx.now, _PROMOTED)
 
 
 async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
-    """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
+    """Claim up to ``limit`` ready jobs of lanes, round robin; also returns the lane to continue after."""
     lanes = await tx.fetch(ROOM, after, tx.real_now, tx.now)
     if not lanes:
         return [], ""
@@ -339,7 +339,7 @@ def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class LaneLimits:
-    """How many jobs of a lane run at once, ``burst_cap`` while no other lane has work, and none before a moment."""
+    """How many jobs of a lane may run at once, and until when it is paused."""
 
     lane: str
     cap: int
@@ -348,7 +348,7 @@ class LaneLimits:
 
 
 async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
-    """Set what lanes may do, from the next claim on."""
+    """Set the limits of lanes from the next claim on."""
     ordered = sorted(limits, key=lambda limit: limit.lane)
     await tx.execute(
         """
@@ -366,7 +366,7 @@ async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
 
 
 async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
-    """Delete lanes that are no longer used; False if jobs are left in one, which is kept."""
+    """Delete unused lanes; False if one still has jobs and is kept."""
     await tx.execute(
         "delete from queue_lane q where lane = any($1::text[]) and not exists (select from job where lane = q.lane)",
         lanes,
@@ -375,7 +375,7 @@ async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
 
 
 async def remove_old_lane_jobs(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:
-    """Remove jobs of a lane that wait since ``until`` or before; their payloads."""
+    """Delete a lane's jobs that wait since ``until`` or before; returns their payloads."""
     rows = await tx.fetch(
         """
         with old as materialized (
@@ -392,7 +392,7 @@ async def remove_old_lane_jobs(tx: Tx, lane: str, until: datetime, limit: int) -
 
 
 async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
-    """Prolong the leases of running jobs; the ids of those that are still ours."""
+    """Extend the leases of running jobs; returns the IDs of those still held."""
     rows = await tx.fetch(
         """
         update job set leased_until = $3 from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
@@ -406,12 +406,12 @@ async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
 
 
 async def delete_dead_jobs(tx: Tx, kind: str, unique: str) -> None:
-    """Remove the dead jobs of a key, when what they were for was done in another way."""
+    """Delete the dead jobs of a unique key, once their purpose was served otherwise."""
     await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
 
 
 async def release_jobs(tx: Tx, jobs: Sequence[Job]) -> None:
-    """Give back what was taken and not finished: another worker takes it at once."""
+    """Return claimed, unfinished jobs to the queue at once."""
     await tx.execute(
         """
         update job set leased_until = null from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
@@ -431,7 +431,7 @@ with done as (
 """
 
 
-PUT_BACK: Final = """
+_PUT_BACK: Final = """
 with back as (
     update job set due_at = f.due_at, ready = f.due_at <= $7, leased_until = null, failures = f.failures,
         last_error = f.reason, dead_at = case when f.dead then $7 end
@@ -443,14 +443,14 @@ with back as (
 
 
 async def record_results(tx: Tx, finished: Sequence[FinishedJob]) -> int:
-    """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
+    """Record the results of jobs that are still leased by this worker; returns how many."""
     done = [f.job for f in finished if isinstance(f.result, JobDone)]
     stored = 0
     if done:
         stored += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
     if len(done) < len(finished):
         back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
-        stored += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
+        stored += await tx.fetchval(_PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
     return stored
 
 
@@ -468,7 +468,7 @@ def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed
 
 
 async def release_expired_jobs(tx: Tx) -> int:
-    """Give back the jobs whose lease ran out, since their worker died; how many. One that kills its workers dies."""
+    """Return jobs whose lease expired to the queue, or mark them dead; returns how many."""
     rescued = await tx.fetchval(
         """
         with lost as materialized (
@@ -488,13 +488,13 @@ async def release_expired_jobs(tx: Tx) -> int:
 
 
 def retry_delay(failures: int) -> timedelta:
-    """How long a job whose handler raised waits: 1 s, doubled each time, at most an hour."""
+    """The delay before a failed job is retried: 1 s, doubled each time, up to an hour."""
     return timedelta(seconds=min(2 ** (failures - 1), 3600))
 
 
 @dataclass(frozen=True, slots=True)
 class QueueMetrics:
-    """How the queue stands: jobs that are due or running, those for later or in a paused lane, and the dead ones."""
+    """Counts of jobs: due or running, later or paused, and dead."""
 
     outstanding: int
     later: int
@@ -502,7 +502,7 @@ class QueueMetrics:
 
 
 async def queue_metrics(tx: Tx) -> QueueMetrics:
-    """Count the queue."""
+    """Count the jobs in the queue."""
     row = await tx.fetchrow(
         """
         select count(*) filter (where dead_at is null and (starts_at <= $1 or leased_until is not null)) as outstanding,
@@ -518,7 +518,7 @@ async def queue_metrics(tx: Tx) -> QueueMetrics:
 
 
 async def next_job_due_at(tx: Tx) -> datetime | None:
-    """When the next job that is not due yet will be."""
+    """When the next future job is due."""
     due: datetime | None = await tx.fetchval(
         """
         select least(

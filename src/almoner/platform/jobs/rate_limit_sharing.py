@@ -1,4 +1,4 @@
-"""What servers tell each other of rate limits, through the database."""
+"""Shares rate limit usage between servers through the database."""
 
 import asyncio
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ union all
 
 
 async def share_use(tx: Tx, used: Mapping[Slot, float]) -> dict[bytes, float]:
-    """Tell the other servers what was used here; how many seconds the keys are ahead of now, on all servers."""
+    """Add this server's usage to the shared table; returns how far each key is ahead on all servers."""
     digests = {slot_digest(slot): seconds for slot, seconds in used.items()}
     rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
     return {row["key"]: row["ahead"] for row in rows}
 
 
 class RateLimitSharing:
-    """The loop that keeps the limits of several servers whole. A server that is alone tells nobody."""
+    """Exchanges rate limit usage between servers every second; a single server skips it."""
 
     def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:
         self._db = db
@@ -49,25 +49,25 @@ class RateLimitSharing:
         self._turns = 0
 
     def set_server_count(self, live: int) -> None:
-        """How many servers there are now."""
+        """Set the number of live servers."""
         self._servers = live
 
     async def share(self) -> None:
-        """Exchange once; once a minute, forget what is used up."""
-        used = self._limiter.take_used()
+        """Exchange usage once; delete expired usage once a minute."""
+        used = self._limiter.drain_usage()
         if self._servers <= 1:
             return
-        async with self._db.single() as tx:
+        async with self._db.single_statement() as tx:
             ahead = await share_use(tx, used)
             now = tx.real_now.timestamp()
-        self._limiter.learn(ahead, now)
+        self._limiter.apply_shared_usage(ahead, now)
         self._turns += 1
         if self._turns % _TURNS_TO_FORGET == 0:
-            async with self._db.single() as tx:
+            async with self._db.single_statement() as tx:
                 await tx.execute("delete from rate_limit_use where arrival < $1", tx.real_now)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Exchange every second until ``stop`` is set."""
+        """Exchange usage every second until ``stop`` is set."""
         while not stop.is_set():
             await wait_until_set(stop, _SHARE_SECONDS)
             try:

@@ -1,4 +1,4 @@
-"""The schedule on which what is published elsewhere is fetched: a TOML file with a table for each source. Pure."""
+"""The TOML schedule on which published data sources are refetched. Pure."""
 
 import tomllib
 from collections.abc import Callable, Iterator
@@ -16,11 +16,11 @@ _LATEST_AGAIN: Final = timedelta(hours=12)
 
 
 class SourceFormat(Protocol):
-    """A format in which something is published."""
+    """A file format of a published data source."""
 
     @property
     def code(self) -> str:
-        """Its name in the schedule."""
+        """The format's name in the schedule."""
         ...
 
 
@@ -29,7 +29,7 @@ Format = TypeVar("Format", bound=SourceFormat)
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRefresh(Generic[Format]):
-    """One source that refreshes itself from these addresses, which together are one load."""
+    """A source that is refetched at an interval; its ``urls`` together are one load."""
 
     format: Format
     every: timedelta
@@ -37,12 +37,12 @@ class ScheduledRefresh(Generic[Format]):
 
     @property
     def source(self) -> str:
-        """The code of the source."""
+        """The source's code."""
         return self.format.code
 
 
 class ScheduleInvalid(Exception):
-    """The schedule cannot be kept; ``problems`` names all that is wrong."""
+    """The schedule file is invalid; ``problems`` lists why."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -52,7 +52,7 @@ class ScheduleInvalid(Exception):
 def parse_schedule(
     text: str, named: Callable[[str], Format], policy: AddressPolicy, refused: type[Exception]
 ) -> tuple[ScheduledRefresh[Format], ...]:
-    """The schedule. ``named`` gives the format of a name, or raises ``refused``. Raises ScheduleInvalid."""
+    """Parse the schedule; ``named`` looks up formats. Raises ScheduleInvalid."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -99,6 +99,6 @@ def _table_problems(table: object, policy: AddressPolicy) -> Iterator[str]:
 
 
 def retry_delay(failures: int, every: timedelta) -> timedelta:
-    """How long to wait after so many failures in a row: twice as long each time, never longer than the interval."""
+    """The delay after failures in a row: doubled each time, up to the interval."""
     doubled: timedelta = _FIRST_AGAIN * 2 ** min(failures - 1, 20)
     return min(doubled, _LATEST_AGAIN, every)

@@ -1,4 +1,4 @@
-"""Runs jobs: claims as many as it has room for, finishes them in batches, keeps its leases, stops gracefully."""
+"""Runs jobs: claims them, records results in batches, renews leases, stops gracefully."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
-from almoner.platform.database.identity import DatabaseCopyNotReleased
+from almoner.platform.database.identity import UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Tx, statement_timeout
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
@@ -29,11 +29,11 @@ from almoner.platform.observability.telemetry import Telemetry
 
 CONCURRENT_JOBS: Final = 24
 """Jobs of no lane that one process runs at once."""
-CONCURRENT_LANE_JOBS: Final = 256
+_CONCURRENT_LANE_JOBS: Final = 256
 """Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
-CONCURRENT_OUTSIDE_JOBS: Final = 256
+_CONCURRENT_OUTSIDE_JOBS: Final = 256
 """Jobs of no lane that wait for a mail server, a provider or a storage beside those that run."""
-STOP_SECONDS: Final = 20.0
+_STOP_SECONDS: Final = 20.0
 
 _LONGEST_REASON: Final = 200
 _MOST_TIME: Final = timedelta(minutes=10)
@@ -51,7 +51,7 @@ def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
 
 
 class JobRunner:
-    """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits.
+    """Runs the jobs of one process.
 
     On a copy that was not released, and while the disk is nearly full, no job begins.
 
@@ -66,8 +66,8 @@ class JobRunner:
         telemetry: Telemetry,
         *,
         limits: Mapping[str, timedelta] = _NO_LIMITS,
-        lane_places: int = CONCURRENT_LANE_JOBS,
-        stop_seconds: float = STOP_SECONDS,
+        lane_places: int = _CONCURRENT_LANE_JOBS,
+        stop_seconds: float = _STOP_SECONDS,
     ) -> None:
         self._work = replace(work, finish=self._finish)
         self._limits = limits
@@ -85,7 +85,7 @@ class JobRunner:
         self._told_to_stop = asyncio.Event()
 
     async def run_round(self) -> int:
-        """Record what is finished and start what is due; how many jobs that were."""
+        """Record finished jobs and start due ones; returns how many."""
         recorded = await self._record()
         active = self._work.db.deployment.identity.active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
@@ -93,14 +93,14 @@ class JobRunner:
         return recorded + (await self._start_due() if self._may_begin else 0)
 
     async def wait_until_idle(self) -> None:
-        """Wait until all that was started has ended, and record it."""
+        """Wait until all started jobs have ended, and record them."""
         while self._running or self._finished:
             if self._running:
                 await asyncio.wait([task for _, task in self._running.values()])
             await self._record()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until ``stop`` is set; then claim nothing more, finish what runs, and give back what does not end."""
+        """Run jobs until ``stop`` is set; then finish or release what is running."""
         pace, self._told_to_stop = PollBackoff(), stop
         with queue.WAKEUP.listener() as ear:
             self._progress = ear
@@ -126,7 +126,7 @@ class JobRunner:
         return db.deployment.identity.active and not db.disk.low and not self._told_to_stop.is_set()
 
     async def _start_due(self) -> int:
-        outside = min(len(self._outside), CONCURRENT_OUTSIDE_JOBS)
+        outside = min(len(self._outside), _CONCURRENT_OUTSIDE_JOBS)
         taken = await self._claim(CONCURRENT_JOBS - (len(self._running) - self._in_lanes() - outside))
         self._begin(taken)
         return len(taken)
@@ -212,7 +212,7 @@ class JobRunner:
             with statement_timeout(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._work, job)
-        except DatabaseCopyNotReleased as copy:  # found while it ran
+        except UnreleasedDatabaseCopy as copy:  # found while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
@@ -254,7 +254,7 @@ class JobRunner:
         return len(finished)
 
     async def maintain_leases(self) -> None:
-        """Give back what dead workers left, prolong our own leases, end what we have lost."""
+        """Release jobs of dead workers, renew own leases, cancel jobs whose lease was lost."""
         self._cared = monotonic()
         async with self._work.db.write() as tx:
             await queue.release_expired_jobs(tx)

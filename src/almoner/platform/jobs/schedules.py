@@ -1,4 +1,4 @@
-"""Runs sweeps when the business clock passes their moment, one runner at a time for each (architecture 5)."""
+"""Runs periodic jobs when they are due, one process at a time for each (architecture 5)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _REST_SECONDS: Final = 5.0
 
 
 class ScheduleRunner:
-    """``sweep`` runs what is due once, ``run`` goes on until told to stop."""
+    """Runs the periodic jobs."""
 
     def __init__(self, db: Database, schedules: Sequence[Schedule], telemetry: Telemetry) -> None:
         self._db = db
@@ -33,7 +33,7 @@ class ScheduleRunner:
         self._looked: dict[str, int] = {}
 
     async def run_due(self) -> int:
-        """Run every due sweep to its end; how many records they dealt with."""
+        """Run every due periodic job to its end; returns how many records were processed."""
         return await self._sweep(self._schedules)
 
     async def _sweep(self, schedules: Sequence[Schedule]) -> int:
@@ -101,7 +101,7 @@ class ScheduleRunner:
             return await schedule.run(tx)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Sweep until ``stop`` is set."""
+        """Run due jobs until ``stop`` is set."""
         while not stop.is_set():
             try:
                 if not self._db.disk.low:
@@ -111,13 +111,13 @@ class ScheduleRunner:
             await wait_until_set(stop, _LOOK_SECONDS)
 
     async def due_moments(self, tx: Tx) -> list[datetime]:
-        """When each sweep that has something in sight is due, in the past or to come."""
+        """The next due time of each periodic job, past or future."""
         due = [await schedule.due_at(tx) for schedule in self._schedules]
         return [moment for moment in due if moment is not None]
 
 
 async def last_run_at(tx: Tx, name: str) -> datetime | None:
-    """When the schedule last ran; None before its first time."""
+    """When the schedule last ran; None before the first time."""
     moment: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", name)
     return moment
 

@@ -1,4 +1,4 @@
-"""Long work beside the loop, in a thread that nobody waits for."""
+"""Runs blocking work in a thread that nobody waits for at shutdown."""
 
 import asyncio
 import threading
@@ -6,18 +6,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-async def run_in_detached_thread(work: Callable[[], T]) -> T:
-    """What ``work`` gives or raises. Whoever is stopped meanwhile goes at once, and what it gives then is dropped.
+async def run_in_detached_thread(work: Callable[[], _T]) -> _T:
+    """Run ``work`` in a thread and await its result; cancelling does not wait for the thread.
 
     The threads of ``asyncio.to_thread`` are waited for when the loop ends: minutes, where a reader joins tables.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
+    done: asyncio.Future[_T] = loop.create_future()
 
-    def settle(result: T | None, error: BaseException | None) -> None:
+    def settle(result: _T | None, error: BaseException | None) -> None:
         if done.done():
             return  # cancelled
         if error is not None:

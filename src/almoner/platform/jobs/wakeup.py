@@ -1,4 +1,4 @@
-"""Wakes the loops of this process after a commit; other processes poll (no NOTIFY in a write transaction).
+"""Wakes this process's background loops after a commit; other processes poll.
 
 Who finds nothing looks less and less often, down to twice a second: a deployment at rest should rest.
 """
@@ -14,7 +14,7 @@ _SLOWER: Final = 1.2
 
 
 class Wakeup:
-    """Rung by whoever commits work, heard by the loops that do it."""
+    """A signal from code that commits work to the loops that do it."""
 
     def __init__(self) -> None:
         self._ears: set[asyncio.Event] = set()
@@ -26,7 +26,7 @@ class Wakeup:
 
     @contextmanager
     def listener(self) -> Iterator[asyncio.Event]:
-        """An event that is set at every ring, until the block ends; the listener clears it."""
+        """An event that is set at every ``notify`` until the block ends."""
         ear = asyncio.Event()
         self._ears.add(ear)
         try:
@@ -36,36 +36,36 @@ class Wakeup:
 
 
 class PollBackoff:
-    """How often a loop looks: 0.1 s after it last found something or heard the bell, then slower by and by."""
+    """The poll interval of a loop: 0.1 s after work was found, then slower and slower."""
 
     def __init__(self) -> None:
         self.seconds = POLL_SECONDS
 
     def reset(self) -> None:
-        """Something was found: there may be more."""
+        """Poll fast again, because work was found."""
         self.seconds = POLL_SECONDS
 
     async def wait_for_work(self, ear: asyncio.Event) -> None:
-        """Nothing was found: return at the next ring, or when it is time to look again."""
+        """Wait for the next notification or poll."""
         if await wait_for_wakeup(ear, self.seconds):
             self.reset()
         else:
             self.increase()
 
     def increase(self) -> None:
-        """Nothing was found."""
+        """Poll more slowly, because no work was found."""
         self.seconds = min(self.seconds * _SLOWER, LONGEST_POLL_SECONDS)
 
 
 async def wait_for_wakeup(ear: asyncio.Event, seconds: float) -> bool:
-    """Return at the next ring, or after ``seconds``; whether it rang. Forgets the ring."""
+    """Wait for a notification, at most ``seconds``; True if there was one. Clears it."""
     rung = await wait_until_set(ear, seconds)
     ear.clear()
     return rung
 
 
 async def wait_until_set(until: asyncio.Event, seconds: float) -> bool:
-    """Wait for ``seconds``, or until the event is set; whether it was."""
+    """Wait until the event is set, at most ``seconds``; True if it was."""
     try:
         async with asyncio.timeout(seconds):
             return await until.wait()

@@ -1,4 +1,4 @@
-"""What the self-check asks of events, jobs and the audit log."""
+"""Self-checks of events, jobs and the audit log."""
 
 from typing import Final
 

@@ -9,8 +9,8 @@ from almoner.platform.events import dispatcher
 from almoner.platform.http.probes import Check
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
-MOST_LAG_SECONDS: Final = 30.0
-MOST_UNCHAINED_SECONDS: Final = 600.0
+_MOST_LAG_SECONDS: Final = 30.0
+_MOST_UNCHAINED_SECONDS: Final = 600.0
 """A server can answer while no worker chains, but what waits for its place can be deleted unseen (V8)."""
 
 _UNREACHABLE: Final = "the database cannot be reached"
@@ -47,7 +47,7 @@ def readiness_checks(
                 lag = await dispatcher.dispatch_lag_seconds(tx)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
-        return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
+        return None if lag <= _MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
 
     async def audited() -> str | None:
         try:
@@ -55,7 +55,7 @@ def readiness_checks(
                 waited = await audit_chain.chain_lag_seconds(tx)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
-        if waited <= MOST_UNCHAINED_SECONDS:
+        if waited <= _MOST_UNCHAINED_SECONDS:
             return None
         return f"audit entries have waited {waited:.0f} s for their place: see that a worker runs"
 

@@ -16,9 +16,9 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-RUN: Final = JobKind("selfcheck.run", Nothing)
+_RUN: Final = JobKind("selfcheck.run", Nothing)
 NIGHTLY: Final = "selfcheck.nightly"
-NIGHT_HOUR: Final = 3
+_NIGHT_HOUR: Final = 3
 """UTC, by the business clock."""
 EXAMPLES: Final = 10
 
@@ -115,7 +115,7 @@ class Parts:
 run_tasks: Final = TasksWith[Parts]()
 
 
-@run_tasks.job(RUN)
+@run_tasks.job(_RUN)
 async def run_nightly(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask all; broken promises are counted and logged."""
     checks, telemetry = parts.checks, parts.telemetry
@@ -143,13 +143,13 @@ async def next_selfcheck_at(tx: Tx) -> datetime | None:
     last_run_at: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", NIGHTLY)
     if last_run_at is None:
         return tx.now
-    night = last_run_at.replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
+    night = last_run_at.replace(hour=_NIGHT_HOUR, minute=0, second=0, microsecond=0)
     return night if night > last_run_at else night + _DAY
 
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
-    """Have a worker ask. The sweep itself deals with no record."""
-    await RUN.enqueue(tx, Nothing(), unique=NIGHTLY)
+    """Enqueue a job to ask. The sweep itself deals with no record."""
+    await _RUN.enqueue(tx, Nothing(), unique=NIGHTLY)
     return 0
 
 

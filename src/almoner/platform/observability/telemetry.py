@@ -268,7 +268,7 @@ class PayeeMetrics:
 
 
 class ReconciliationMetrics:
-    """What providers and our bank tell of and the books do not show yet."""
+    """What providers and our bank tell of and the ledger do not show yet."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(

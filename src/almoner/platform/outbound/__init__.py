@@ -1,1 +1,1 @@
-"""What leaves the service: HTTP calls, downloads, emails."""
+"""Outgoing traffic: HTTP calls, downloads, emails."""

@@ -1,4 +1,4 @@
-"""Where outbound calls may go: the rule for web addresses and the deny table for network addresses (reliability 1.2).
+"""Which web and network addresses outbound calls may go to (SSRF protection).
 
 Pure. ``parse_target`` judges what a partner writes; ``refusal_reason`` judges every address that a name resolves to and
 every address that is connected to. Python's own ``is_global`` is no guard: it passes multicast and the NAT64 and 6to4
@@ -71,7 +71,7 @@ DENY_TABLE: Final[Sequence[tuple[IPv4Network | IPv6Network, str]]] = tuple(
 
 
 class AddressRefused(Exception):
-    """An address that must not be called. ``reason`` continues a sentence that names the field: "must use https"."""
+    """The address must not be called. ``reason`` continues "url ...": "must use https"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -80,7 +80,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """What a deployment allows beside public https on port 443.
+    """What a deployment allows besides public HTTPS on port 443.
 
     ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
     """
@@ -96,7 +96,7 @@ PUBLIC_ONLY: Final = AddressPolicy()
 
 @dataclass(frozen=True, slots=True)
 class OutboundTarget:
-    """An address that passed ``read``: its normalised form, and whether it names this very machine."""
+    """A web address that passed ``parse_target``, normalised."""
 
     url: str
     host: str
@@ -105,7 +105,7 @@ class OutboundTarget:
 
 
 def denied_range_of(address: Address) -> str | None:
-    """Which row of the deny table holds the address, or None for a public one."""
+    """The denied range that contains the address; None for a public address."""
     for network, name in DENY_TABLE:
         if address.version == network.version and address in network:
             return name
@@ -114,7 +114,7 @@ def denied_range_of(address: Address) -> str | None:
 
 @lru_cache(4096)
 def client_network(address: str) -> str:
-    """What counts as one address where tries are counted: an IPv6 customer has a whole /64 of them."""
+    """The network that counts as one client for limits: an IPv6 /64, or the IPv4 address."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -125,7 +125,7 @@ def client_network(address: str) -> str:
 
 
 def wider_client_network(address: str) -> str:
-    """The neighbourhoods that one customer may have: a site's IPv6 /48, an IPv4 /24."""
+    """The wider network of a client for limits: an IPv6 /48 or an IPv4 /24."""
     near = client_network(address)
     try:
         width = 24 if ":" not in near else 48
@@ -135,7 +135,7 @@ def wider_client_network(address: str) -> str:
 
 
 def refusal_reason(address: str, *, loopback: bool) -> str | None:
-    """Why this address may not be connected to, or None. ``loopback``: then loopback addresses alone may."""
+    """Why this address may not be connected to, or None. ``loopback``: only loopback addresses may."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -147,7 +147,7 @@ def refusal_reason(address: str, *, loopback: bool) -> str | None:
 
 @lru_cache(maxsize=4096)
 def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
-    """Read a web address that may be called.
+    """Parse and check a web address that may be called. Raises AddressRefused.
 
     Raises AddressRefused: not absolute https, another port, a user name, a host that is no proper name or that is a
     literal address outside the public ranges. What a name resolves to is judged when it is called.
@@ -198,7 +198,7 @@ def _read_port(parts: SplitResult) -> int:
 
 
 def ascii_host(name: str) -> str:
-    """Lower-case ASCII form of a host (UTS 46): no other spelling of a name or number gets past the next checks.
+    """The lower-case ASCII form (UTS 46) of a host name.
 
     What a resolver looks up is a name, also where no registrar would give it: ``my_hooks``, ``ab--cd``.
     """

@@ -1,4 +1,4 @@
-"""The one client for calls to addresses that partners name (architecture 5, reliability 1.2).
+"""The HTTP client for addresses that partners name (architecture 5).
 
 Every address is judged twice: all addresses of a name when it is resolved, and the one address that a socket is made
 for. The socket goes to the judged address and TLS is verified for the name: a resolver that changes its answer gains
@@ -29,7 +29,7 @@ from almoner.platform.jobs.sidecar import run_in_detached_thread
 from almoner.platform.outbound import addresses, failure_texts
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
 
-MAX_HEADER_BYTES: Final = 16_384
+_MAX_HEADER_BYTES: Final = 16_384
 MAX_BODY_BYTES: Final = 16_384
 # Shorter than what receivers commonly keep open (5 s), so that a kept connection is rarely found closed.
 _KEEP_ALIVE_SECONDS: Final = 4.0
@@ -43,46 +43,46 @@ Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Seconds until a connection stands, and until the whole answer is there."""
+    """Time limits in seconds for the connection and for the whole call."""
 
     connect: float
     total: float
 
 
 LIMITS: Final = CallLimits(connect=3.0, total=15.0)  # settled 7
-STREAM_SILENCE_SECONDS: Final = 60.0
-STREAM_RATE: Final = 1000
+_STREAM_SILENCE_SECONDS: Final = 60.0
+_STREAM_RATE: Final = 1000
 """A file may take as long as it takes, while it keeps coming, at so many bytes a second."""
 _STREAM_CHUNK: Final = 1 << 18
 
 
 class OutboundFailure(Exception):
-    """No whole answer came. The text may be shown to whoever named the address: it holds nothing internal."""
+    """The call failed. The text may be shown to whoever set the address."""
 
 
 class ConnectFailed(OutboundFailure):
-    """The name does not resolve, or nothing accepts connections there."""
+    """The host does not resolve, or refuses connections."""
 
 
 class TlsFailed(OutboundFailure):
-    """The certificate is not valid for the name, or TLS could not be spoken."""
+    """TLS failed, or the certificate is not valid for the host."""
 
 
 class CallTimedOut(OutboundFailure):
-    """No connection or no whole answer within the limits."""
+    """The call took longer than its limits."""
 
 
 class ResponseBroken(OutboundFailure):
-    """The connection was dropped, or what came back was no proper HTTP answer within the limits."""
+    """The response was cut off or was not valid HTTP."""
 
 
 class TargetRefused(OutboundFailure):
-    """The address is not public, or breaks another rule of ``addresses.read``."""
+    """The address is not public or breaks another rule of ``addresses``."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundResponse:
-    """What came back: at most the first bytes of the body that were asked for, and the seconds until then."""
+    """A response, its body cut at the requested length, and its duration."""
 
     status: int
     headers: Mapping[str, str]
@@ -92,7 +92,7 @@ class OutboundResponse:
 
 @dataclass(frozen=True, slots=True)
 class StreamedResponse:
-    """An answer whose body is still coming. Iterating ``chunks`` raises OutboundFailure when it breaks off."""
+    """A response whose body is still arriving. Iterating ``chunks`` may raise OutboundFailure."""
 
     status: int
     headers: Mapping[str, str]
@@ -140,7 +140,7 @@ class _Handler(ResponseHandler):
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         self._in_head = False
-        if sum(len(name) + len(value) for name, value in data[0].raw_headers) > MAX_HEADER_BYTES:
+        if sum(len(name) + len(value) for name, value in data[0].raw_headers) > _MAX_HEADER_BYTES:
             self._refuse_head()
         else:
             super().feed_data(data, size)
@@ -149,7 +149,7 @@ class _Handler(ResponseHandler):
         super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEADER_BYTES:
+            if self._head_bytes > _MAX_HEADER_BYTES:
                 self._refuse_head()
 
     def _refuse_head(self) -> None:
@@ -241,7 +241,7 @@ class _Pool:
 
 
 class OutboundClient:
-    """Calls to addresses that partners name. One for the process; made and closed inside its event loop."""
+    """The HTTP client of the process for addresses that partners name."""
 
     def __init__(
         self,
@@ -269,25 +269,25 @@ class OutboundClient:
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
-        """Send the bytes and read at most ``most`` of the answer. Connections are never shared between owners.
+        """POST bytes and read at most ``most`` bytes of the response. Owners never share connections.
 
-        Raises OutboundFailure; UnreleasedCopy on a copy; RuntimeError while a writing transaction is open.
+        Raises OutboundFailure; UnreleasedDatabaseCopy on a copy; RuntimeError while a writing transaction is open.
         """
         return await self._call(_Call("POST", url, body, headers, most), owner)
 
     async def get(
         self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
-        """As ``post``, for what is read."""
+        """GET at most ``most`` bytes."""
         return await self._call(_Call("GET", url, None, headers, most), owner)
 
     @asynccontextmanager
     async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[StreamedResponse]:
-        """As ``get``, for a file of any size: the time limit is for each part of it, not for the whole."""
+        """GET a file of any size; the time limit is per chunk."""
         with self._called(url, owner) as (pool, target), _raise_outbound_failure():
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
-                total=None, connect=self._limits.connect, sock_read=STREAM_SILENCE_SECONDS, ceil_threshold=60
+                total=None, connect=self._limits.connect, sock_read=_STREAM_SILENCE_SECONDS, ceil_threshold=60
             )
             async with pool.session.get(
                 target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
@@ -395,8 +395,8 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     with _raise_outbound_failure():
         async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
             received += len(chunk)
-            if monotonic() - since >= STREAM_SILENCE_SECONDS:
-                if received < STREAM_RATE * STREAM_SILENCE_SECONDS:
+            if monotonic() - since >= _STREAM_SILENCE_SECONDS:
+                if received < _STREAM_RATE * _STREAM_SILENCE_SECONDS:
                     raise TimeoutError
                 received, since = 0, monotonic()
             yield chunk

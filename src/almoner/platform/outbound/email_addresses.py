@@ -1,4 +1,4 @@
-"""Email addresses: what a form accepts is what a mail is sent to, so that both go by this one rule (U6, U7).
+"""The one rule for email addresses (U6, U7).
 
 An address is kept as it was typed and sent to in ASCII: domains beyond ASCII as A-labels. A local part beyond ASCII is
 refused, since few mail servers take it (SMTPUTF8), and nobody hears of a mail that none took.
@@ -21,18 +21,18 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
 def clean_email_address(text: str) -> str:
-    """An address as it is kept: without what nobody sees, wide letters narrow, an apostrophe as on a keyboard."""
+    """The address without invisible characters and with ASCII forms of wide letters."""
     return clean_code(text)
 
 
 def is_email_address(text: str) -> bool:
-    """Whether a mail to it can be sent: quoted names and addresses of machines are none."""
+    """Whether an email can be sent to the address."""
     return ascii_email_address(text) is not None
 
 
 @lru_cache(4096)
 def ascii_email_address(text: str) -> str | None:
-    """The address for an email's envelope, None if it is not one."""
+    """The ASCII form of the address for the SMTP envelope; None if invalid."""
     local, _, domain = text.rpartition("@")
     if len(text) > MAX_LENGTH or len(local) > _MAX_LOCAL or not _LOCAL.fullmatch(local):
         return None

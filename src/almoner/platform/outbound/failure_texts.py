@@ -1,4 +1,4 @@
-"""What went wrong with a call, in the one fact that mends it. Shown to whoever named the address."""
+"""Texts for failed calls, with the one fact that helps to fix them."""
 
 import errno
 import ssl
@@ -26,7 +26,7 @@ _TLS: Final = "The TLS connection failed: {}"
 
 
 def tls_text(error: BaseException) -> str | None:
-    """Why TLS could not be spoken; None when that is not what went wrong."""
+    """Why TLS failed; None if something else did."""
     for one in _causes(error):
         if isinstance(one, aiohttp.ClientError):
             continue  # aiohttp's own say less than those of OpenSSL within them
@@ -51,7 +51,7 @@ def _handshake_text(reason: str) -> str:
 
 
 def connect_text(error: aiohttp.ClientConnectorError) -> str:
-    """Why there is no connection."""
+    """Why the connection failed."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "The connection failed: the host name does not resolve"
     if isinstance(error.os_error, ConnectionResetError):
@@ -66,7 +66,7 @@ def connect_text(error: aiohttp.ClientConnectorError) -> str:
 
 
 def response_text(error: aiohttp.ClientError | HttpProcessingError) -> str:
-    """Why there is no whole response."""
+    """Why the response is incomplete."""
     for one in _causes(error):
         if isinstance(one, LineTooLong) or "Got more than" in str(one):
             return "The response has a header line of more than 8 kB"

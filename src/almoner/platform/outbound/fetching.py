@@ -1,4 +1,4 @@
-"""Fetching files from where they are published: only when they changed, and going on where it broke off.
+"""Downloads published files, only if they changed, resuming interrupted downloads.
 
 Each address has a folder of its own under the given one: the file under its published name, beside it what the server
 said of it (``.fetched.json``), and what is unfinished (``.partial`` and ``.partial.json``). Every hop of a redirect is
@@ -32,23 +32,23 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 class FetchInterrupted(FetchRefused):
-    """The server is away or the connection breaks off; what has come is kept, and the next try goes on from there."""
+    """The download broke off; the next attempt resumes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """``most_bytes``: no file is larger, and one that is fills no disk. Pauses double with each try in vain."""
+    """The largest file, and the first retry pause, which doubles."""
 
     most_bytes: int = 8 << 30
     first_pause_seconds: float = 0.1
 
 
-LIMITS: Final = FetchLimits()
+_LIMITS: Final = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """A published file that lies here now, and what its server said of it.
+    """A downloaded file and what its server said about it.
 
     ``changed`` is False when the file that lay here is still the published one. ``sha256`` is of the bytes as sent.
     """
@@ -65,7 +65,7 @@ class FetchedFile:
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """How far a file is. ``total`` is None where the server does not tell."""
+    """The progress of a download. ``total`` is None if unknown."""
 
     name: str
     size: int
@@ -78,7 +78,7 @@ Report = Callable[[FetchProgress], None]
 async def resolve_files(
     db: Database, folder: Path, places: Sequence[str], report: Report | None = None
 ) -> tuple[list[Path], list[FetchedFile]]:
-    """(all files, those of them that were fetched) for paths and web addresses, in their order.
+    """(all files, those that were downloaded) for paths and web addresses, in order.
 
     ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
     fetched.
@@ -101,7 +101,7 @@ async def resolve_files(
 
 
 def is_url(place: str) -> bool:
-    """Whether it is to be fetched."""
+    """Whether the place is a web address to download from."""
     return place.lower().startswith(("https://", "http://"))
 
 
@@ -111,9 +111,9 @@ async def fetch_file(
     url: str,
     real_now: Callable[[], datetime],
     report: Report | None = None,
-    limits: FetchLimits = LIMITS,
+    limits: FetchLimits = _LIMITS,
 ) -> FetchedFile:
-    """Have the published file here. Raises FetchRefused, FetchInterrupted when another try may help."""
+    """Download a published file unless it is unchanged. Raises FetchRefused, FetchInterrupted."""
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
     with _folder_lock(own, url):

@@ -1,4 +1,4 @@
-"""E-mails: what one is, and the port of whoever carries it. Mails are sent by jobs, never inside a transaction."""
+"""Emails and the interface of mail transports. Jobs send them, outside transactions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,16 +11,16 @@ from almoner.platform.database.transactions import Tx
 
 
 class MailRefused(Exception):
-    """The mail will never be taken: the address does not exist or is not one. Trying again is of no use."""
+    """The mail server refused the mail for good."""
 
 
 class MailDelayed(Exception):
-    """The mail could not be handed over just now; try again later."""
+    """The mail could not be sent now; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that a mail brings: ``name`` in ASCII, and the media type of its content."""
+    """A file attached to an email; ``name`` is ASCII."""
 
     name: str
     media_type: str
@@ -29,7 +29,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One e-mail in both forms.
+    """An email in text and HTML.
 
     ``key`` is the same for the same mail: a carrier that is handed it twice delivers it once where it can, and always
     under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is;
@@ -56,28 +56,28 @@ class Mail:
 
 
 class MailTransport(Protocol):
-    """Carries mails to their readers."""
+    """Sends emails: an SMTP server or the sandbox's mailbox."""
 
     async def send(self, mail: Mail) -> None:
-        """Hand the mail over. Raises MailRefused or MailDelayed."""
+        """Send the mail. Raises MailRefused or MailDelayed."""
         ...
 
 
 class GuardedMailTransport:
-    """A carrier that carries nothing for a copy that was not released."""
+    """A mail transport that refuses to send from an unreleased copy of the database."""
 
     def __init__(self, transport: MailTransport, identity: DeploymentIdentity) -> None:
         self._transport = transport
         self._identity = identity
 
     async def send(self, mail: Mail) -> None:
-        """Hand the mail over. Raises UnreleasedCopy as well."""
+        """Send the mail. Also raises UnreleasedDatabaseCopy."""
         self._identity.ensure_active()
         await self._transport.send(mail)
 
 
 async def store_in_mailbox(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
-    """Put a mail where the sandbox's mailbox shows it; a second one with the same id is left out."""
+    """Store a mail in the sandbox's mailbox; duplicates by ID are skipped."""
     tag = await tx.execute(
         """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",

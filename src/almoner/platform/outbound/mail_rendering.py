@@ -203,7 +203,7 @@ def _own_link(context: Context, value: object) -> str:
 
 
 def test_message(recipient: str, at: datetime) -> Mail:
-    """What an operator has sent to see that mails arrive: nothing in it was typed but the address."""
+    """The test email that an operator sends to check delivery."""
     text = "This is a test message of `almoner check`. Mails of this deployment arrive."
     key = f"almoner check {at.isoformat()}"
     return Mail(key, at, None, recipient, "Almoner test message", text, f"<p>{text}</p>", "en")

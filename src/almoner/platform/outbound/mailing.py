@@ -11,14 +11,14 @@ from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailT
 
 @dataclass(frozen=True, slots=True)
 class MailRetryPolicy:
-    """How often a mail is tried: after ``first``, doubled after each attempt, at most ``longest``; ``most`` times."""
+    """How often an email is retried: after ``first``, doubled up to ``longest``, ``most`` times."""
 
     first: timedelta
     longest: timedelta
     most: int | None
 
     def delay_after(self, attempt: int) -> timedelta:
-        """After an attempt, the first being 1."""
+        """The delay after an attempt (1: the first)."""
         return min(self.first * (1 << min(attempt - 1, 20)), self.longest)
 
 

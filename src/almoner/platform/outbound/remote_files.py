@@ -1,4 +1,4 @@
-"""What a server says of a file that it sends, and whether what came can be a published file at all."""
+"""The file name, size and plausibility of a downloaded file."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,11 @@ _HEAD_BYTES: Final = 4096
 
 
 class FetchRefused(Exception):
-    """A file that cannot be had; the message says why, and what to do."""
+    """A file cannot be downloaded; the message says why and what to do."""
 
 
 def published_file_name(url: str, headers: Mapping[str, str]) -> str:
-    """The published name, as it may stand in a folder: what the server calls it, else the end of the address."""
+    """A safe file name from Content-Disposition, else from the URL."""
     stated = _NAMED.search(headers.get("Content-Disposition", ""))
     last = unquote(stated.group(1)) if stated else unquote(urlsplit(url).path).rstrip("/")
     safe = _UNSAFE.sub("_", last.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-_LONGEST_NAME:]
@@ -32,19 +32,19 @@ def published_file_name(url: str, headers: Mapping[str, str]) -> str:
 
 
 def content_length(headers: Mapping[str, str]) -> int | None:
-    """The bytes that will come, if the server tells."""
+    """The Content-Length, if given."""
     stated = headers.get("Content-Length", "")
     return int(stated) if stated.isascii() and stated.isdigit() else None
 
 
 def content_range(headers: Mapping[str, str]) -> tuple[int, int]:
-    """(first byte, bytes of the whole file) of a part; (-1, -1) when that is not told."""
+    """(first byte, total size) of a partial response; (-1, -1) if unknown."""
     found = _RANGE.fullmatch(headers.get("Content-Range", ""))
     return (int(found.group(1)), int(found.group(2))) if found else (-1, -1)
 
 
 def content_problem(file: Path) -> str | None:
-    """Why what came is no file of data: servers answer 200 with a page that says what is wrong."""
+    """Why the content is not data, such as an HTML error page; else None."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD_BYTES)
     if not head:
@@ -55,7 +55,7 @@ def content_problem(file: Path) -> str | None:
 
 
 def add_file_suffix(file_name: str, file: Path) -> str:
-    """The name with the suffix that its content asks for: some addresses have none, some servers compress."""
+    """The file name with the suffix that its content needs."""
     with file.open("rb") as opened:
         magic = opened.read(4)
     if magic.startswith(b"\x1f\x8b"):
@@ -74,7 +74,7 @@ def _is_workbook(file: Path) -> bool:
 
 
 def date_in_name(file_name: str) -> datetime | None:
-    """The day that a name tells: ``sdn_2024-05-03.csv``."""
+    """The date in a file name: ``sdn_2024-05-03.csv``."""
     for year, month, day in _DAY.findall(file_name):
         try:
             return datetime(int(year), int(month), int(day), tzinfo=UTC)
@@ -84,10 +84,10 @@ def date_in_name(file_name: str) -> datetime | None:
 
 
 def list_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder, by their names; not the hidden ones."""
+    """The visible files of a folder, by name."""
     return (inner for inner in sorted(folder.iterdir()) if inner.is_file() and not inner.name.startswith("."))
 
 
 def list_zip_members(archive: ZipFile) -> list[ZipInfo]:
-    """The files of a zip; not what macOS adds."""
+    """The files in a zip, without macOS metadata."""
     return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]

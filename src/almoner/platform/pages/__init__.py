@@ -1,1 +1,1 @@
-"""Hosted pages: layout, style, languages, money and dates, headers, visits (architecture 5, H1-H4, H8, H9)."""
+"""Hosted pages: layout, languages, money and dates, headers, link sessions (architecture 5, H1-H4, H8, H9)."""

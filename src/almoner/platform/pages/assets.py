@@ -1,4 +1,4 @@
-"""Style sheets, icon, scripts: named by the hash of their content, so that browsers may keep them."""
+"""Style sheets, icon and scripts under hashed names that browsers may cache."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,7 +19,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file with its address."""
+    """A static file with its path."""
 
     path: str
     content: bytes

@@ -1,4 +1,4 @@
-"""One colour of somebody else's, made legible on our pages in light and dark (WCAG 2.2, 1.4.3 and 1.4.11); pure.
+"""Derives an accessible palette for light and dark from a brand colour (WCAG 2.2); pure.
 
 The hue stays; the colour is darkened or lightened no further than contrast asks for.
 """
@@ -28,7 +28,7 @@ _DARK_CARD: Final = (0x16, 0x1E, 0x1B)
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The style sheet's properties that take the colour on, in light and in dark."""
+    """The CSS properties for a brand colour in light and dark mode."""
 
     light: Mapping[str, str]
     dark: Mapping[str, str]
@@ -45,24 +45,24 @@ def parse_colour(text: str) -> Colour:
 
 
 def css_colour(colour: Colour) -> str:
-    """As style sheets write it: ``#0d5c4a``."""
+    """A colour in CSS notation: ``#0d5c4a``."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def contrast_ratio(one: Colour, other: Colour) -> float:
-    """The ratio of WCAG 2.2, from 1 to 21."""
+    """The WCAG 2.2 contrast ratio of two colours, from 1 to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def mix_colours(one: Colour, other: Colour, share: float) -> Colour:
-    """``share`` of the other colour laid over the first one."""
+    """Mix two colours; ``share`` is that of the second."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue
 
 
 def make_legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
-    """The colour itself where it has the contrast with the ground, else the nearest shade of it that has.
+    """The colour, or its nearest shade with enough contrast to the background.
 
     Darker on light grounds, lighter on dark ones. The ratio must be one that black or white has with the ground.
     """
@@ -72,7 +72,7 @@ def make_legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
 
 
 def build_palette(colour: Colour) -> Palette:
-    """Every property in which ``almoner.css`` holds its own brand, from one colour."""
+    """The palette for a brand colour."""
     panel = make_legible(colour, _WHITE, _PANEL)
     panels = {
         "--panel": panel,

@@ -1,4 +1,4 @@
-"""What may go wrong on a page becomes a page: no link, no cookie of it, or something that nobody expected."""
+"""Turns exceptions of page handlers into error pages."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
@@ -11,14 +11,14 @@ from almoner.kit.errors import NotFound
 
 
 class ErrorPages(Protocol):
-    """Pages that say what went wrong."""
+    """A set of pages that can show its own error pages."""
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """Who comes without the link is told to use it, and nothing else: not even whether there is such a record."""
+        """The page for a missing or invalid link, which reveals nothing about the record."""
         ...
 
     def server_error_page(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected: a page, and the error raised afterwards for the log."""
+        """The page for an unexpected error, which is raised afterwards for the log."""
         ...
 
 
@@ -28,7 +28,7 @@ Here = TypeVar("Here", bound=ErrorPages)
 def with_error_pages(
     handler: Callable[[Here, Request], Awaitable[Response]],
 ) -> Callable[[Here, Request], Coroutine[Any, Any, Response]]:
-    """Of a handler of such pages."""
+    """Wrap a page handler so that its exceptions become error pages."""
 
     @wraps(handler)
     async def answer(self: Here, request: Request) -> Response:

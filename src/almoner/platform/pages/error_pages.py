@@ -1,4 +1,4 @@
-"""What lies beside the pages: a reader with a wrong address gets a page, not the interface's JSON."""
+"""Not-found pages for unknown paths next to hosted pages."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -13,7 +13,7 @@ _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def not_found_routes(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
-    """Routes to stand after ``routes``: every other address below ``prefix``, and every other method.
+    """Catch-all routes below ``prefix`` for unknown paths and methods.
 
     ``say`` renders the page with a status: 404, or 405 where the address takes other methods. An address that takes
     forms alone is asked for by whoever reloads a page that told of a mistake: they go to the page that it is below.

@@ -1,4 +1,4 @@
-"""Money and dates for people: CLDR's patterns in the reader's language, with ISO 4217's decimals (CLDR's differ)."""
+"""Formats money, dates and names in the reader's language (CLDR, with ISO 4217 decimals)."""
 
 import copy
 import re
@@ -20,7 +20,7 @@ _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 
 
 def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
-    """``1234`` ``GBP`` as ``£12.34``. ``short`` leaves the fraction out where it is zero (``£10``). Never rounds."""
+    """``1234`` ``GBP`` as ``£12.34``. ``short`` omits zero decimals (``£10``)."""
     digits = money.currency_exponent(currency)
     value = decimal_amount(minor, currency)
     fraction = 0 if short and value == value.to_integral_value() else digits
@@ -28,18 +28,18 @@ def format_money(minor: int, currency: str, locale: Locale, *, short: bool = Fal
 
 
 def format_plain_amount(minor: int, currency: str, locale: Locale) -> str:
-    """The figure alone, as somebody would type it into a field: ``1234`` ``EUR`` in German as ``12,34``."""
+    """The amount without a currency, as typed into a field: ``12,34`` in German."""
     digits = money.currency_exponent(currency)
     return _apply_pattern(locale.decimal_formats[None], decimal_amount(minor, currency), digits, locale, None)
 
 
 def decimal_amount(minor: int, currency: str) -> Decimal:
-    """Minor units as the decimal amount of the currency, exactly."""
+    """Minor units as an exact decimal."""
     return Decimal(minor).scaleb(-money.currency_exponent(currency))
 
 
 def currency_symbol(currency: str, locale: Locale) -> str:
-    """The currency's sign as readers of the language know it: ``$``, ``US$``, ``JPY``."""
+    """The currency's symbol in the language: ``$``, ``US$``, ``JPY``."""
     sign = numbers.get_currency_symbol(currency, locale)
     if locale.text_direction == "rtl" and any(unicodedata.bidirectional(character) == "L" for character in sign):
         return f"\u2066{sign}\u2069"  # the line would show US$ as $US
@@ -47,7 +47,7 @@ def currency_symbol(currency: str, locale: Locale) -> str:
 
 
 def currency_name(currency: str, locale: Locale) -> str:
-    """The currency's name in the language as amounts are counted in it: ``US dollars``.
+    """The currency's plural name in the language: ``US dollars``.
 
     Languages that decline a name by the number (those with a form for a few) get the name as a title has it, for
     sentences that put it after a colon.
@@ -57,7 +57,7 @@ def currency_name(currency: str, locale: Locale) -> str:
 
 
 def format_day(day: date, locale: Locale) -> str:
-    """``21 November 2026`` in the language. Which day a moment lies in depends on the issuer's time zone."""
+    """``21 November 2026`` in the language."""
     return localise_digits(dates.format_date(day, "long", locale=locale), locale)
 
 
@@ -79,33 +79,33 @@ def format_short_moment(at: datetime, locale: Locale) -> str:
 
 
 def country_name(code: str, locale: Locale) -> str:
-    """The name of a country (three letters) in the language; the code itself when CLDR has none."""
+    """The name of a country (three letters) in the language, or the code."""
     aliases = get_global("territory_aliases").get(code, [code])
     return str(locale.territories.get(aliases[0], code))
 
 
 def is_family_name_first(locale: Locale) -> bool:
-    """Whether the language puts the family's name before the given one (CLDR, personNames, surnameFirst)."""
+    """Whether the language puts the family name first (CLDR)."""
     return locale.language in ("hu", "ja", "ko", "vi", "zh")
 
 
 def comma(locale: Locale) -> str:
-    """What parts the members of a list, with its blank."""
+    """The separator of list items in the language."""
     return {"ar": "، ", "ja": "、"}.get(locale.language, ", ")
 
 
 def full_name(first: str, last: str, locale: Locale) -> str:
-    """Both names in the order of the language."""
+    """First and last name in the language's order."""
     return " ".join(name for name in ((last, first) if is_family_name_first(locale) else (first, last)) if name)
 
 
 def greeting_name(first: str, last: str, locale: Locale) -> str:
-    """The name by which a letter greets somebody: the given one, or the family's where that comes first."""
+    """The name to greet somebody by: the first name, or the family name where that comes first."""
     return (last or first) if is_family_name_first(locale) else (first or last)
 
 
 def currency_of_region(region: str, today: date) -> str | None:
-    """The currency in use in a region (two letters), None where CLDR knows none."""
+    """The current currency of a two-letter region; None if unknown."""
     found = numbers.get_territory_currencies(region, start_date=today)
     return str(found[0]) if found else None
 
@@ -124,6 +124,6 @@ def _apply_pattern(
 
 
 def localise_digits(text: str, locale: Locale) -> str:
-    """The text with its figures in the digits of the language."""
+    """The text with its digits in the language's numbering system."""
     zero = _ZEROS.get(locale.default_numbering_system, "0")
     return text.translate({ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)})

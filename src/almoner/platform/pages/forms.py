@@ -1,4 +1,4 @@
-"""What browsers post to a page, read up to a limit: what is longer is nobody's form, and no form costs more to read."""
+"""Reads forms posted to hosted pages, up to a limit."""
 
 import asyncio
 from typing import Final
@@ -23,14 +23,14 @@ _SECRETS: Final = frozenset(("password", "again", "secret"))
 
 
 def clean_field(name: str, value: str) -> str:
-    """What was typed into a field, as every form gets it."""
+    """A form value, cleaned as all typed text is."""
     if name in _SECRETS:
         return value
     return clean_email_address(value) if name == "email" else clean_text(value, lines=True)
 
 
 async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormData:
-    """The posted fields; none where the body is longer, of too many fields or no form, as nobody's token is in it."""
+    """The posted fields; empty if the body is too long or not a form."""
     known: FormData | None = getattr(request.state, "form", None)
     if known is not None:
         return known

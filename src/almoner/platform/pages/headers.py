@@ -1,4 +1,4 @@
-"""Headers of every page: what a browser may load, where a form may lead, and that nobody may frame or keep it (H3)."""
+"""Security headers of pages: content security policy, framing, caching (H1-H4)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -21,7 +21,7 @@ _HSTS: Final = "max-age=31536000; includeSubDomains"
 
 
 def origin_of_url(url: str) -> str | None:
-    """``https://host:port`` of an address as a CSP source; None where CSP has no way to write it (IPv6 literals)."""
+    """The origin of a URL as a CSP source; None for IPv6 literals."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
@@ -36,7 +36,7 @@ def origin_of_url(url: str) -> str | None:
 def security_headers(
     nonce: str, *, form_targets: Iterable[str], production: bool, passkeys: bool = False, script: bool = False
 ) -> dict[str, str]:
-    """The headers of one page.
+    """The security headers of one page.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the

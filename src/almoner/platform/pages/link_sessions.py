@@ -1,4 +1,4 @@
-"""A visit: the proof, in a cookie of its own for each record, that this browser came by the record's link (H1, H2).
+"""Cookie sessions of browsers that opened a record's link (H1, H2).
 
 The token leaves the address bar in the first answer. The cookie that takes its place holds a random part and our
 signature over it and the record: nothing is stored, two tabs for two records never mix, and each browser has its own
@@ -27,7 +27,7 @@ _END_BYTES: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class LinkSession:
-    """One browser's visit to one record's pages. ``until``: when it ends, None where that is the browser's affair."""
+    """A browser's session for one record's pages, begun by its link. ``until``: its expiry, if any."""
 
     cookie: str
     proof: str
@@ -35,27 +35,27 @@ class LinkSession:
     until: datetime | None = None
 
     def set_cookie(self, response: Response, *, seconds: int) -> None:
-        """Set the cookie: for this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
+        """Set the session's ``__Host-`` cookie."""
         response.set_cookie(
             self.cookie, self.proof, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
         )
 
     def matches_csrf_token(self, csrf: object) -> bool:
-        """Whether a posted form carries this visit's CSRF token; constant time."""
+        """Whether a posted form carries this session's CSRF token; constant time."""
         return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
 
 
 def begin_link_session(
     vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None
 ) -> LinkSession:
-    """A new visit to a record; ``name`` is the record's id as the address shows it, ``until`` is in the cookie."""
+    """A new session for a record; ``name`` is the record's ID in the path."""
     random = os.urandom(_RANDOM_BYTES)
     end = b"" if until is None else int(until.timestamp()).to_bytes(_END_BYTES)
     return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random + end) + end)
 
 
 def find_link_session(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> LinkSession | None:
-    """The visit that the request's cookie proves, or None. Whether it is over is for the caller to see."""
+    """The session that the request's cookie proves, even if expired; None without a valid cookie."""
     raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
     random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
     if not vault.verify(f"visit:{purpose}", record.bytes + random + end, signature):
@@ -64,7 +64,7 @@ def find_link_session(request: Request, vault: Vault, purpose: str, record: UUID
 
 
 def is_same_origin(request: Request, origin: str | None) -> bool:
-    """Whether a post came from a page of this very origin: the browser says so, or at least names the right origin."""
+    """Whether a post came from this origin, by Sec-Fetch-Site or Origin."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -72,7 +72,7 @@ def is_same_origin(request: Request, origin: str | None) -> bool:
 
 
 def is_speculative_request(request: Request) -> bool:
-    """Whether nobody may be looking: HEAD, or a browser that fetches ahead. Nothing is decided for the donor then."""
+    """Whether the request is HEAD or a prefetch, which must have no effect."""
     purpose = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
     return request.method == "HEAD" or "prefetch" in purpose
 

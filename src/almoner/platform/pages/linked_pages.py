@@ -1,4 +1,4 @@
-"""Pages behind the link of a mail: opened by its token, then by the cookie that takes the token's place.
+"""A page behind an emailed link: opened by its token, then by a cookie.
 
 GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
 link, its CSRF token and the page's own origin (architecture 5).
@@ -27,7 +27,7 @@ _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 
 
 class LinkedPages:
-    """One page of a record, for whoever has its link. ``purpose``: of the tokens, and the path that they open."""
+    """The page of a record for whoever has its link. ``purpose``: of the tokens, and the path."""
 
     def __init__(self, db: Database, pages: PageRenderer, purpose: str, record_type: str) -> None:
         self._db = db
@@ -39,26 +39,26 @@ class LinkedPages:
         self._type = record_type
 
     def routes(self) -> list[Route]:
-        """Starlette routes: the page, and everything else below its path."""
+        """Starlette routes for the page and everything below its path."""
         path = f"/{self._purpose}"
         own = [Route(path, self.open, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
         return [*own, *not_found_routes(path, own, self.not_found_page)]
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """No such link, or no cookie of it."""
+        """The page for an invalid link or missing cookie."""
         return self.pages.render_message(
             "agent.unknown", self.pages.preferred_language(request), status=status, icon="link"
         )
 
     def server_error_page(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected."""
+        """The page for an unexpected error."""
         return ServerErrorResponse(
             self.pages.render_message("agent.broken", self.pages.preferred_language(request), status=500), error
         )
 
     @with_error_pages
     async def open(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         record = self._vault.read_page_token(self._purpose, request.query_params.get("token", ""))
         if record is None:
             raise NotFound
@@ -71,15 +71,15 @@ class LinkedPages:
         return response
 
     async def page(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle GET and POST at one path."""
         return await (self.submit if request.method == "POST" else self.show)(request)
 
     async def show(self, request: Request) -> Response:
-        """The page as it is now."""
+        """Show the page."""
         raise NotImplementedError
 
     async def submit(self, request: Request) -> Response:
-        """The page's form."""
+        """Handle the page's form."""
         raise NotImplementedError
 
     def _action(self, record: UUID) -> str:

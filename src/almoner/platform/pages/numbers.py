@@ -1,4 +1,4 @@
-"""Reading an amount that somebody typed in their own language, strictly: what can be read two ways is refused."""
+"""Parses amounts typed in the reader's language; ambiguous ones are refused."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ _WORDS: Final = {
 
 
 class AmountProblem(Enum):
-    """Why a typed amount cannot be taken."""
+    """Why a typed amount is invalid."""
 
     EMPTY = "empty"
     NOT_A_NUMBER = "not_a_number"
@@ -39,7 +39,7 @@ class AmountProblem(Enum):
 
 
 def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProblem:
-    """Minor units of what was typed in the language's own form (``1.234,50`` in German, ``١٢٣`` in Arabic), or why not.
+    """Minor units of a typed amount in the language's notation, or why it is invalid.
 
     Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
     behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might

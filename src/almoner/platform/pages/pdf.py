@@ -1,4 +1,4 @@
-"""PDF documents by typst: tagged (PDF/UA-1), archival (PDF/A-3a), and the same bytes from the same facts.
+"""Reproducible PDF documents by typst, tagged (PDF/UA-1) and archival (PDF/A-3a).
 
 A document shows the fonts of this package alone, never those of the machine. What no font has is written by its
 number in Unicode, such as ``[U+1F600]``: both standards forbid a character without a glyph, and a name must not become
@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from almoner.platform.bounded_concurrency import BoundedConcurrency
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import script_fonts
 from almoner.platform.pages.translations import Language
-from almoner.platform.waiting import WaitingLine
 
 if TYPE_CHECKING:
     import typst
 
 FONTS: Final = Path(__file__).parent / "fonts"
-FAMILIES: Final = ("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans JP")
+_FAMILIES: Final = ("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans JP")
 """The fonts of every document; those of other scripts are read when a document needs them."""
 _SELECTORS: Final = frozenset((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 """They choose among the forms of a sign and are none."""
@@ -44,7 +44,7 @@ Facts = Mapping[str, object]
 
 
 class PdfRenderer:
-    """Prints documents of one template."""
+    """Renders PDF documents from one template."""
 
     def __init__(self, template: Path) -> None:
         """``template``: a typst file that reads ``sys.inputs.facts`` and ``sys.inputs.links``, both JSON."""
@@ -54,23 +54,23 @@ class PdfRenderer:
         self._root = template.parent
         self._template = template.read_bytes()
         self._compiler = self._compiler_with(())
-        self._line = WaitingLine(
+        self._line = BoundedConcurrency(
             1, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
         )  # the compiler refuses a second caller
 
     async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
-        """The document. ``facts`` are made printable, ``links`` stay as they are, ``at`` is the moment it is of.
+        """Render a document. ``facts`` are its values, ``links`` its URLs, ``at`` its creation time.
 
         Raises ServiceUnavailable when too many wait.
         """
-        async with self._line.turn():
+        async with self._line.slot():
             return await asyncio.to_thread(self._print, facts, links, at)
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         texts = list(_iter_texts(facts))
         more = script_fonts.fonts_for(_uncovered(texts), "".join(texts), str(facts.get("lang", "")))
         # Of an expected language, the font that draws its Han characters is the one of the package.
-        families = (*FAMILIES, *more) if facts.get("lang") == "ja" else (*FAMILIES[:3], *more, *FAMILIES[3:])
+        families = (*_FAMILIES, *more) if facts.get("lang") == "ja" else (*_FAMILIES[:3], *more, *_FAMILIES[3:])
         compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
         try:
             shown = {**facts, "rewritten": any(map(is_rewritten, texts))}
@@ -113,7 +113,7 @@ def public_notices(deployment: Deployment, language: Language) -> tuple[Facts, d
 
 
 def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
-    """A name or figure with its own direction; ``rtl`` is the document's, for one that has none."""
+    """A text with its own writing direction; ``rtl`` is the document's."""
     for character in text:
         match unicodedata.bidirectional(character):
             case "L":
@@ -124,7 +124,7 @@ def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
 
 
 def to_printable(text: str) -> str:
-    """The text in characters that the fonts show, on one line, with places to break where there would be none."""
+    """The text limited to characters that the fonts have, on one breakable line."""
     shown = "".join(_printable_character(character) for character in unicodedata.normalize("NFC", text))
     return _LONG.sub("\\g<0>\u200b", shown)
 

@@ -1,4 +1,4 @@
-"""From a template to an answer: autoescaped Jinja2, the reader's language, and the headers of every page."""
+"""Renders pages with autoescaped Jinja2 in the reader's language."""
 
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ def _page_environment(templates: Path) -> Environment:
 
 
 def template_environment(templates: Path, finalize: Callable[[object], object] | None = None) -> Environment:
-    """The templates of a folder and the shared ones; ``finalize`` is given each value before it is shown."""
+    """The Jinja environment of a template folder and the shared templates."""
     made = Environment(
         loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
         autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
@@ -48,7 +48,7 @@ def template_environment(templates: Path, finalize: Callable[[object], object] |
 
 
 class PageRenderer:
-    """Renders the pages of one slice: its own templates, then the shared ones."""
+    """Renders the pages of one slice."""
 
     def __init__(
         self, deployment: Deployment, templates: Path, catalogues: TranslationCatalogues | None = None
@@ -58,16 +58,16 @@ class PageRenderer:
         self._templates = _page_environment(templates)
 
     def language(self, tag: str | None) -> Language:
-        """The language of an RFC 5646 tag; English when it is None or not offered."""
+        """The language for an RFC 5646 tag; English if it is not offered."""
         return self.catalogues.language(tag)
 
     def preferred_language(self, request: Request) -> Language:
-        """The reader's language by Accept-Language, English when none of it is offered."""
+        """The language that Accept-Language prefers; English if none is offered."""
         found = languages.negotiate_language(request.headers.get("accept-language"), self.catalogues.offered_languages)
         return self.language(found or FALLBACK)
 
     def render_text(self, template: str, language: Language, **context: object) -> str:
-        """A rendered template without headers."""
+        """Render a template to text."""
         return self._templates.get_template(template).render({**self._shared(language), **context})
 
     def render_page(
@@ -81,7 +81,7 @@ class PageRenderer:
         script: bool = False,
         **context: object,
     ) -> HTMLResponse:
-        """A page with its headers.
+        """Render a template to a response with security headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
         ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
@@ -107,7 +107,7 @@ class PageRenderer:
         partner_links: PublicLinks | None = None,
         **values: object,
     ) -> HTMLResponse:
-        """A page that only says something: catalogue keys ``<kind>.title``, ``<kind>.text`` and ``<kind>.next``.
+        """A page with only a title, a text and a next step, from catalogue keys ``<kind>.*``.
 
         ``partner_links``: of the partner whose reader this is, with a way back to it.
         """
@@ -122,7 +122,7 @@ class PageRenderer:
         )
 
     def format_day(self, at: date | datetime, language: Language) -> str:
-        """``21 November 2026`` in the language: a day, or that of a moment where receipts are issued."""
+        """A day, or that of a moment in the issuer's time zone, in the language."""
         day = self.deployment.day_of(at) if isinstance(at, datetime) else at
         return formats.format_day(day, language.locale)
 
@@ -155,28 +155,28 @@ class PageRenderer:
 
 
 def bold_bidi_isolated(value: object) -> Markup:
-    """As ``bidi_isolated``, and in bold."""
+    """The value in bold, isolated from the surrounding text direction."""
     return Markup("<strong><bdi>{}</bdi></strong>").format(value)
 
 
 def bold_unbroken(value: object) -> Markup:
-    """As ``bold_bidi_isolated``, never broken over two lines: numbers that people copy."""
+    """The value in bold, isolated and without line breaks: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 
 
 @pass_context
 def bidi_isolated_in_page(context: Context, value: object) -> str:
-    """``embed`` in the direction of the page."""
+    """The value isolated from the page's text direction."""
     return bidi_isolated_plain_text(str(value), str(context["dir"]))
 
 
 def bidi_isolated_plain_text(text: str, direction: str) -> str:
-    """As ``bidi_isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
+    """The value isolated for plain text, by Unicode direction marks."""
     if direction == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
         return f"\u2068{text}\u2069"
     return text
 
 
 def bidi_isolated(value: object) -> Markup:
-    """A name or figure whose direction may differ from the sentence around it."""
+    """The value isolated from the surrounding text direction, as HTML."""
     return Markup("<bdi>{}</bdi>").format(value)

@@ -1,4 +1,4 @@
-"""Where browsers report what the content security policy stopped (H3): one log line each, without addresses or text."""
+"""Receives browsers' reports about content security policy violations (H3) and logs them."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ _MAX_BYTES: Final = 16_384
 
 
 def csp_report_routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
-    """The address that ``security_headers`` names."""
+    """The route that receives CSP reports."""
 
     async def receive(request: Request) -> Response:
         body = bytearray()

@@ -1,4 +1,4 @@
-"""A page for the reader when something failed that nobody expected, and the error for the log."""
+"""A response that shows an error page and then raises the error for the log."""
 
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -9,7 +9,7 @@ from almoner.platform.observability.failures import CONNECTION_ERRORS
 
 
 class ServerErrorResponse(Response):
-    """Sends the page, then raises: the edge writes the log line and finds that an answer was sent.
+    """Sends the error page, then raises the error.
 
     Where the database is away or took too long, the same may work in a moment, and the status says so.
     """

@@ -1,4 +1,4 @@
-"""The front page, and error pages for browsers in place of the API's JSON."""
+"""The front page, and error pages for browsers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -17,7 +17,7 @@ _KINDS: Final = {404: "site.missing", 405: "site.missing", 429: "site.busy", 503
 
 
 class SitePages:
-    """The front page and error pages. ``places``: paths of the sandbox's pages, with their names."""
+    """The front page and error pages. ``places``: the sandbox's pages to link to."""
 
     def __init__(self, deployment: Deployment, places: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
         self._pages = PageRenderer(deployment, _TEMPLATES)
@@ -28,18 +28,18 @@ class SitePages:
         return [Route("/", self.show_front_page, methods=["GET"])]
 
     async def show_front_page(self, request: Request) -> HTMLResponse:
-        """What this service is, for visitors without a link; in the sandbox, links to its pages."""
+        """The front page; in the sandbox with links to its pages."""
         language = self._pages.preferred_language(request)
         return self._pages.render_page("front.html", language, places=await self._places())
 
     def error_page(self, request: Request, status: int) -> HTMLResponse:
-        """What went wrong, in the reader's language."""
+        """An error page in the reader's language."""
         kind = _KINDS.get(status, "site.broken" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "site.refused")
         return self._pages.render_message(kind, self._pages.preferred_language(request), status=status)
 
 
 def is_page_request(request: Request) -> bool:
-    """Whether a browser asks for a page, and no program for the interface."""
+    """Whether a browser asks for a page, rather than a program for JSON."""
     path = request.url.path
     if path.startswith(("/v1/", "/scim/")) or path in ("/v1", "/scim"):
         return False

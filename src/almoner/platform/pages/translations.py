@@ -1,4 +1,4 @@
-"""Message catalogues: one JSON file per language, plural forms by CLDR's category names, English where one lacks.
+"""Message catalogues: one JSON file per language, CLDR plurals, English as the fallback.
 
 JSON is read as it is at start: no compile step, no generated files, and a translator sees each key with its forms.
 """
@@ -25,7 +25,7 @@ Message = str | Mapping[str, str]
 
 
 class Language:
-    """One language as a page speaks it: its messages, and the locale for numbers and dates.
+    """A language's messages, and its locale for numbers and dates.
 
     ``tag`` is the RFC 5646 tag asked for, which may be narrower than the catalogue: ``en-GB`` formats as British and
     reads ``en``.
@@ -38,7 +38,7 @@ class Language:
 
     @cached_property
     def locale(self) -> Locale:
-        """For numbers and dates; a megabyte of CLDR's, read when the first of them is written."""
+        """The CLDR locale for numbers and dates, loaded on first use."""
         return _locale(self.html_lang) or _locale(self.catalogue) or Locale(FALLBACK)
 
     @cached_property
@@ -48,18 +48,18 @@ class Language:
 
     @property
     def html_lang(self) -> str:
-        """The ``lang`` attribute: the language the words are in, with the region the figures are in."""
+        """The value of the ``lang`` attribute."""
         if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0]:
             return self.tag
         region = languages.region_of(self.tag)
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
     def text(self, key: str, **values: object) -> str:
-        """The message as plain text. ``count`` chooses the plural form. Raises KeyError for an unknown key."""
+        """A message as plain text; ``count`` selects the plural form. Raises KeyError."""
         return self._form(key, values).format(**self._shown(values))
 
     def html(self, key: str, **values: object) -> Markup:
-        """The message as HTML: message and values are escaped, except values that are Markup already."""
+        """A message as HTML, escaped."""
         return escape(self._form(key, values)).format(**self._shown(values))
 
     def _form(self, key: str, values: Mapping[str, object]) -> str:
@@ -84,7 +84,7 @@ class Language:
 
 
 class TranslationCatalogues:
-    """Every offered language."""
+    """The catalogues of all offered languages."""
 
     def __init__(self, folder: Path = LOCALE_FOLDER) -> None:
         self._messages = _read(folder)

@@ -1,1 +1,1 @@
-"""The reference of the interface, one page at /docs made from its description: no scripts, nothing from elsewhere."""
+"""The API reference page at /docs, generated from the API description, without scripts."""

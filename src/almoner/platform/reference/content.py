@@ -1,4 +1,4 @@
-"""What the page shows, read from the interface description (OpenAPI) alone."""
+"""The content of the reference page, read from the OpenAPI description."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,14 +12,14 @@ from almoner.platform.reference.shell import CurlExamples
 
 Schema = dict[str, Any]
 
-METHODS: Final = ("get", "post", "put", "patch", "delete")
+_METHODS: Final = ("get", "post", "put", "patch", "delete")
 _MEDIA_TYPE: Final = "application/json"
 _FORMATS: Final = {"date-time": "moment", "date": "day", "uri": "address"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceField:
-    """One parameter or member; ``name`` is its path from the top, ``kind`` its type in words."""
+    """One parameter or member; ``name`` is its path, ``kind`` its type in words."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class ReferenceField:
 
 @dataclass(frozen=True, slots=True)
 class ResponseStatus:
-    """One HTTP status with what it may mean: pairs of error code and message."""
+    """An HTTP status with its error codes and messages."""
 
     code: str
     told: str
@@ -77,7 +77,7 @@ class WebhookEntry:
 
 
 class ReferenceContent:
-    """Reads a description; ``groups`` and ``hooks`` are what the page lists."""
+    """Reads an OpenAPI description into what the page lists."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self._description = description
@@ -91,7 +91,7 @@ class ReferenceContent:
     def _groups(self) -> Iterator[OperationGroup]:
         by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in self._description["tags"]}
         for path, item in self._description["paths"].items():
-            for method in METHODS:
+            for method in _METHODS:
                 if method in item:
                     by_tag[item[method]["tags"][0]].append(self._operation(method, path, item[method]))
         for tag, operations in by_tag.items():
@@ -243,10 +243,10 @@ def _reference(schema: Schema) -> str | None:
 
 
 def heading_anchor(text: str) -> str:
-    """The fragment of a heading."""
+    """The URL fragment of a heading."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def format_json(value: object) -> str:
-    """JSON as people read it."""
+    """JSON, indented for reading."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

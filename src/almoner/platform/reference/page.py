@@ -1,4 +1,4 @@
-"""Serves the reference at /docs; the page is made once, when it is first asked for."""
+"""Serves the API reference at /docs, rendered on first request."""
 
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
-    """The page over a description as JSON."""
+    """The routes of the reference page."""
 
     @cache
     def rendered() -> str:
@@ -45,7 +45,7 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
 
 
 def render_prose(text: str) -> Markup:
-    """A sentence with its `code` set as code; everything else is text."""
+    """A sentence as HTML, with `code` set as code."""
     parts = split(r"`([^`]+)`", text)
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)

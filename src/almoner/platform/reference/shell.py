@@ -1,4 +1,4 @@
-"""A call of each operation as one would paste it into a shell: with ``$api`` and ``$key`` set, it works as it stands.
+"""A curl example of each operation, ready to paste into a shell.
 
 An operation that needs a record takes the newest one of its kind, from the list; where there is no list, it makes one.
 """
@@ -21,7 +21,7 @@ _VARIABLE: Final = re.compile(r"\$[a-z]+")
 
 
 class CurlExamples:
-    """Writes calls for the operations of one description."""
+    """Writes curl examples for the operations of a description."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self._paths: Mapping[str, Mapping[str, Schema]] = description["paths"]
@@ -29,7 +29,7 @@ class CurlExamples:
         self._sources = dict(self._find_sources())
 
     def curl_example(self, method: str, path: str, operation: Schema) -> str:
-        """The lines of one call, with those that fetch what it needs before it."""
+        """The lines of a curl call, preceded by those that fetch what it needs."""
         fetched: dict[str, str] = {}
         for type_ in self._needed(operation):
             self._fetch(type_, fetched)

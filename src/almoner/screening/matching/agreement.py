@@ -19,7 +19,7 @@ CERTAIN_SCORE: Final = 0.935
 """From here on, with an address on both sides, no person need look."""
 LIKELY_SCORE: Final = 0.85
 """From here on two names alone are taken for those of one body."""
-COMMON_NAME_BEARERS: Final = 6
+_COMMON_NAME_BEARERS: Final = 6
 """Bodies that bear a name, from which on it takes the street to tell them apart."""
 
 RARE_NAME_WEIGHT: Final = 1.7
@@ -184,7 +184,7 @@ def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
     parts = [ScorePart("name", likeness.score * (1 - _SHARE_OF_PLACE), likeness.asked, likeness.listed)]
     parts += _place_parts(asked, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
-    if near.street != "same" and other.bearers >= COMMON_NAME_BEARERS:
+    if near.street != "same" and other.bearers >= _COMMON_NAME_BEARERS:
         points = min(_SHARED_BY_MANY, score)
         parts.append(ScorePart("common", -points, listed=str(other.bearers)))
         score -= points

@@ -19,9 +19,9 @@ from almoner.screening.matching.scripts import scripts_of
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
 
-MOST_KEYS: Final = 6
+_MOST_KEYS: Final = 6
 """Keys of a word at most: the usual ones come first."""
-LONGEST_WORD: Final = 32
+_LONGEST_WORD: Final = 32
 """Letters of a word that are read."""
 
 
@@ -58,7 +58,7 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
     found: list[tuple[str, ...]] = []
     count = 1
     for option in options:
-        read = option if count * len(option) <= MOST_KEYS else option[:1]
+        read = option if count * len(option) <= _MOST_KEYS else option[:1]
         count *= len(read)
         found.append(read)
     return frozenset(filter(None, map("".join, product(*found))))
@@ -66,7 +66,7 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
 
 def read_latin_keys(word: str) -> frozenset[str]:
     """The keys of a word in small plain letters: ``qaddafi`` and ``gadhafi`` share one."""
-    word = _DOUBLED.sub(r"\1", word[:LONGEST_WORD])
+    word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
     for shortened in (_SERVANT.sub("abd", word), _ARTICLE.sub("", word)):
         if shortened != word:
@@ -85,7 +85,7 @@ def _plain_keys(word: str) -> frozenset[str]:
 @lru_cache(maxsize=16_384)
 def script_keys(word: str, script: str) -> frozenset[str]:
     """The keys of a word of another script."""
-    word = word[:LONGEST_WORD]
+    word = word[:_LONGEST_WORD]
     table = _BY_SCRIPT.get(script)
     if table is None:
         return latin_keys("".join(filter(str.isalpha, anyascii(word).lower())))
@@ -106,7 +106,7 @@ _MERGING: Final = frozenset(("KATAKANA", "HIRAGANA", "HANGUL", "CJK", "TAMIL"))
 _SYLLABIC: Final = frozenset(("HANGUL", "CJK"))
 _POINTED: Final = frozenset(("ARABIC", "HEBREW"))
 _UNSPELT: Final = _POINTED | _SYLLABIC
-MOST_WORDS: Final = 10
+_MOST_WORDS: Final = 10
 """Words of a name that are read."""
 _STOPS: Final = frozenset("بن ابن بنت آل ال و و בן בת של ה".split())
 LATIN_STOPS: Final = frozenset(
@@ -125,7 +125,7 @@ def read_sounds(name: str) -> SoundedName | None:
         return None
     script = scripts.most_common(1)[0][0]
     plain = strip_marks(name) if script in _POINTED else unicodedata.normalize("NFC", name)
-    texts = [word for word in _words(plain) if word not in _STOPS][:MOST_WORDS]
+    texts = [word for word in _words(plain) if word not in _STOPS][:_MOST_WORDS]
     spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT)

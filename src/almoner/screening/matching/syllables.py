@@ -14,8 +14,8 @@ from typing import Final
 from almoner.screening.matching import tables
 from almoner.screening.matching.transcription import latin_likeness
 
-MOST_SYLLABLES: Final = 5
-MOST_SPELLINGS: Final = 64
+_MOST_SYLLABLES: Final = 5
+_MOST_SPELLINGS: Final = 64
 """Spellings of a name at most."""
 _FIRST_HANGUL, _LAST_HANGUL = 0xAC00, 0xD7A3
 _INITIALS: Final = "k kk n t tt r m p pp s ss - ch tch ch k t p h".split()
@@ -126,7 +126,7 @@ def is_syllable(sign: str) -> bool:
 def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
     """Ways to spell a name of syllables, the family name and the given one; nothing for what is no such name."""
     signs = [sign for sign in name if is_syllable(sign)]
-    if not 1 < len(signs) <= MOST_SYLLABLES:
+    if not 1 < len(signs) <= _MOST_SYLLABLES:
         return ()
     ways = [_spellings_of(sign, first=not place) for place, sign in enumerate(signs)]
     found: dict[tuple[str, str], None] = {}
@@ -134,7 +134,7 @@ def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
         limited: list[tuple[str, ...]] = []
         count = 1
         for one in options:
-            known = one[: max(1, MOST_SPELLINGS // count)]
+            known = one[: max(1, _MOST_SPELLINGS // count)]
             count *= max(1, len(known))
             limited.append(known)
         for parts in product(*limited):

@@ -39,7 +39,7 @@ class Screener:
     async def current_watchlists(self, tx: Tx) -> ScreeningIndex:
         """The lists as they are loaded now; in a writing transaction they stay so until it ends.
 
-        Raises ListsChanged.
+        Raises WatchlistsOutdated.
         """
         if dict(await watchlists.current_load_ids(tx)) != self._loads:
             raise WatchlistsOutdated

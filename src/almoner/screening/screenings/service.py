@@ -93,7 +93,7 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
-    """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
+    """Store what a person decided of a match that is held; False where there is nothing to decide any more."""
     if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
@@ -111,7 +111,7 @@ async def lock_subject(tx: Tx, who: ScreenedSubject) -> StoredSubject | None:
 
 
 async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:
-    """Keep what a person found of the names of a held subject that cannot be compared; None takes it back.
+    """Store what a person found of the names of a held subject that cannot be compared; None takes it back.
 
     False where there is nothing to find, or nothing to take back.
     """

@@ -1,4 +1,4 @@
-"""SQL of screenings: who was compared as what, and what came of it."""
+"""SQL for screenings: who was compared as what, and what came of it."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -332,7 +332,7 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
 
 
 async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool) -> bool:
-    """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
+    """Store what a person decided of a match about which one is asked, as it is now; whether it was one."""
     row = await tx.fetchrow(
         """
         update screening_match

@@ -1,4 +1,4 @@
-"""What the self-check asks of watch lists."""
+"""Self-checks of watch lists."""
 
 from typing import Final
 

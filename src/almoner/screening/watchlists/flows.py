@@ -185,7 +185,7 @@ async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
 
 
 async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
-    """Keep that these files were no good, and tell it."""
+    """Store that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_load(tx, refused)
     await outbox.emit_internal(tx, REFUSED, WatchlistLoadEvent(load.list, load.id))

@@ -1,4 +1,4 @@
-"""SQL of watch lists: versions, and what each said from one load until another."""
+"""SQL for watch lists: versions, and what each said from one load until another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -69,7 +69,7 @@ async def lock_current_load(tx: Tx, code: str) -> Load | None:
 
 
 async def insert_load(tx: Tx, load: Load) -> None:
-    """Keep a load."""
+    """Store a load."""
     await tx.execute(
         """
         insert into watchlist_load (id, list, status, published_at, retrieved_at, loaded_at, sha256, files, categories,

@@ -1,4 +1,4 @@
-"""SQL of the schedule on which lists refresh themselves."""
+"""SQL for the schedule on which lists refresh themselves."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,1 +1,1 @@
-"""Agent verifications: the applicant is who they say they are, and speaks for the nonprofit (spec 4.1)."""
+"""Agent verifications: whether an applicant is who they claim to be and represents the nonprofit (spec 4.1)."""

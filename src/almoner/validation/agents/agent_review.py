@@ -1,4 +1,4 @@
-"""The review of an agent: by the rules where they suffice, else by the nonprofit's answer and a person (settled 5)."""
+"""Reviews agents: by rules where they suffice, else by the nonprofit's answer and a reviewer (settled 5)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,15 +29,15 @@ from almoner.validation.agents.domain import (
     AgentVerification,
     Answer,
     InvalidState,
-    Nonprofit,
     OfficialContact,
     OfficialContactRefused,
     RepresentationRequest,
+    RepresentedNonprofit,
 )
 from almoner.validation.agents.evaluate import EvaluationOutcome, EvaluationStep, NonprofitEvidence
 from almoner.validation.agents.triggers import Action
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
@@ -62,16 +62,18 @@ ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", AskNonprofit
 _PAYEE: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
-_BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")
+_BY_RULE: Final = ReviewDecision(
+    "accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail."
+)
 
 
 async def enqueue_review(tx: Tx, verification_id: UUID, then: Action | None = None) -> None:
-    """Have it reviewed right after the commit. ``then``: what a test value asks for instead."""
+    """Enqueue a review of the agent after the commit. ``then``: a sandbox test value's action."""
     await REVIEW.enqueue(tx, ReviewAgent(verification_id, then), unique=str(verification_id))
 
 
 async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
-    """The domain whose mail host has to be known for the review; None where it does not matter."""
+    """The domain whose mail host the review must look up; None if it does not matter."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     if found is None or found.email is None or found.status not in ("pending", "pending_review"):
         return None
@@ -80,7 +82,7 @@ async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
 
 
 async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
-    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``find_mail_domain`` named.
+    """Follow the agent's validation request, then review. ``takes_mail``: whether the domain has a mail host.
 
     A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
 
@@ -153,7 +155,7 @@ async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerif
         await store.set_organisation(tx, held, organisation.id)
         contact = await store_mails.find_official_contact(tx, organisation.id)
         email = contact.email if contact else None
-        known = Nonprofit(organisation.id, organisation.name, email, organisation.display_name)
+        known = RepresentedNonprofit(organisation.id, organisation.name, email, organisation.display_name)
         return replace(held, organisation=known)
     return held
 
@@ -215,7 +217,7 @@ async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOu
 
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
-    """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
+    """Attach the partner's documents as evidence in place of the nonprofit's answer. Raises NotFound."""
     held = await transitions.get_for_update(tx, partner, verification_id)
     await store_documents.attach_documents(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
@@ -223,7 +225,7 @@ async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, docum
 
 
 async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
-    """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
+    """A document was rejected by the scanner: wait for the nonprofit's answer again if no other one remains."""
     for verification_id in await store_documents.list_verification_ids(tx, document_id):
         held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         asked = await store_mails.find_representation_request(tx, held.id)
@@ -234,7 +236,7 @@ async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
 
 
 async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, RepresentationRequest]:
-    """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
+    """The question to the nonprofit that a link opens, and its verification. Raises NotFound."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     asked = await store_mails.find_representation_request(tx, verification_id)
     if found is None or asked is None:
@@ -243,7 +245,7 @@ async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[Age
 
 
 async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
-    """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
+    """Record the nonprofit's answer; a reviewer decides with it. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, verification_id)) is None:
         raise NotFound
@@ -272,9 +274,9 @@ def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
 
 
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
-    """Record where an organisation can be asked, and ask about its agents in review; about how many.
+    """Record an organisation's contact address, and ask it about its agents in review; returns about how many.
 
-    Raises NotFound, ContactRefused.
+    Raises NotFound, OfficialContactRefused.
     """
     official_contacts.ensure_office_mailbox(contact.email)
     await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)

@@ -1,4 +1,4 @@
-"""What the self-check asks of agent verifications."""
+"""Self-checks of agent verifications."""
 
 from typing import Final
 

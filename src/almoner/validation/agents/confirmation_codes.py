@@ -1,4 +1,4 @@
-"""The codes of confirmations, and how many mails may be sent (settled 5); pure."""
+"""Confirmation codes and the limits on their emails (settled 5); pure."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ EMAILS_PER_ADDRESS: Final = ((timedelta(hours=1), 5), (timedelta(days=1), 20))
 its operator says so, lets twenty times as many through, since integrators test with one address.
 """
 SANDBOX_LIMIT_FACTOR: Final = 20
-MINUTE: Final = timedelta(minutes=1)
+_MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 
 
 class CodeCheckResult(Enum):
-    """What becomes of a typed code."""
+    """The result of checking a typed code."""
 
     CORRECT = "right"
     MISSING = "missing"
@@ -35,7 +35,7 @@ class CodeCheckResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EmailConfirmation:
-    """A mail with a link and a code. ``sent_at``: real time; ``failed_attempts``: codes typed in vain since."""
+    """A confirmation email with a link and a code. ``failed_attempts``: wrong codes since."""
 
     id: UUID
     verification_id: UUID
@@ -43,7 +43,7 @@ class EmailConfirmation:
     failed_attempts: int
 
     def check_code(self, typed: str, right: str) -> CodeCheckResult:
-        """What becomes of ``typed``; a code that is over is never told right or wrong."""
+        """Check a typed code; an expired one is never reported as right or wrong."""
         if not (given := extract_digits(typed)):
             return CodeCheckResult.MISSING
         if self.failed_attempts >= MAX_CODE_ATTEMPTS:
@@ -52,21 +52,21 @@ class EmailConfirmation:
 
 
 def extract_digits(typed: str) -> str:
-    """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
+    """The digits in a typed text, as ASCII."""
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 
 def may_send_email(sent: Sequence[datetime], at: datetime, *, elsewhere: bool = False) -> bool:
-    """Whether one more mail may go out at this (real) time; ``sent``: when the earlier ones did.
+    """Whether another email may be sent now, given when earlier ones were sent.
 
     ``elsewhere``: to another address than they did: who sees a slip need not wait a minute.
     """
     recent = [moment for moment in sent if moment > at - DAY]
-    waited = elsewhere or all(moment <= at - MINUTE for moment in recent)
+    waited = elsewhere or all(moment <= at - _MINUTE for moment in recent)
     return len(sent) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
 
 
 def is_within_address_limit(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
-    """Whether one more mail may go to an address at this (real) time; ``sent``: when others of the last day went."""
+    """Whether another email may be sent to this address now."""
     times = SANDBOX_LIMIT_FACTOR if sandbox else 1
     return all(sum(moment > at - span for moment in sent) < most * times for span, most in EMAILS_PER_ADDRESS)

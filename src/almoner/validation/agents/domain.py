@@ -69,7 +69,7 @@ REASONS: Final[Mapping[AgentRejection, str]] = {
 
 
 def parse_rejection_code(code: str | None) -> AgentRejection:
-    """The code of a rejection, ``other`` for None. Raises ValueError for one that is not in the list of settled 4."""
+    """The rejection code, ``other`` for None. Raises ValueError for an unknown one."""
     if code is None:
         return "other"
     if code not in REJECTIONS:
@@ -99,7 +99,7 @@ class InvalidMetadata(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who applies, and for whom: one of ``organisation_id`` and ``validation_request_id``, as text ids."""
+    """The applicant, and the organisation or validation request they apply for, by text ID."""
 
     first_name: str
     last_name: str
@@ -112,8 +112,8 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Nonprofit:
-    """Whom an agent speaks for, an organisation or a validation request. ``email``: None when unknown.
+class RepresentedNonprofit:
+    """The nonprofit that an agent represents: an organisation or a validation request.
 
     ``display_name``: what people are shown, where that is another name.
     """
@@ -126,7 +126,7 @@ class Nonprofit:
 
 @dataclass(frozen=True, slots=True)
 class AgentVerification:
-    """One verification, as a store read it.
+    """One agent verification as read from the database.
 
     ``status`` may lag behind time until ``with_expiry_applied`` has made it true (S3).
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
@@ -137,8 +137,8 @@ class AgentVerification:
 
     id: UUID
     partner_id: UUID
-    organisation: Nonprofit | None
-    validation_request: Nonprofit | None
+    organisation: RepresentedNonprofit | None
+    validation_request: RepresentedNonprofit | None
     organisation_website: str | None
     first_name: str | None
     last_name: str | None
@@ -169,7 +169,7 @@ class AgentVerification:
 
     @property
     def is_unconfirmed(self) -> bool:
-        """Whether the applicant has yet to confirm the e-mail address."""
+        """Whether the applicant has not confirmed their email address."""
         return self.status in UNCONFIRMED
 
     @property
@@ -184,11 +184,11 @@ class AgentVerification:
         return (named.display_name or named.name) if named else ""
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired and nobody has recorded that yet."""
+        """Whether it has expired without that being stored."""
         return self.open and self.expires_at is not None and now >= self.expires_at
 
     def with_expiry_applied(self, now: datetime) -> "AgentVerification":
-        """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
+        """The verification at this moment, with its expiry applied (S3)."""
         if not self.is_overdue(now):
             return self
         assert self.expires_at is not None, "what is overdue has a moment"
@@ -196,14 +196,14 @@ class AgentVerification:
         return self.with_rejection(code, self.expires_at)
 
     def with_email_confirmed(self, now: datetime) -> "AgentVerification":
-        """The applicant has confirmed the e-mail address. Raises InvalidState."""
+        """The verification after the email address was confirmed. Raises InvalidState."""
         target: AgentStatus = "approved" if self.status == "pending_user_verification" else "pending_review"
         self._ensure(target)
         ended = now if target == "approved" else None
         return replace(self, status=target, confirmed_at=now, expires_at=None, processed_at=ended)
 
     def with_review_passed(self, now: datetime) -> "AgentVerification":
-        """The review, by rule or by a person, has passed. Raises InvalidState."""
+        """The verification after its review passed. Raises InvalidState."""
         target: AgentStatus = "pending_user_verification" if self.status == "pending" else "approved"
         if self.status == "pending_user_verification":
             raise InvalidState("the verification has passed its review and waits for the applicant to confirm")
@@ -213,12 +213,12 @@ class AgentVerification:
         return replace(self, status=target)
 
     def with_rejection(self, code: AgentRejection, now: datetime) -> "AgentVerification":
-        """The review has failed, or time is over. Raises InvalidState."""
+        """The verification, rejected or expired. Raises InvalidState."""
         self._ensure("rejected")
         return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
 
     def replacement_with_email(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
-        """The same applicant at another address: begun anew, since what was reviewed was the first.
+        """A new verification of the same applicant with another email address.
 
         A record is not editable (spec 2.2): it takes the place of this one. Raises InvalidState.
         """
@@ -236,7 +236,7 @@ class AgentVerification:
         )
 
     def with_rejection_reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
-        """Its review has passed after all, as an appeal has shown: as ever, whose address is to be checked confirms it.
+        """The verification after an appeal reversed its rejection.
 
         ``confirmed_at``: when the appeal confirmed it, if it did. Raises InvalidState unless it was rejected.
         """
@@ -251,13 +251,13 @@ class AgentVerification:
         return replace(self, status="approved", rejection_code=None, confirmed_at=confirmed, processed_at=now)
 
     def with_answer_deadline(self, until: datetime) -> "AgentVerification":
-        """The nonprofit was asked and has until then to answer. Raises InvalidState outside the review."""
+        """The verification while the nonprofit is asked, until this deadline. Raises InvalidState."""
         if self.status != "pending_review":
             raise InvalidState(f"the verification is {self.status}: nobody is asked about it")
         return replace(self, expires_at=until)
 
     def without_answer_deadline(self) -> "AgentVerification":
-        """The nonprofit has answered, or a document was handed in instead; a reviewer decides with it.
+        """The verification once no answer of the nonprofit is awaited any more.
 
         Raises InvalidState outside the review.
         """
@@ -271,8 +271,8 @@ class AgentVerification:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
+class AgentFilters:
+    """The filters of the list; None: not filtered."""
 
     status: AgentStatus | None = None
     email: str | None = None
@@ -285,7 +285,7 @@ ConfirmationMethod = Literal["link", "code", "sandbox"]
 
 @dataclass(frozen=True, slots=True)
 class RepresentationRequest:
-    """Put to the nonprofit: whether this applicant speaks for it.
+    """The question to a nonprofit whether this applicant represents it.
 
     ``email``: None once it was forgotten; ``answer``: None until it is given.
     """
@@ -298,13 +298,13 @@ class RepresentationRequest:
     answer: Answer | None
 
     def is_answerable_at(self, now: datetime) -> bool:
-        """Whether the nonprofit may answer: also where a document was handed in since."""
+        """Whether the nonprofit can still answer."""
         return self.answer is None and now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True)
 class OfficialContact:
-    """Where a nonprofit itself can be asked. ``source``: where its register publishes the address."""
+    """An organisation's own email address. ``source``: where it is published."""
 
     organisation_id: UUID
     email: str
@@ -312,20 +312,20 @@ class OfficialContact:
 
 
 class OfficialContactRefused(ValueError):
-    """It is the mailbox of a person, or who records it also says where the nonprofit is paid."""
+    """The address is a personal mailbox, or its recorder also recorded the nonprofit's bank account."""
 
 
 def new_verification(
     verification_id: UUID,
     partner_id: UUID,
     agent: Agent,
-    organisation: Nonprofit | None,
-    validation_request: Nonprofit | None,
+    organisation: RepresentedNonprofit | None,
+    validation_request: RepresentedNonprofit | None,
     now: datetime,
     *,
     email_check: bool,
 ) -> AgentVerification:
-    """A new one: pending for its lifetime, or in review at once where no e-mail is checked (settled 5)."""
+    """A new verification: pending, or in review at once if no email check is required (settled 5)."""
     return AgentVerification(
         id=verification_id,
         partner_id=partner_id,

@@ -1,4 +1,4 @@
-"""The e-mail to the applicant: a link to a page with a button, or a code of six digits (settled 5)."""
+"""Confirmation emails to applicants, with a link or a six-digit code (settled 5)."""
 
 from typing import Final
 from uuid import UUID
@@ -24,7 +24,7 @@ SEND_CONFIRMATION: Final = JobKind("agent_verifications.send_confirmation", Send
 
 
 async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
-    """Have a mail sent to the applicant; the code in earlier ones works no more.
+    """Email the applicant; earlier codes become invalid. False if limits forbid it.
 
     Not where the address has had its share of the hour or the day, by whichever verifications: that is noted. Whether
     it is sent.
@@ -48,7 +48,7 @@ async def _is_within_address_limit(tx: Tx, email: str) -> bool:
 
 
 async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bool:
-    """Whether the limits of an applicant, and of another address, allow a mail to that."""
+    """Whether limits allow another email to this address."""
     before = await store_mails.list_confirmation_send_times(tx, held.id)
     return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _is_within_address_limit(
         tx, email
@@ -56,7 +56,7 @@ async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bo
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
-    """Have one more mail sent, where the limits allow it and there is something to confirm; whether they do.
+    """Email the applicant again; False if limits forbid it or there is nothing to confirm.
 
     Raises NotFound.
     """
@@ -69,7 +69,7 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
 
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResult:
-    """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
+    """Check a typed code without confirming. A wrong one is counted: the caller must commit."""
     await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
     newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
@@ -81,7 +81,7 @@ async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResu
 
 
 async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentVerification | None:
-    """Whose mail it is; None when there is nothing to confirm any more."""
+    """The verification of a confirmation email; None if there is nothing to confirm."""
     found = await store_mails.find_confirmation(tx, confirmation_id)
     if found is None:
         raise NotFound
@@ -92,6 +92,6 @@ async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentV
 
 
 def confirmation_code_of(tx: Tx, confirmation_id: UUID) -> str:
-    """The six digits: computed with the master key, so that no database has them."""
+    """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("agent-code", confirmation_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

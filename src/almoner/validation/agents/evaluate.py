@@ -1,4 +1,4 @@
-"""Whether the rules may let an agent through: by e-mail on the nonprofit's own domain, step by step; pure (settled 5).
+"""Rules that let an agent through by an email address at the nonprofit's own domain; pure (settled 5).
 
 Only a website that the register confirms counts. What the applicant gives is noted and decides nothing: somebody who
 brings the website and the address on it has shown nothing about the nonprofit.
@@ -20,7 +20,7 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class EvaluationStep:
-    """One step. ``code``: why it did not pass; ``source``, ``data_as_of``: whose word it took, of which day."""
+    """One rule's result: verdict, code, source and facts."""
 
     name: str
     verdict: Verdict
@@ -32,7 +32,7 @@ class EvaluationStep:
 
 @dataclass(frozen=True, slots=True)
 class NonprofitEvidence:
-    """What is known of the nonprofit.
+    """What is known about the nonprofit's websites and registration.
 
     ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
     ``doubt``: why the register's data may not decide, as a code, None where they may. ``active``: None while it is no
@@ -49,20 +49,20 @@ class NonprofitEvidence:
     def build_step(
         self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None
     ) -> EvaluationStep:
-        """A step that took the record's word."""
+        """A step whose source is the nonprofit's record."""
         return EvaluationStep(name, verdict, code, self.source, self.data_as_of, facts or {})
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOutcome:
-    """``passes``: the rules let the agent through. Else ``reasons`` say what a person has to look at."""
+    """Whether the rules let the agent through; if not, the reasons for a reviewer."""
 
     passes: bool
     reasons: tuple[str, ...]
     steps: tuple[EvaluationStep, ...]
 
     def with_step(self, step: EvaluationStep) -> "EvaluationOutcome":
-        """The same with one step more, which may speak against the agent and never for them."""
+        """The outcome with one more step, which can only speak against the agent."""
         against = step.verdict in ("fail", "unknown")
         reasons = (*self.reasons, step.code) if against and step.code else self.reasons
         return EvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
@@ -71,7 +71,7 @@ class EvaluationOutcome:
 def evaluate_agent(
     email: str, given_website: str | None, known: NonprofitEvidence, *, takes_mail: bool | None
 ) -> EvaluationOutcome:
-    """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
+    """Apply the rules to an agent. ``takes_mail``: whether the domain has a mail host; None if unknown."""
     domain = internet_domains.domain_of_email(email)
     sites = _sites(known) if known.confirmed and known.unreliable_reason is None else ()
     steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given_website(given_website, sites)]
@@ -87,7 +87,7 @@ def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
 
 
 def find_mail_domain(email: str, known: NonprofitEvidence) -> str | None:
-    """The domain whose mail host decides; None where something else has decided already."""
+    """The domain whose mail host must be looked up; None if the rules decide without it."""
     domain = internet_domains.domain_of_email(email)
     without = evaluate_agent(email, None, known, takes_mail=True)
     return domain.host if domain is not None and without.passes else None

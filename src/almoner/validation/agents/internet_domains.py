@@ -1,4 +1,4 @@
-"""Domains of e-mail addresses and websites: read, reduced to who registered them, and compared; pure."""
+"""Domains of email addresses and websites: parsed, reduced to the registered part, compared; pure."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -36,19 +36,19 @@ def _read_list(name: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A host: ``host`` in ASCII (punycode), lower case; ``registered``: the part that somebody registered."""
+    """An internet domain. ``registered``: the registrable part."""
 
     host: str
     registered: str
 
     @property
     def suffix(self) -> str:
-        """What stands behind the registered name: ``org.uk``."""
+        """The public suffix: ``org.uk``."""
         return self.registered.split(".", 1)[1]
 
     @property
     def label(self) -> str:
-        """The registered name alone, in its own letters."""
+        """The registered label, in its own script."""
         return _to_unicode(self.registered.split(".", 1)[0])
 
     @property
@@ -63,32 +63,32 @@ class Domain:
 
     @property
     def is_institutional(self) -> bool:
-        """Whether it is of a university, a state or the like, that has many bodies under one name."""
+        """Whether it belongs to a university, a government or the like, which host many bodies."""
         return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
 
     @property
     def is_free_mail(self) -> bool:
-        """Whether anybody opens a mailbox there."""
+        """Whether anybody can open a mailbox there."""
         return self._is("free_mail")
 
     @property
     def is_disposable(self) -> bool:
-        """Whether its mailboxes live for minutes."""
+        """Whether its mailboxes are disposable."""
         return self._is("disposable")
 
     @property
     def is_shared_hosting(self) -> bool:
-        """Whether many bodies have their page there."""
+        """Whether many organisations have their pages there."""
         return self._is("shared_hosts")
 
     @property
     def has_mixed_scripts(self) -> bool:
-        """Whether letters of several scripts stand in one name, as no honest name has them."""
+        """Whether one label mixes letters of several scripts, as lookalikes do."""
         return any(len(scripts_of(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property
     def is_for_outsiders(self) -> bool:
-        """Whether its mailboxes are those of students, members and the like."""
+        """Whether its mailboxes belong to students, members or other outsiders."""
         return not _OUTSIDERS.isdisjoint(self.subdomain_labels)
 
     def _is(self, name: str) -> bool:
@@ -98,14 +98,14 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Website:
-    """A website: its domain without ``www``, and whether the address goes on behind the host."""
+    """A website's domain without ``www``, and whether the address has a path."""
 
     domain: Domain
     has_path: bool
 
 
 def domain_of(host: str) -> Domain | None:
-    """A host as a domain that somebody registered; None for addresses of machines, public suffixes and nonsense."""
+    """The domain of a host; None for IP addresses, public suffixes and invalid text."""
     try:
         ascii_host = idna.encode(host.strip().strip("."), uts46=True, transitional=False).decode().lower()
     except (idna.IDNAError, UnicodeError):
@@ -117,12 +117,12 @@ def domain_of(host: str) -> Domain | None:
 
 
 def domain_of_email(address: str) -> Domain | None:
-    """The domain of an e-mail address."""
+    """The domain of an email address."""
     return domain_of(address.rpartition("@")[2])
 
 
 def website_of(address: str) -> Website | None:
-    """The site of a web address with or without scheme; None for what is none, also for e-mail addresses."""
+    """The website of a web address; None for anything else, also email addresses."""
     text = address.strip()
     try:
         parts = urlsplit(text if "://" in text else f"//{text}")
@@ -138,7 +138,7 @@ def website_of(address: str) -> Website | None:
 
 
 def is_lookalike(domain: Domain, other: Domain) -> bool:
-    """Whether one may be taken for the other and is another: same look, one slip away, or under another suffix."""
+    """Whether one domain may be mistaken for the other: same look, a typo, or another suffix."""
     if domain.registered == other.registered:
         return False
     pairs = [(_skeleton(domain.label), _skeleton(other.label)), (domain.label, other.label)]

@@ -1,4 +1,4 @@
-"""Which mailboxes are a nonprofit's own, and not a person's; pure."""
+"""Whether a mailbox belongs to an office rather than a person; pure."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ _ROLE_ADDRESSES: Final = frozenset(
 
 
 def ensure_office_mailbox(address: str) -> None:
-    """Raises ContactRefused unless the part before the @ names an office: info, contact, secretary and the like."""
+    """Raises OfficialContactRefused unless the local part names an office: info, contact, secretary."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
     if not any(word in _ROLE_ADDRESSES for word in words):
         raise OfficialContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")

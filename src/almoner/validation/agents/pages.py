@@ -1,4 +1,4 @@
-"""The hosted pages of agents: the applicant confirms the address, the nonprofit answers whether it knows them.
+"""Hosted pages: an applicant confirms their email address, a nonprofit answers whether they represent it.
 
 GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
 link or of the page, its CSRF token and the page's own origin (architecture 5).
@@ -44,7 +44,7 @@ _PROBLEMS: Final = {
 
 
 class AgentPages:
-    """The pages of applicants and of nonprofits that are asked."""
+    """The pages for applicants, and for nonprofits that are asked about them."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
@@ -69,14 +69,14 @@ class AgentPages:
         )
 
     def server_error_page(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected."""
+        """The page for an unexpected error."""
         return ServerErrorResponse(
             self.pages.render_message("agent.broken", self.pages.preferred_language(request), status=500), error
         )
 
     @with_error_pages
     async def open_confirmation_link(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         return self._open(request, CONFIRM)
 
     @with_error_pages
@@ -85,11 +85,11 @@ class AgentPages:
         return self._open(request, ANSWER)
 
     async def confirmation_page(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
 
     async def representation_page(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (
             self.submit_representation_answer if request.method == "POST" else self.show_representation_request
         )(request)

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class MailHosts(Protocol):
-    """Knows which domains take mail."""
+    """Looks up which domains receive email."""
 
     async def accepts_mail(self, domain: str) -> bool | None:
         """Whether a mail host is named for the domain (RFC 5321 5.1, RFC 7505); None when it cannot be found out now.

@@ -13,7 +13,13 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, RepresentationRequest
 from almoner.validation.agents.evaluate import EvaluationStep
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
+from almoner.validation.decisions.reviews.domain import (
+    EvidenceStep,
+    Fact,
+    ReviewDecision,
+    ReviewEvidence,
+    ReviewSubject,
+)
 
 
 class AgentReviewHandler:
@@ -45,11 +51,15 @@ class AgentReviewHandler:
             documents=await service.list_document_ids(tx, subject_id),
         )
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """Let the applicant through. Raises NotFound, InvalidState."""
         return await service.approve(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """Reject the applicant for the decision's reason. Raises NotFound, InvalidState."""
         return await service.reject(tx, scope, subject_id, decision)
 

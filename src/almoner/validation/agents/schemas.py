@@ -29,11 +29,11 @@ from almoner.platform.http.wire import (
 from almoner.validation.agents.domain import (
     REASONS,
     Agent,
+    AgentFilters,
     AgentRejection,
     AgentStatus,
     AgentVerification,
-    Filters,
-    Nonprofit,
+    RepresentedNonprofit,
 )
 
 
@@ -46,9 +46,9 @@ class AgentVerificationsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: AgentVerificationsQuery) -> Filters:
+def filters_of(query: AgentVerificationsQuery) -> AgentFilters:
     """What the query narrows the list by."""
-    return Filters(query.status, query.email, query.start_date, query.end_date)
+    return AgentFilters(query.status, query.email, query.start_date, query.end_date)
 
 
 def _website(text: str) -> str:
@@ -174,5 +174,5 @@ def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificati
     )
 
 
-def _organisation(tx: Tx, organisation: Nonprofit) -> AgentOrganisationOut:
+def _organisation(tx: Tx, organisation: RepresentedNonprofit) -> AgentOrganisationOut:
     return AgentOrganisationOut(tx.ids.text("organisation", organisation.id), organisation.name, organisation.email)

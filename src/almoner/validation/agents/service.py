@@ -1,4 +1,4 @@
-"""What can be done with agent verifications.
+"""Creates, changes and decides agent verifications.
 
 Whatever changes one holds its row first, and tells the partner once for each state that it comes into (spec 3.3), with
 the record as its GET then shows it (settled 6).
@@ -28,12 +28,12 @@ from almoner.validation.agents import (
 )
 from almoner.validation.agents.domain import (
     Agent,
+    AgentFilters,
     AgentVerification,
     ConfirmationMethod,
-    Filters,
     InvalidState,
-    Nonprofit,
     OfficialContact,
+    RepresentedNonprofit,
 )
 from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.agents.schemas import AgentVerificationOut
@@ -45,7 +45,7 @@ from almoner.validation.agents.store_documents import list_document_ids as list_
 from almoner.validation.agents.store_mails import find_official_contact as find_official_contact
 from almoner.validation.agents.store_mails import find_representation_request as find_representation_request
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
@@ -58,9 +58,9 @@ _SANDBOX_NOTE: Final = "A test value in firstName asked for it."
 async def create(
     tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = True, requester_name: str | None = None
 ) -> AgentVerification:
-    """A new verification; it is reviewed right after the commit.
+    """Create an agent verification; it is reviewed after the commit.
 
-    ``email_check``: whether the applicant has to confirm the e-mail address. ``requester_name``: the name that the
+    ``email_check``: whether the applicant has to confirm the email address. ``requester_name``: the name that the
     applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
     """
     organisation, request = await _find_nonprofits(tx, partner, agent)
@@ -77,7 +77,7 @@ async def create(
 
 
 async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
-    """The same applicant at another address, since nobody has confirmed the first; None where limits forbid a mail.
+    """Replace the verification by one with another email address; None if limits forbid an email.
 
     The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
     Raises NotFound, InvalidState.
@@ -104,11 +104,13 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
 
 async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
-    """Add documents of the partner that are stored already to the evidence. Raises NotFound."""
+    """Attach the partner's stored documents as evidence. Raises NotFound."""
     await agent_review.attach_evidence(tx, partner, verification_id, document_ids)
 
 
-async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
+async def _find_nonprofits(
+    tx: Tx, partner: Partner, agent: Agent
+) -> tuple[RepresentedNonprofit | None, RepresentedNonprofit | None]:
     """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
         named = tx.ids.parse("organisation", agent.organisation_id)
@@ -124,16 +126,16 @@ async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonp
         shown = (agent.validation_request_id or "")[:100]
         raise domain.ValidationRequestNotFound(f"body.validationRequestId '{shown}' names no validation request")
     organisation = await _find_organisation(tx, partner, request.organisation_id) if request.organisation_id else None
-    return organisation, Nonprofit(request.id, request.details.name)
+    return organisation, RepresentedNonprofit(request.id, request.details.name)
 
 
-async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> Nonprofit | None:
+async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> RepresentedNonprofit | None:
     try:
         found = await organisations.get(tx, partner, organisation_id)
     except NotFound:
         return None
     contact = await store_mails.find_official_contact(tx, found.id)
-    return Nonprofit(found.id, found.name, contact.email if contact else None, found.display_name)
+    return RepresentedNonprofit(found.id, found.name, contact.email if contact else None, found.display_name)
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
@@ -144,17 +146,19 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
 
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
-    """Those of these that there are by id, true at this moment."""
+    """Those of these verifications that exist, by ID."""
     found = await store.find_many(tx, partner, verification_ids) if verification_ids else []
     return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}
 
 
-def build_api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
-    """The verification as partners see it."""
-    return transitions.build_api_record(tx, verification)
+def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+    """The agent verification as an API record."""
+    return transitions.serialise_for_api(tx, verification)
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
+) -> tuple[list[AgentVerification], int]:
     """One page and the exact total, true at this moment."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.with_expiry_applied(tx.now) for row in rows], total
@@ -184,7 +188,7 @@ async def change_metadata(
 
 
 async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
-    """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
+    """The applicant has confirmed the email address. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, scope, verification_id)
     if not held.is_unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
@@ -195,14 +199,14 @@ async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: Confirm
     return await transitions.apply_transition(tx, confirmed)
 
 
-async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
-    """The review has passed: approved, or the applicant has yet to confirm. Raises NotFound, InvalidState."""
+async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision) -> AgentVerification:
+    """Record a passed review. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(tx, held.with_review_passed(tx.now), decision)
 
 
-async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
-    """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
+async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision) -> AgentVerification:
+    """Record a failed review with the decision's reason. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(
         tx, held.with_rejection(domain.parse_rejection_code(decision.reason_code), tx.now), decision
@@ -210,9 +214,9 @@ async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision
 
 
 async def reverse_rejection(
-    tx: Tx, scope: Scope, verification_id: UUID, decision: Decision, confirmed_at: datetime | None
+    tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision, confirmed_at: datetime | None
 ) -> AgentVerification:
-    """Let through who was rejected, as an appeal has shown. ``confirmed_at``: when it confirmed the address, if so.
+    """Reverse a rejection after an appeal. ``confirmed_at``: when the email address was confirmed.
 
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
@@ -224,21 +228,21 @@ async def reverse_rejection(
 
 
 async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
-    """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
+    """Apply a sandbox test value's action, unless the verification has ended."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.open:
         return
     if asked_for != triggers.ACCEPTED:
-        await reject(tx, ALL_PARTNERS, held.id, Decision("rejected", asked_for, "sandbox", _SANDBOX_NOTE))
+        await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", asked_for, "sandbox", _SANDBOX_NOTE))
         return
     if held.status != "pending_user_verification":
-        held = await approve(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "sandbox", _SANDBOX_NOTE))
+        held = await approve(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))
     if held.is_unconfirmed:
         await confirm_email(tx, ALL_PARTNERS, held.id, "sandbox")
 
 
 async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
-    """Validation requests were decided: look at their agents anew."""
+    """Review the agents of validation requests that were decided."""
     for verification_id in await store.list_open_by_requests(tx, request_ids):
         await agent_review.enqueue_review(tx, verification_id)
 
@@ -246,13 +250,13 @@ async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) ->
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
-    Raises NotFound, ContactRefused.
+    Raises NotFound, OfficialContactRefused.
     """
     return await agent_review.set_official_contact(tx, contact, by)
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
-    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+    """Store expiries that have passed; returns how many. Reads show them at once anyway (S3)."""
     due = await store.lock_due(tx, limit)
     for verification in due:
         await transitions.apply_transition(tx, verification.with_expiry_applied(tx.now))
@@ -260,7 +264,7 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
-    """Forget applicants so long after the end, and where nonprofits were asked 30 days after that was over (V6).
+    """Erase applicants' personal data after retention, and nonprofits' addresses after 30 days (V6).
 
     Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
     """
@@ -274,11 +278,11 @@ async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BAT
 
 
 async def next_erasure_at(stored: RetentionPeriods, tx: Tx) -> datetime | None:
-    """When the next of them is forgotten."""
-    asked = await store_mails.oldest_erasable_time(tx)
+    """When the next erasure is due."""
+    asked = await store_mails.first_erasure_due_at(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(stored).items():
-        if (first := await store.oldest_erasable_time(tx, ended, tx.now - after)) is not None:
+        if (first := await store.first_erasure_due_at(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

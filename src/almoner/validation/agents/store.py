@@ -1,4 +1,4 @@
-"""SQL of agent verifications."""
+"""SQL for agent verifications."""
 
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -11,7 +11,13 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters, Nonprofit
+from almoner.validation.agents.domain import (
+    VERIFICATION,
+    AgentFilters,
+    AgentVerification,
+    EndReason,
+    RepresentedNonprofit,
+)
 from almoner.validation.agents.evaluate import EvaluationStep
 
 _COLUMNS: Final = (
@@ -45,8 +51,10 @@ _STATUS_CONDITIONS: Final = {
 
 
 def _verification(row: Record) -> AgentVerification:
-    organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4], row["organisation_display_name"])
-    request = None if row[5] is None else Nonprofit(row[5], row[6])
+    organisation = (
+        None if row[2] is None else RepresentedNonprofit(row[2], row[3], row[4], row["organisation_display_name"])
+    )
+    request = None if row[5] is None else RepresentedNonprofit(row[5], row[6])
     return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 
 
@@ -104,7 +112,7 @@ async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) 
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
-    """One verification, held until the transaction ends."""
+    """One verification, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"{_FROM} where a.id = $1 and ($2::uuid is null or a.partner_id = $2) for no key update of a",
@@ -134,7 +142,9 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
+) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
@@ -229,7 +239,7 @@ async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
 
 
 async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence[EvaluationStep]) -> None:
-    """Keep what a look at a verification saw."""
+    """Store what a look at a verification saw."""
     await tx.executemany(
         """
         insert into agent_verification_step (
@@ -253,7 +263,7 @@ async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[Eva
 
 
 async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
-    """Keep the language that an applicant has chosen."""
+    """Store the language that an applicant has chosen."""
     await tx.execute(
         "update agent_verification set preferred_language = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",
         verification_id,
@@ -294,8 +304,8 @@ did so until after that moment.
 """
 
 
-async def oldest_erasable_time(tx: Tx, ended: EndReason, appealed_until: datetime) -> datetime | None:
-    """When the first of those ended who are to be forgotten."""
+async def first_erasure_due_at(tx: Tx, ended: EndReason, appealed_until: datetime) -> datetime | None:
+    """When the oldest ended verification with personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
     )
@@ -303,7 +313,7 @@ async def oldest_erasable_time(tx: Tx, ended: EndReason, appealed_until: datetim
 
 
 async def erase_personal_data(tx: Tx, ended: EndReason, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
-    """Forget who ended so until then; which, each with its partner.
+    """Erase personal data of verifications that ended so until then; returns them with their partners.
 
     They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was
     made before it held the row.

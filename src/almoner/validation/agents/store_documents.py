@@ -1,4 +1,4 @@
-"""SQL of the documents that applicants are reviewed by: which they are is kept here, their files by ``documents``."""
+"""SQL for the documents attached to agent verifications."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,7 +22,7 @@ async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, docu
 
 @across_partners("held")
 async def has_usable_document(tx: Tx, verification_id: UUID) -> bool:
-    """Whether there is one that somebody can look at: neither refused by the scanner nor deleted."""
+    """Whether a document is attached that is neither rejected nor deleted."""
     return bool(
         await tx.fetchval(
             """

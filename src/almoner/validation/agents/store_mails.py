@@ -1,4 +1,4 @@
-"""SQL of what is mailed about agents: confirmations, questions to nonprofits, and where those can be asked."""
+"""SQL for confirmation emails, questions to nonprofits and official contacts."""
 
 from datetime import datetime
 from typing import Final
@@ -20,7 +20,7 @@ async def insert_confirmation(tx: Tx, new: EmailConfirmation) -> None:
     )
 
 
-SEND_TIMES: Final = """
+_SEND_TIMES: Final = """
 with recursive one (id) as (
     select $1::uuid
     union all
@@ -32,10 +32,10 @@ with recursive one (id) as (
 @across_partners("held")
 async def list_confirmation_send_times(tx: Tx, verification_id: UUID) -> list[datetime]:
     """When mails of a verification were sent, and of those that it took the place of, in real time."""
-    return [row["sent_at"] for row in await tx.fetch(SEND_TIMES, verification_id)]
+    return [row["sent_at"] for row in await tx.fetch(_SEND_TIMES, verification_id)]
 
 
-ADDRESS_SEND_TIMES: Final = """
+_ADDRESS_SEND_TIMES: Final = """
 select c.sent_at from agent_verification v join agent_confirmation c on c.verification_id = v.id
 where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limit 400
 """
@@ -45,7 +45,7 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
-    return [row["sent_at"] for row in await tx.fetch(ADDRESS_SEND_TIMES, email, since)]
+    return [row["sent_at"] for row in await tx.fetch(_ADDRESS_SEND_TIMES, email, since)]
 
 
 async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation | None:
@@ -112,14 +112,14 @@ async def record_representation_answer(tx: Tx, question: RepresentationRequest, 
     )
 
 
-OLDEST_ERASABLE: Final = (
+_OLDEST_ERASABLE: Final = (
     "select min(coalesce(answered_at, expires_at)) from agent_representation_request where email is not null"
 )
 
 
-async def oldest_erasable_time(tx: Tx) -> datetime | None:
-    """When the first question that we know the address of was over."""
-    found: datetime | None = await tx.fetchval(OLDEST_ERASABLE)
+async def first_erasure_due_at(tx: Tx) -> datetime | None:
+    """When the oldest ended question with an address ended."""
+    found: datetime | None = await tx.fetchval(_OLDEST_ERASABLE)
     return found
 
 

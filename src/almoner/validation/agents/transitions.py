@@ -1,4 +1,4 @@
-"""Holding a verification, and storing and telling what becomes of it under that lock."""
+"""Locks agent verifications, and stores and reports their state changes."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 
 Scope = Partner | AllPartners
@@ -23,8 +23,8 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVe
     return await apply_transition(tx, held.with_expiry_applied(tx.now)) if held.is_overdue(tx.now) else held
 
 
-async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | None = None) -> AgentVerification:
-    """Store a new state that was reached under the lock, and tell it. ``decision``: the review that led to it."""
+async def apply_transition(tx: Tx, new: AgentVerification, decision: ReviewDecision | None = None) -> AgentVerification:
+    """Store a new state reached under the lock, and emit its event."""
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     if decision is not None:
@@ -37,18 +37,18 @@ async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | 
 
 
 async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVerification:
-    """Emit the event of the state that it came into (spec 3.3)."""
+    """Emit the event of the verification's new state (spec 3.3)."""
     await outbox.emit(
-        tx, verification.partner_id, domain.EVENTS[verification.status], build_api_record(tx, verification)
+        tx, verification.partner_id, domain.EVENTS[verification.status], serialise_for_api(tx, verification)
     )
     return verification
 
 
-def build_api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
-    """The verification as partners see it."""
+def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+    """The agent verification as an API record."""
     return schemas.verification_out(tx, verification)
 
 
 def review_subject_of(verification: AgentVerification) -> ReviewSubject:
-    """What is reviewed."""
+    """The verification as a subject of the review queue."""
     return ReviewSubject("agent_verification", verification.id, verification.partner_id)

@@ -22,5 +22,5 @@ ACTIONS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_rejec
 
 
 def sandbox_action_of(first_name: str) -> Action | None:
-    """What the name asks for, None when it is a name: the code of a rejection, or to be accepted."""
+    """The sandbox action that a first name asks for; None for an ordinary name."""
     return ACTIONS.get(first_name)

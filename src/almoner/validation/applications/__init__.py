@@ -1,1 +1,1 @@
-"""A nonprofit's application to a partner: invites, the hosted form, documents, submissions."""
+"""A nonprofit's application to a partner: invites, hosted form, documents, submissions."""

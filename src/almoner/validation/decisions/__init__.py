@@ -1,1 +1,1 @@
-"""What people decide: the review queue, and appeals against decisions."""
+"""Decisions by people: the review queue, and appeals."""

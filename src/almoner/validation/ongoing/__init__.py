@@ -1,1 +1,1 @@
-"""What is checked for as long as a partner subscribes: monitoring, eligibility, watch list matches."""
+"""Checks that continue while a partner subscribes: monitoring, eligibility, watch list matches."""

@@ -1,1 +1,1 @@
-"""Validation requests: whether a nonprofit is what its official register says, decided on kept evidence."""
+"""Validation requests: whether a nonprofit is what its register says, decided on stored evidence."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of validation requests: none is forgotten, and none is decided unheard."""
+"""Self-checks of validation requests: none is forgotten, and none is decided unheard."""
 
 from typing import Final
 

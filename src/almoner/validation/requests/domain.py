@@ -85,7 +85,7 @@ OTHER_ADDRESS: Final = "other_address"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationStep:
-    """One rung of the ladder: what it found, by which source of which day, and the facts it saw."""
+    """One rule's result: what it found, by which source and of which day."""
 
     name: str
     verdict: StepVerdict
@@ -97,7 +97,7 @@ class EvaluationStep:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOutcome:
-    """Whether it may be accepted without a person, and if not, why; ``reasons`` are of ``REVIEW_REASONS``."""
+    """Whether the request may be accepted automatically; if not, why."""
 
     verdict: OutcomeVerdict
     reasons: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class EvaluationOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One walk up the ladder, kept for good.
+    """One stored evaluation of a request by all rules.
 
     ``agreement``: of the names, with the addresses where both tell one, 0 to 1, None where there were none to compare;
     ``threshold``: what it had to reach.
@@ -123,14 +123,14 @@ class Evaluation:
 
     @property
     def unverified_sources(self) -> frozenset[str]:
-        """The sources whose readers have never met a real file: whatever they tell is shown as unverified."""
+        """The sources whose readers were never tested on a real file."""
         return frozenset(
             step.source for step in self.steps if step.source and step.code in ("unverified_source", "unverified")
         )
 
     @property
     def includes_addresses(self) -> bool:
-        """Whether ``agreement`` is of the addresses, too."""
+        """Whether ``agreement`` includes the addresses."""
         return any(
             step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in self.steps
         )
@@ -138,7 +138,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A body of the register that a request may mean: its number there, the name that is shown, and its place."""
+    """A register entry that the request may mean."""
 
     registry_number: str
     name: str
@@ -146,7 +146,7 @@ class Candidate:
 
 
 def candidates_of(evaluation: Evaluation) -> list[Candidate]:
-    """The bodies that may be meant beside that of the number, as the evaluation saw them."""
+    """Other register entries that may be meant, as found by the evaluation."""
     found = next((step.facts.get("candidates") for step in evaluation.steps if step.name == "namesakes"), None)
     return [Candidate(*one) for one in found] if isinstance(found, list) else []
 
@@ -163,7 +163,7 @@ _WRONG_NUMBER_REASONS: Final = frozenset(
 
 
 def suggests_wrong_number(reason: str) -> bool:
-    """Whether a person is asked because the number may be wrong."""
+    """Whether the review reason means that the number may be wrong."""
     return reason in _WRONG_NUMBER_REASONS
 
 
@@ -183,12 +183,12 @@ class InvalidState(BadRequest):
 
 
 class UnchangedCorrection(ValueError):
-    """What was given as a correction is what the request says already."""
+    """The correction equals the current values."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestDecided:
-    """Which request was decided, whose it is, and how."""
+    """The internal event that a validation request was decided."""
 
     request: UUID
     partner: UUID
@@ -201,7 +201,7 @@ DECIDED: Final = InternalEvent("internal.validation_request_decided", RequestDec
 
 @dataclass(frozen=True, slots=True)
 class NonprofitDetails:
-    """What a partner says of a nonprofit.
+    """What a partner states about a nonprofit.
 
     ``registry_name`` is the id, code or name of a registry, ``registry_number`` its number there in any spelling.
     """
@@ -222,7 +222,7 @@ class NonprofitDetails:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequest:
-    """One request, as a store read it. ``number_key``: what all spellings of its number have in common.
+    """One validation request. ``number_key``: its number without spelling differences.
 
     ``corrections``: how often register and number were corrected, the last time ``corrected_at``.
     """
@@ -306,8 +306,8 @@ class ValidationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list may be narrowed by; None: not narrowed. ``words`` are those of ``query``, each to be found."""
+class RequestFilters:
+    """The filters of the list."""
 
     status: RequestStatus | None = None
     words: tuple[str, ...] = ()
@@ -349,7 +349,7 @@ def parse_rejection_reason(code: str | None) -> RejectionReason:
 
 
 def unlisted_organisation_of(request: ValidationRequest) -> UnlistedOrganisation:
-    """The organisation that a request tells of, where no register here lists it."""
+    """The organisation to create for a request that no register lists."""
     asked = request.details
     return UnlistedOrganisation(
         registry_id=request.registry_id,

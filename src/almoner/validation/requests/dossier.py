@@ -26,14 +26,14 @@ from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, EvaluationStep, ValidationRequest
 from almoner.validation.requests.schemas import DossierValidationRequestOut, dossier_request_out
 
-OBJECT: Final = "validation_request_dossier"
+_OBJECT: Final = "validation_request_dossier"
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
 """What looks like a seal in somebody's words, written so that a reader of JSON sees the same and a verifier nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """All that is known of one request at a moment."""
+    """Everything known about one request at a moment."""
 
     request: ValidationRequest
     evaluations: Sequence[Evaluation]
@@ -114,7 +114,7 @@ class DossierDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
     deleted_at: str | None
 
 
-class ValidationRequestDossierOut(ResponseRecord, object_name=OBJECT):
+class ValidationRequestDossierOut(ResponseRecord, object_name=_OBJECT):
     """The evidence of a validation request.
 
     ``seal``: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
@@ -147,10 +147,10 @@ async def load_dossier(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
 
 
 def build_signed_json(tx: Tx, dossier: Dossier) -> bytes:
-    """The signed answer."""
+    """The dossier as signed JSON."""
     signer = Signer(tx.vault, DOSSIERS)
     record = _out(tx, dossier, signer.placeholder_seal)
-    *reported, end = msgspec.json.encode({"data": record, "object": OBJECT}).split(MARK)  # the last seal is ours
+    *reported, end = msgspec.json.encode({"data": record, "object": _OBJECT}).split(MARK)  # the last seal is ours
     return signer.sign(_MARK_IN_TEXT.join(reported) + MARK + end)
 
 

@@ -63,7 +63,7 @@ def _pdf_printer() -> PdfRenderer:
 
 
 async def build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
-    """The signed document."""
+    """The dossier as a signed PDF."""
     signer = _signer(deployment.vault)
     facts = _facts(deployment, dossier, signer.key_id)
     return signer.sign(await _pdf_printer().render(facts, {"seal": signer.placeholder_seal}, dossier.at))

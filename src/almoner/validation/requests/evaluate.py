@@ -1,4 +1,4 @@
-"""Evaluating a request: what the registers say now, the ladder, its evidence, and what follows.
+"""Evaluates requests by the registers' current data, and acts on the outcome.
 
 A request is accepted here, or asked of a person; it is never rejected by itself (settled 5).
 """
@@ -14,7 +14,7 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, NonprofitDetails, Occasion, ValidationRequest
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
@@ -26,7 +26,7 @@ _SANDBOX_NOTE: Final = "A test value in name asked for it."
 async def evaluate_request(
     tx: Tx, threshold: float, request_id: UUID, occasion: Occasion, then: Action | None = None
 ) -> Evaluation | None:
-    """Climb the ladder for a pending request, keep what it saw, and accept it or ask a person.
+    """Evaluate a pending request, store the evidence, and accept it or ask a reviewer.
 
     ``threshold``: how well names have to agree, 0 to 1. ``then``: what a test value of the sandbox asks for in place of
     that. None when the request was decided, so that a second run does nothing.
@@ -42,7 +42,7 @@ async def evaluate_request(
     elif climbed.outcome.verdict == "accept":
         agree = "name and address together agree" if made.includes_addresses else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({made.agreement:.2f})."
-        await service.accept(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "rules", note))
+        await service.accept(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
             await reviews.withdraw_review(tx, service.review_subject_of(held))
@@ -51,7 +51,7 @@ async def evaluate_request(
 
 
 async def load_facts(tx: Tx, asked: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
-    """What is known of the number now."""
+    """Load what the registers say about the number now."""
     registry = await registries.get(tx, registry_id)
     listed = await organisations.find_record_by_number(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
@@ -109,6 +109,6 @@ async def _store_evaluation(
 
 async def _apply_sandbox_action(tx: Tx, request: ValidationRequest, action: Action) -> None:
     if action == "accept":
-        await service.accept(tx, ALL_PARTNERS, request.id, Decision("accepted", None, "sandbox", _SANDBOX_NOTE))
+        await service.accept(tx, ALL_PARTNERS, request.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))
     else:
-        await service.reject(tx, ALL_PARTNERS, request.id, Decision("rejected", action, "sandbox", _SANDBOX_NOTE))
+        await service.reject(tx, ALL_PARTNERS, request.id, ReviewDecision("rejected", action, "sandbox", _SANDBOX_NOTE))

@@ -1,4 +1,4 @@
-"""Whether another number of the register is meant: one whose name fits better, or as well and is a slip away.
+"""Whether another register entry with a similar name may be meant.
 
 Pure. No list of words decides: what is asked is compared with the others as it is with the body of its number.
 """
@@ -18,19 +18,19 @@ _AS_WELL: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why another number may be meant: a reason of ``REVIEW_REASONS``, and the bodies that may be."""
+    """Why another number may be meant, and the candidates."""
 
     code: str
     candidates: Sequence[Namesake]
 
 
 def street_of(place: Organisation | Namesake) -> str | None:
-    """Both lines of an address."""
+    """Both address lines joined."""
     return " ".join(line for line in (place.address_line_1, place.address_line_2) if line) or None
 
 
 def party_of(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
-    """A body of the register, to be compared. ``in_family``: others have the first line of its name too, if known."""
+    """A register entry in the form in which names are compared."""
     names = [one.name, *one.other_names]
     located = street_of(one), one.city, one.state, one.postcode, one.country_code
     return Party(names, *located, second_line=one.secondary_name, in_family=in_family)
@@ -45,7 +45,7 @@ def find_doubt(
     *,
     addressed: bool,
 ) -> Doubt | None:
-    """What speaks for another number. ``addressed``: both sides tell of a place, which ``own`` is of, too."""
+    """Whether another number may be meant; None if not."""
     first_lines = [other.name for other in others]
     found = [
         (other, matching.compare_parties(asked, party_of(other, in_family=_has_family(other, first_lines))))
@@ -75,7 +75,7 @@ def find_doubt(
 
 
 def bearers_elsewhere(asked: Party, listed: Organisation, others: Sequence[Namesake]) -> list[Namesake]:
-    """The others in another place than the body of the number whose name is the very one that is asked."""
+    """Other entries with exactly this name at another address."""
     return [
         other
         for other in others

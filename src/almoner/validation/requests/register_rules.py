@@ -13,7 +13,7 @@ from almoner.validation.requests.domain import EvaluationStep, StepVerdict
 def register_steps(
     registry_code: str, status_report: NumberStatus, main: Organisation | None
 ) -> Iterator[EvaluationStep]:
-    """What the register of that code tells beyond its listing; of ``main``, the body that it is a branch of, too."""
+    """The evaluation steps that are specific to one register."""
     if registry_code == "IRS":
         yield from _of_the_irs(status_report)
         return
@@ -42,7 +42,7 @@ def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
 
 
 def lacks_registration_status(registry_code: str, lister: SourceReport) -> bool:
-    """Whether being in the file says nothing of being registered now.
+    """Whether the register's file does not show a registration's current status.
 
     Canada's yearly identification table has whoever filed a return for that year.
     """
@@ -50,12 +50,12 @@ def lacks_registration_status(registry_code: str, lister: SourceReport) -> bool:
 
 
 def status_facts_of(lister: SourceReport) -> dict[str, object]:
-    """What the source itself says of the status, under its own names."""
+    """The status facts as the source states them."""
     return {name: lister.first[name] for name in _STATUS_FACTS if name in lister.first}
 
 
 def usual_data_age(registry_code: str) -> timedelta:
-    """What data may have that are refreshed as the register publishes; older ones have missed its newest twice."""
+    """The normal age of a register's data; older data have missed two updates."""
     return _USUAL_AGES.get(registry_code, _MONTHLY)
 
 
@@ -127,12 +127,12 @@ def _northern_ireland(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 
 def _australia(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Deductible gift recipients are in another register."""
+    """Deductible donation recipients are in another register."""
     yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
 
 
 def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Whoever is registered may write receipts for gifts."""
+    """Whoever is registered may write receipts for donations."""
     if "Status" in reported.first:
         yield _step(reported, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
     else:
@@ -140,14 +140,14 @@ def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 
 def _netherlands(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """The list itself is that of bodies whose gifts are deductible."""
+    """The list itself is that of bodies whose donations are deductible."""
     if reported.first.get("in_liquidatie"):
         yield _step(reported, "solvency", "fail", "insolvent", "in_liquidatie")
     yield _step(reported, "deductibility", "pass", "public_benefit")
 
 
 def _france(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Being declared says nothing of gifts; being recognised as of public utility does."""
+    """Being declared says nothing of donations; being recognised as of public utility does."""
     if reported.first.get("rup_mi"):
         yield _step(reported, "deductibility", "pass", "public_utility", "rup_mi")
     else:

@@ -9,7 +9,13 @@ import msgspec
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
+from almoner.validation.decisions.reviews.domain import (
+    EvidenceStep,
+    Fact,
+    ReviewDecision,
+    ReviewEvidence,
+    ReviewSubject,
+)
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REJECTION_REASONS, EvaluationStep, ValidationRequest
 
@@ -38,11 +44,15 @@ class RequestReviewHandler:
             documents=[document.id for document in request.documents],
         )
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """Accept it, as the organisation of its number or as a new one. Raises NotFound, InvalidState."""
         return await service.accept(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """Reject it for the decision's reason. Raises NotFound, InvalidState."""
         return await service.reject(tx, scope, subject_id, decision)
 

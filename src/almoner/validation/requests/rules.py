@@ -1,4 +1,4 @@
-"""The ladder: from the identifier by the register to the name, each step with the facts it saw (task of spec 4.3).
+"""The rules that evaluate a validation request step by step (spec 4.3).
 
 Pure. It decides by itself only what settled 5 lets it: the register lists the identifier as active, under a name that
 agrees, in data that may be relied on, and no step fails. What is not known of the steps beyond these never blocks;
@@ -25,7 +25,7 @@ from almoner.validation.requests.namesake_rules import Doubt
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceRules:
-    """What may decide by itself: names that agree to ``threshold`` (0 to 1), in data of ``max_age`` at most.
+    """The name agreement (0 to 1) and data age required to accept automatically.
 
     The threshold is that of names alone, or of names and addresses together where both sides tell one.
     """
@@ -36,7 +36,7 @@ class AcceptanceRules:
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """All that is known of a request when it is evaluated.
+    """Everything known about a request when it is evaluated.
 
     ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
     in the register have the first line of its name, ``others`` those that may be meant, ``former_names``
@@ -59,7 +59,7 @@ class RequestFacts:
 
 @dataclass(frozen=True, slots=True)
 class RulesResult:
-    """What the steps came to. ``agreement``: of the names, with the addresses where both tell one; None without any."""
+    """The steps and outcome of an evaluation, with the name agreement."""
 
     steps: tuple[EvaluationStep, ...]
     outcome: EvaluationOutcome
@@ -67,7 +67,7 @@ class RulesResult:
 
 
 _MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
-MAX_CANDIDATES: Final = 8
+_MAX_CANDIDATES: Final = 8
 """Of the bodies that may be meant, so many are named."""
 _NOT_LISTED: Final = "not_listed"
 _OLD_DATA: Final = "old_data"
@@ -75,7 +75,7 @@ _OLD_DATA: Final = "old_data"
 
 
 def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
-    """Every step in order, and the outcome."""
+    """Run all rules and return their steps and the outcome."""
     agreement = _agreement(seen)
     doubt = _doubt(seen, agreement)
     steps = (
@@ -353,7 +353,7 @@ def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationSt
     source, day = _source_of(seen)
     facts: dict[str, object] = {"others": seen.namesakes}
     if doubt is not None:
-        facts["candidates"] = [_candidate_fact(one) for one in doubt.candidates[:MAX_CANDIDATES]]
+        facts["candidates"] = [_candidate_fact(one) for one in doubt.candidates[:_MAX_CANDIDATES]]
         yield EvaluationStep("namesakes", "fail", doubt.code, source, day, facts)
     elif seen.namesakes:
         yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)

@@ -25,9 +25,9 @@ from almoner.platform.http.wire import (
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document, DocumentStatus
 from almoner.validation.requests.domain import (
-    Filters,
     NonprofitDetails,
     RejectionReason,
+    RequestFilters,
     RequestStatus,
     Sort,
     ValidationRequest,
@@ -47,10 +47,10 @@ class ValidationRequestsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: ValidationRequestsQuery) -> Filters:
+def filters_of(query: ValidationRequestsQuery) -> RequestFilters:
     """What the query narrows the list by."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
-    return Filters(query.status, words, query.start_date, query.end_date)
+    return RequestFilters(query.status, words, query.start_date, query.end_date)
 
 
 def _website(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What can be done with validation requests.
+"""Operations on validation requests.
 
 Whatever changes one holds its row first, and tells the partner once of its decision, with the record as its GET then
 shows it (settled 6).
@@ -26,14 +26,14 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject
 from almoner.validation.requests import domain, schemas, store, triggers
 from almoner.validation.requests.domain import (
-    Filters,
     InvalidRegistryId,
     NonprofitDetails,
     RegistryNotFound,
     RequestDecided,
+    RequestFilters,
     Sort,
     ValidationRequest,
 )
@@ -157,7 +157,7 @@ async def find_accepted(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Va
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters, sort)
@@ -214,7 +214,7 @@ def build_api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut
     return schemas.request_out(tx, request)
 
 
-async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
     """Accept, as the organisation of the number: where there is none, as a new one that the partner alone sees.
 
     Raises NotFound, InvalidState.
@@ -227,7 +227,7 @@ async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> 
     return await _store_decision(tx, held.with_acceptance(found.id, found.types, tx.now), decision)
 
 
-async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
     """Reject, for the reason of the decision. Raises NotFound, InvalidState."""
     held = await _lock(tx, scope, request_id)
     return await _store_decision(
@@ -235,7 +235,7 @@ async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> 
     )
 
 
-async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
     """Accept what was rejected, as an appeal has shown; told as every acceptance. Raises NotFound, InvalidState."""
     held = await _lock(tx, scope, request_id)
     found = await organisations.find_or_create_unlisted(
@@ -252,7 +252,7 @@ async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | Non
 
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """One request, held until the transaction ends; None where there is none."""
+    """One request, locked until the transaction ends; None where there is none."""
     held = await store.get_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [held]))[0] if held else None
 
@@ -266,12 +266,12 @@ async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
 _EVENTS: Final = {"accepted": domain.APPROVED, "rejected": domain.REJECTED}
 
 
-async def _store_decision(tx: Tx, decided: ValidationRequest, decision: Decision) -> ValidationRequest:
+async def _store_decision(tx: Tx, decided: ValidationRequest, decision: ReviewDecision) -> ValidationRequest:
     """Store a decision that was made under the lock, and tell it."""
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, review_subject_of(decided), decision)
-    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], build_api_record(tx, decided))
+    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], serialise_for_api(tx, decided))
     reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit_internal(tx, domain.DECIDED, reported, partner=decided.partner_id)
     return decided

@@ -1,4 +1,4 @@
-"""SQL of validation requests."""
+"""SQL for validation requests."""
 
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -13,7 +13,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.requests.domain import REQUEST, Filters, NonprofitDetails, Sort, ValidationRequest
+from almoner.validation.requests.domain import REQUEST, NonprofitDetails, RequestFilters, Sort, ValidationRequest
 
 Scope = Partner | AllPartners
 
@@ -94,7 +94,7 @@ async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key:
 
 
 async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """One request, held until the transaction ends."""
+    """One request, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
         request_id,
@@ -105,7 +105,7 @@ async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRe
 
 @across_partners("held")
 async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
-    """One request, held until the transaction ends, also against rows that are to refer to it."""
+    """One request, locked until the transaction ends, also against rows that are to refer to it."""
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
 
@@ -180,17 +180,19 @@ async def list_corrections(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    if filters == Filters() and sort == "id":
+    if filters == RequestFilters() and sort == "id":
         rows, total = await lists.list_page(tx, partner, _LIST, _COLUMNS, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
     return [_request(row) for row in rows], total
 
 
-async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
+async def _narrowed(
+    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
+) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -221,7 +223,7 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sor
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> Conditions:
+def _conditions(filters: RequestFilters) -> Conditions:
     conditions = Conditions("partner_id = $1", bound=4)
     if filters.status is not None:
         conditions.add("status = {}", filters.status)
@@ -257,7 +259,7 @@ async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Se
 
 
 async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) -> None:
-    """Keep a document with a request of the same partner."""
+    """Store a document with a request of the same partner."""
     await tx.execute(
         """
         insert into validation_request_document (document_id, validation_request_id, partner_id) values ($1, $2, $3)

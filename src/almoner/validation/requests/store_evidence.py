@@ -1,4 +1,4 @@
-"""SQL of evaluations and of their steps: only ever added to."""
+"""SQL for evaluations and of their steps: only ever added to."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ from almoner.validation.requests.domain import Evaluation, EvaluationOutcome, Ev
 
 
 async def insert_evaluation(tx: Tx, request_id: UUID, made: Evaluation) -> None:
-    """Keep an evaluation with its steps, and how many corrections of its request it has seen."""
+    """Store an evaluation with its steps, and how many corrections of its request it has seen."""
     await tx.execute(
         """
         insert into validation_request_evaluation (

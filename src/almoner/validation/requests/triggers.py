@@ -21,5 +21,5 @@ ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 
 
 def sandbox_action_of(name: str) -> Action | None:
-    """What the name asks for; None for every other name."""
+    """The sandbox action that the name asks for; None for an ordinary name."""
     return ACTIONS.get(name)

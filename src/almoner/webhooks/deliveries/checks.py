@@ -1,4 +1,4 @@
-"""What the self-check asks of deliveries."""
+"""Self-checks of deliveries."""
 
 from typing import Final
 

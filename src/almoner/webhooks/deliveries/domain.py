@@ -27,19 +27,19 @@ DELIVERY: Final = Lifecycle(
 OPEN_STATUSES: Final = DELIVERY.source_states_of("succeeded")
 """The statuses in which attempts are still made."""
 
-MAX_RESPONSE_BODY: Final = 1000  # bytes of the receiver's answer
+_MAX_RESPONSE_BODY: Final = 1000  # bytes of the receiver's answer
 ATTEMPT_RETENTION: Final = timedelta(days=30)  # V6
 DELIVERY_RETENTION: Final = timedelta(days=90)  # V6
 
 # settled 7: the first three count from the attempt before, the fourth from the first attempt.
 RETRY_DELAYS: Final = (timedelta(minutes=1), timedelta(minutes=14), timedelta(hours=2, minutes=45))
-RETRY_JITTER: Final = 0.1
-LAST_AFTER_FIRST: Final = timedelta(hours=14)
-LAST_JITTER: Final = timedelta(minutes=10)
+_RETRY_JITTER: Final = 0.1
+_LAST_AFTER_FIRST: Final = timedelta(hours=14)
+_LAST_JITTER: Final = timedelta(minutes=10)
 MAX_ATTEMPTS: Final = 1 + len(RETRY_DELAYS) + 1
 
 _SHOWN_LOCATION: Final = 200  # characters
-HTTP_GONE: Final = 410
+_HTTP_GONE: Final = 410
 
 # settled 11: a delivery that a paused receiver holds back is looked at when the next probe has failed, half an hour
 # later at most.
@@ -53,7 +53,7 @@ REPLAY_BURST: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One POST: when it began (business time), how long it took, and what came back or why nothing did."""
+    """One delivery attempt: its time, duration and response or error."""
 
     number: int
     started_at: datetime
@@ -87,7 +87,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What an attempt leads to: the delivery's status, the next attempt while pending, and whether to suspend."""
+    """What follows from an attempt: status, next attempt, and whether to suspend."""
 
     status: Status
     next_attempt_at: datetime | None = None
@@ -104,7 +104,7 @@ def evaluate_attempt(
     """
     if attempt.succeeded:
         return AttemptResult("succeeded")
-    if attempt.status_code == HTTP_GONE:
+    if attempt.status_code == _HTTP_GONE:
         return AttemptResult("failed", suspend=True)
     due = next_retry_at(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
     if due is None or due > created_at + EXPIRES_AFTER:
@@ -118,10 +118,10 @@ def next_retry_at(
     """When to try again after attempt ``number`` failed; None after the last (W2, W3)."""
     if number <= len(RETRY_DELAYS):
         step = RETRY_DELAYS[number - 1]
-        wait = step * (1 + RETRY_JITTER * jitter)
+        wait = step * (1 + _RETRY_JITTER * jitter)
         return last_at + min(max(wait, retry_after or wait), 2 * step)
     if number < MAX_ATTEMPTS:
-        return first_at + LAST_AFTER_FIRST + LAST_JITTER * jitter
+        return first_at + _LAST_AFTER_FIRST + _LAST_JITTER * jitter
     return None
 
 
@@ -150,7 +150,7 @@ def redirect_text(status: int, location: str | None) -> str | None:
 
 def truncate_response(body: bytes) -> str | None:
     """The beginning of the receiver's answer, as text that PostgreSQL can hold; None when it was empty."""
-    text = body[:MAX_RESPONSE_BODY].decode("utf-8", "replace").replace("\x00", "�")
-    while len(text.encode()) > MAX_RESPONSE_BODY:
+    text = body[:_MAX_RESPONSE_BODY].decode("utf-8", "replace").replace("\x00", "�")
+    while len(text.encode()) > _MAX_RESPONSE_BODY:
         text = text[:-1]
     return text or None

@@ -132,7 +132,7 @@ class DeliveryWorker:
         return results
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
-        async with self._db.single() as tx:
+        async with self._db.single_statement() as tx:
             await store.end(tx, delivery_ids, "cancelled")
         return [None] * len(delivery_ids)
 

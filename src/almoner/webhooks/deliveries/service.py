@@ -1,4 +1,4 @@
-"""What can be done with deliveries: fan out, send again, look at."""
+"""Creates, repeats and lists webhook deliveries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -55,14 +55,14 @@ class ExpireDeliveries(msgspec.Struct, frozen=True):
 
 
 EXPIRE: Final = JobKind("webhooks.expire", ExpireDeliveries)
-TEST_EVENT: Final = "webhook_subscription.test"
-MAX_REPLAYED: Final = 10_000
-MAX_REPLAY_AGE: Final = timedelta(days=30)
+_TEST_EVENT: Final = "webhook_subscription.test"
+_MAX_REPLAYED: Final = 10_000
+_MAX_REPLAY_AGE: Final = timedelta(days=30)
 _BATCH: Final = 1000
 
 
 async def fan_out_events(tx: Tx, happened: Sequence[Event]) -> None:
-    """Begin a delivery of each numbered event to every subscription that wants it."""
+    """Create deliveries of numbered events to every subscription for them."""
     partners = {event.partner_id for event in happened if event.partner_id is not None}
     listening = await subscriptions.list_listeners(tx, partners)
     await _enqueue_deliveries(
@@ -77,7 +77,7 @@ async def fan_out_events(tx: Tx, happened: Sequence[Event]) -> None:
 
 
 async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
-    """Deliver an event again: to one subscription, or to all that want its type; how many.
+    """Deliver an event again: to one subscription, or to all that want its type; returns how many.
 
     Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
     """
@@ -100,7 +100,7 @@ async def replay_events(
     *,
     failed_only: bool,
 ) -> int:
-    """Deliver again the events of a window that a subscription wants, in order; how many.
+    """Deliver again the events of a window that a subscription wants, in order; returns how many.
 
     ``failed_only`` leaves out what has arrived or is still tried. Without ``starts``: what was missed, of all events
     that were still on their way when the receiver last took one. Raises NotFound, Suspended, IncorrectParams.
@@ -108,14 +108,16 @@ async def replay_events(
     subscription = await subscriptions.get_active(tx, partner, subscription_id)
     if starts is None:
         working = subscription.health.last_success_at or subscription.created_at
-        starts = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - MAX_REPLAY_AGE)
+        starts = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - _MAX_REPLAY_AGE)
         failed_only = True
-    if tx.now - starts > MAX_REPLAY_AGE:
+    if tx.now - starts > _MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
-    found = await events.list_in_window(tx, partner, EventFilter(None, starts, ends), types, MAX_REPLAYED + 1)
-    if len(found) > MAX_REPLAYED:
-        raise IncorrectParams(f"body.endDate ends a window of more than {MAX_REPLAYED:,} events; ask for a shorter one")
+    found = await events.list_in_window(tx, partner, EventFilter(None, starts, ends), types, _MAX_REPLAYED + 1)
+    if len(found) > _MAX_REPLAYED:
+        raise IncorrectParams(
+            f"body.endDate ends a window of more than {_MAX_REPLAYED:,} events; ask for a shorter one"
+        )
     if failed_only:
         fine = await store.find_delivered_or_pending(tx, partner, subscription_id, [event_id for event_id, *_ in found])
         found = [event for event in found if event[0] not in fine]
@@ -131,15 +133,15 @@ async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> De
     data = {
         "id": tx.ids.text("event", event_id),
         "createdAt": iso_timestamp(tx.now),
-        "eventType": TEST_EVENT,
+        "eventType": _TEST_EVENT,
         "eventData": {"webhookSubscriptionId": tx.ids.text("webhooksubscription", subscription_id)},
     }
     payload = msgspec.json.encode({"object": "event", "data": data})
     await _enqueue_deliveries(
-        tx, [NewDelivery(delivery_id, partner.id, subscription_id, event_id, TEST_EVENT, None, "test", payload)]
+        tx, [NewDelivery(delivery_id, partner.id, subscription_id, event_id, _TEST_EVENT, None, "test", payload)]
     )
     return Delivery(
-        delivery_id, subscription_id, event_id, TEST_EVENT, None, "test", "pending", (), tx.now, tx.now, None
+        delivery_id, subscription_id, event_id, _TEST_EVENT, None, "test", "pending", (), tx.now, tx.now, None
     )
 
 
@@ -158,7 +160,7 @@ async def next_attempt_deletion_at(tx: Tx) -> datetime | None:
 
 
 async def delete_old_attempts(tx: Tx) -> int:
-    """Sweep: remove attempts after 30 days; how many were removed."""
+    """Remove attempts after 30 days; returns how many were removed."""
     return await store.delete_old_attempts(tx, tx.now - ATTEMPT_RETENTION, _BATCH)
 
 
@@ -169,7 +171,7 @@ async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
 
 
 async def delete_old_deliveries(tx: Tx) -> int:
-    """Sweep: remove deliveries after 90 days, as long as their events are kept; how many were removed."""
+    """Remove deliveries after 90 days, as long as their events are kept; returns how many were removed."""
     return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 

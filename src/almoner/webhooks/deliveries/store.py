@@ -1,4 +1,4 @@
-"""SQL of deliveries and their attempts."""
+"""SQL for deliveries and their attempts."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

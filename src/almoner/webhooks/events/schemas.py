@@ -11,7 +11,7 @@ from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_members
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
-MAX_WAIT = 30  # seconds
+_MAX_WAIT = 30  # seconds
 Record = Annotated[
     msgspec.Raw,
     msgspec.Meta(
@@ -31,7 +31,7 @@ class EventsQuery(PageQuery):
     after: Annotated[int, Field(ge=0, le=2**62)] | None = Field(
         None, description="Only events behind this sequence, the oldest first."
     )
-    wait: Annotated[int, Field(ge=0, le=MAX_WAIT)] | None = Field(
+    wait: Annotated[int, Field(ge=0, le=_MAX_WAIT)] | None = Field(
         None, description="With `after`: seconds to wait for an event while there is none."
     )
 

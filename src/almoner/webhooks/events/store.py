@@ -75,10 +75,10 @@ select {_COLUMNS}, total from counted left join lateral (
     select {_COLUMNS} from picked join event using (sequence) where partner_id = $1
 ) listed on true order by sequence
 """
-DOWN: Final = _every("desc", "<") + _SHOWN + "desc"
-UP: Final = _every("asc", ">") + _SHOWN + "asc"
-MATCHING_DOWN: Final = _matching("desc", "<", "s.after + 1 < $5") + _SHOWN + "desc"
-MATCHING_UP: Final = _matching("asc", ">", "s.upto > $5") + _SHOWN + "asc"
+_DOWN: Final = _every("desc", "<") + _SHOWN + "desc"
+_UP: Final = _every("asc", ">") + _SHOWN + "asc"
+_MATCHING_DOWN: Final = _matching("desc", "<", "s.after + 1 < $5") + _SHOWN + "desc"
+_MATCHING_UP: Final = _matching("asc", ">", "s.upto > $5") + _SHOWN + "asc"
 
 
 def _event(row: Record) -> SequencedEvent:
@@ -99,10 +99,10 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
     if filter_.matches_all:
-        rows = await tx.fetch(DOWN if page_.reads_descending else UP, partner.id, position, page_.limit)
+        rows = await tx.fetch(_DOWN if page_.reads_descending else _UP, partner.id, position, page_.limit)
     else:
         asked = (filter_.type, filter_.starts, filter_.ends, position, page_.limit)
-        rows = await tx.fetch(MATCHING_DOWN if page_.reads_descending else MATCHING_UP, partner.id, *asked)
+        rows = await tx.fetch(_MATCHING_DOWN if page_.reads_descending else _MATCHING_UP, partner.id, *asked)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 

@@ -1,4 +1,4 @@
-"""Webhook subscriptions: which events a partner wants at which address (spec 4.9; settled 4)."""
+"""Webhook subscriptions and the health of their receivers (spec 4.9; settled 4)."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
@@ -22,22 +22,22 @@ EVERY_EVENT: Final = "*"
 SUSPENDED_EVENT: Final = "webhook_subscription.suspended"
 FAILING_EVENT: Final = "webhook_subscription.failing"
 
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
+_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
 SECRET_BYTES: Final = 32
-SECRET_OVERLAP: Final = timedelta(hours=24)  # W13
+_SECRET_OVERLAP: Final = timedelta(hours=24)  # W13
 MAX_PREVIOUS_SECRETS: Final = 2  # W13
 
 # settled 11: the breaker, and when somebody is warned or the subscription suspended.
-FAILURES_TO_PAUSE: Final = 5
-FIRST_PAUSE: Final = timedelta(seconds=60)
+_FAILURES_TO_PAUSE: Final = 5
+_FIRST_PAUSE: Final = timedelta(seconds=60)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
-WARN_AFTER: Final = timedelta(hours=24)
-SUSPEND_AFTER: Final = timedelta(days=5)
-FAILING_DAYS_TO_SUSPEND: Final = 3
-FAST_ANSWER: Final = timedelta(seconds=1)
+_WARN_AFTER: Final = timedelta(hours=24)
+_SUSPEND_AFTER: Final = timedelta(days=5)
+_FAILING_DAYS_TO_SUSPEND: Final = 3
+_FAST_ANSWER: Final = timedelta(seconds=1)
 CAP: Final = 4
 BURST_CAP: Final = 32
-PROBE_CAP: Final = 1
+_PROBE_CAP: Final = 1
 REPLAY_CAP: Final = 1
 LANES_KEPT: Final = timedelta(days=3)
 """After a subscription was deleted: by then nothing waits in its lanes."""
@@ -62,7 +62,7 @@ Concern = Literal["warn", "suspend"]
 
 @dataclass(frozen=True, slots=True)
 class ReceiverAnswer:
-    """How one attempt ended. ``started_at`` is business time; the moments of days are ``real_now`` of the record."""
+    """How one delivery attempt ended, for the receiver's health."""
 
     started_at: datetime
     duration: timedelta
@@ -71,7 +71,7 @@ class ReceiverAnswer:
     @property
     def fast(self) -> bool:
         """Whether it was taken soon enough for more to be sent at once."""
-        return self.succeeded and self.duration <= FAST_ANSWER
+        return self.succeeded and self.duration <= _FAST_ANSWER
 
 
 def all_fast(answers: Sequence[ReceiverAnswer]) -> bool | None:
@@ -81,7 +81,7 @@ def all_fast(answers: Sequence[ReceiverAnswer]) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimits:
-    """How many attempts may run at once, ``burst_cap`` while nobody else waits, and none before a moment."""
+    """How many attempts may run at once, and until when deliveries are paused."""
 
     cap: int
     burst_cap: int
@@ -90,7 +90,7 @@ class AttemptLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReceiverHealth:
-    """How a receiver does, from all attempts at it.
+    """A receiver's health: failures, pauses and last success.
 
     ``failures``: attempts in a row that failed. ``pauses``: pauses in a row, each twice as long as the one before.
     Moments are business time; ``failing_since_real``, ``last_failing_day`` and ``warned_at`` real time.
@@ -117,7 +117,7 @@ class ReceiverHealth:
     def limits(self) -> "AttemptLimits":
         """Within which it is sent to (settled 11)."""
         if self.paused_until is not None:
-            return AttemptLimits(PROBE_CAP, PROBE_CAP, self.paused_until)
+            return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
     def record_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
@@ -134,21 +134,21 @@ class ReceiverHealth:
             last_failing_day=day,
             fast=False,
         )
-        if failed.failures < FAILURES_TO_PAUSE:
+        if failed.failures < _FAILURES_TO_PAUSE:
             return failed
         if self.paused_until is not None and answer.started_at < self.paused_until:
             return failed  # it began before the pause
-        pause = min(FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
+        pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
 
     def concern(self, real_now: datetime) -> Concern | None:
-        """Whether nothing but failures for so long is a reason to warn, once, or to suspend (settled 11)."""
+        """Whether to warn about, or suspend, a receiver that only fails (settled 11)."""
         if self.failing_since_real is None:
             return None
         failing = real_now - self.failing_since_real
-        if failing >= SUSPEND_AFTER and self.failing_days >= FAILING_DAYS_TO_SUSPEND:
+        if failing >= _SUSPEND_AFTER and self.failing_days >= _FAILING_DAYS_TO_SUSPEND:
             return "suspend"
-        return "warn" if failing >= WARN_AFTER and self.warned_at is None else None
+        return "warn" if failing >= _WARN_AFTER and self.warned_at is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class WebhookSubscription:
 
 @dataclass(frozen=True, slots=True)
 class EventListener:
-    """What the fan-out of events needs to know of a subscription."""
+    """A subscription's event types, for the fan-out."""
 
     id: UUID
     partner_id: UUID
@@ -189,7 +189,7 @@ class EventListener:
 
 
 def lane_of(subscription_id: UUID, reason: Reason) -> str:
-    """The lane of the jobs that deliver to a subscription.
+    """The queue lane of a subscription's delivery jobs.
 
     Replays have one of their own, so that they come in order, and so have tests, which no pause holds back.
     """
@@ -205,18 +205,18 @@ def encode_secret(random: bytes) -> str:
     """The secret string for 32 random bytes. Raises ValueError for another number."""
     if len(random) != SECRET_BYTES:
         raise ValueError(f"a webhook secret is made of {SECRET_BYTES} bytes, not of {len(random)}")
-    return SECRET_PREFIX + b64encode(random).decode()
+    return _SECRET_PREFIX + b64encode(random).decode()
 
 
 def decode_secret(secret: str) -> bytes:
     """The 32 bytes that a secret string stands for: the key of the Standard Webhooks signature."""
-    return b64decode(secret.removeprefix(SECRET_PREFIX))
+    return b64decode(secret.removeprefix(_SECRET_PREFIX))
 
 
 def previous_secrets_after_rotation(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
     """The replaced secrets once the present one is replaced too: it signs for 24 h more, of the others one is kept."""
     living = [old for old in subscription.previous_secrets if old.until > now]
-    return (PreviousSecret(subscription.secret, now + SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
+    return (PreviousSecret(subscription.secret, now + _SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
 def event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:

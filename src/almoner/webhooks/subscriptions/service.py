@@ -1,4 +1,4 @@
-"""What can be done with webhook subscriptions."""
+"""Creates, changes and suspends webhook subscriptions, and records their health."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""SQL of webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
+"""SQL for webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -99,7 +99,7 @@ async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscr
 
 
 async def get_for_update(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
-    """One subscription that is not deleted, held until the transaction ends."""
+    """One subscription that is not deleted, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from {_FROM}
@@ -184,7 +184,7 @@ async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 
 
 async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
-    """How receivers do, held until the transaction ends; in one order, so that no two workers wait for each other."""
+    """How receivers do, locked until the transaction ends; in one order, so that no two workers wait for each other."""
     rows = await tx.fetch(
         f"""
         select subscription_id, {_HEALTH_COLUMNS} from webhook_health

@@ -1,29 +1,29 @@
-"""What proves who somebody is. One module for each kind: ``passwords.store_password``, ``passkeys.verify``.
+"""Credentials of a person. Each kind has a module: ``passwords.store_password``, ``passkeys.verify_passkey``.
 
 ``passwords``, ``authenticators`` (one-time passwords of an app), ``recovery`` (codes), ``passkeys``, ``tries`` (wrong
 ones slow the next). Every function that changes something records it in the audit log.
 """
 
 from almoner.access.credentials import store
-from almoner.access.credentials.domain import AuditContext, Factors, LastSecondFactorRequired
+from almoner.access.credentials.domain import AuditContext, AuthenticationFactors, LastSecondFactorRequired
 from almoner.access.people.domain import Person
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Tx
 
 
-async def get_factors(tx: Tx, person: Person) -> Factors:
-    """What the person can sign in by."""
+async def get_factors(tx: Tx, person: Person) -> AuthenticationFactors:
+    """The authentication factors that a person has set up."""
     return await store.find_factors(tx, person)
 
 
 def requires_second_factor(person: Person) -> bool:
-    """Whether a password alone is not enough for this person: operators, and owners of a partner (0028)."""
+    """Whether the person must have a second factor: operators, and owners of a partner (0028)."""
     return person.realm.partner is None or "owner" in person.roles
 
 
 def own_audit_context(tx: Tx, person: Person, address: str | None) -> AuditContext:
-    """The person as the one who changes something of their own, from a network address."""
+    """The audit context of a person who changes their own credentials."""
     name = tx.ids.text(person.realm.id_type, person.id)
     return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), address)
 
@@ -31,13 +31,13 @@ def own_audit_context(tx: Tx, person: Person, address: str | None) -> AuditConte
 async def record_audit_entry(
     tx: Tx, person: Person, by: AuditContext, action: str, details: Details | None = None
 ) -> None:
-    """Write an entry about the person into the audit log of their realm."""
+    """Write an entry about a person into their realm's audit log."""
     subject = tx.ids.text(person.realm.id_type, person.id)
     await audit.record_entry(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
 
 
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator: bool) -> None:
-    """Raises LastSecondFactor when the authenticator app, or a passkey, is the last of who must have one."""
+    """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
         held = await store.find_factors(tx, person)
         if not (held.passkeys if authenticator else held.authenticator or held.passkeys > 1):
@@ -45,13 +45,13 @@ async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator:
 
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
-    """Recovery codes stand in for a second factor: without one they open nothing, and go."""
+    """Delete the recovery codes of a person who no longer has a second factor."""
     if not (await store.find_factors(tx, person)).second:
         await store.replace_recovery_codes(tx, person, [])
 
 
 async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> None:
-    """Take the password and every second factor from somebody who lost the latter.
+    """Delete a person's password and all second factors after they lost a factor.
 
     With the password alone, whoever came first would add a second factor of their own. Who calls has made sure whom
     they talk to, ends the person's sign-ins, and mails a link.
@@ -62,7 +62,7 @@ async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> No
 
 
 async def remove_second_factors(tx: Tx, person: Person) -> None:
-    """Take every second factor. Who calls gives another one, and records it."""
+    """Delete all second factors of a person; the caller adds another one and audits it."""
     await store.delete_authenticator(tx, person)
     for passkey in await store.list_passkeys(tx, person):
         await store.delete_passkey(tx, person, passkey.id)

@@ -1,4 +1,4 @@
-"""One-time passwords of an authenticator app (TOTP, RFC 6238), on real time."""
+"""One-time codes from an authenticator app (TOTP, RFC 6238), by real time."""
 
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -24,7 +24,7 @@ _LABEL: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorSetup:
-    """What is shown to set an app up: the secret in groups to type, its address, and that as a QR code.
+    """What is shown to set up an app: the secret, its ``otpauth:`` URI, and the URI as a QR code.
 
     ``qr``: a ``data:`` address of an SVG, dark on white, for an ``img``.
     """
@@ -35,7 +35,7 @@ class AuthenticatorSetup:
 
 
 async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
-    """A new secret, which opens nothing before its first code is shown to ``confirm``. Raises AuthenticatorExists.
+    """Create a TOTP secret, which is unusable until its first code is confirmed. Raises AuthenticatorExists.
 
     ``address``: where it is shown, for the audit log (V8).
     """
@@ -47,7 +47,7 @@ async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None =
 
 
 async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
-    """What was begun, once more: after a wrong first code. ``address`` as for ``begin``.
+    """Show the pending TOTP secret again after a wrong first code.
 
     Raises AuthenticatorNotPending.
     """
@@ -58,7 +58,7 @@ async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None 
 
 
 async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
-    """Whether the first code is right; the app is in use from then on. Raises AuthenticatorNotPending."""
+    """Activate the app if its first code is right. Raises AuthenticatorNotPending."""
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
@@ -69,19 +69,19 @@ async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> 
 
 
 async def verify_code(tx: Tx, person: Person, code: str) -> bool:
-    """Whether the code is right, one step early or late at most; it is used up then, with all before it."""
+    """Whether the one-time code is right (at most one step off); a code works only once."""
     sealed = await store.find_authenticator(tx, person, confirmed=True)
     return sealed is not None and await _consume_code(tx, person, sealed, code, confirmed=True)
 
 
-async def has_secret(tx: Tx, person: Person, secret: str) -> bool:
-    """Whether the app in use is the one with this secret (base 32)."""
+async def is_active_secret(tx: Tx, person: Person, secret: str) -> bool:
+    """Whether this base32 secret is the one of the person's active authenticator app."""
     sealed = await store.find_authenticator(tx, person, confirmed=True)
     return sealed is not None and compare_digest(_decrypt_secret(tx, person, sealed), secret)
 
 
-async def remove(tx: Tx, person: Person, by: AuditContext) -> bool:
-    """Take the app away; whether there was one in use. Raises LastSecondFactor."""
+async def remove_authenticator(tx: Tx, person: Person, by: AuditContext) -> bool:
+    """Remove the authenticator app; False if none was active. Raises LastSecondFactorRequired."""
     await service.ensure_second_factor_remains(tx, person, authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False

@@ -1,4 +1,4 @@
-"""Wrong tries slow the next one; nobody is ever locked out (0028).
+"""Throttles failed sign-in attempts without ever locking an account (0028).
 
 A try is counted before it is checked, so that a hundred at once are not a hundred free ones, and taken back when it was
 right. One made too early is not checked, and not counted. What somebody elsewhere does to a name slows neither the
@@ -31,14 +31,14 @@ from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.addresses import client_network, wider_client_network
 
-BATCH: Final = 1000
+_BATCH: Final = 1000
 _ANYWHERE: Final = "*"
 _ALL_NAMES: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptSource:
-    """Where a try comes from. ``device``: proved by its cookie to have signed this person in before.
+    """Where an attempt comes from. ``device``: a device cookie proved an earlier sign-in of this person.
 
     ``familiar``: the person signed in from this neighbourhood before.
     """
@@ -49,27 +49,27 @@ class AttemptSource:
 
     @property
     def is_known(self) -> bool:
-        """Whether the person was there before."""
+        """Whether the person has signed in from there before."""
         return self.device is not None or self.familiar
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAttempt:
-    """A try that was let through and counted. ``own``: of this source; ``shared``: with others."""
+    """An attempt that was allowed and counted. ``own``: counters of its source; ``shared``: counters of others, too."""
 
     own: AttemptSlot
     shared: tuple[AttemptSlot, ...]
 
 
 def build_attempt_source(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
-    """Where a try comes from; ``before``: the network addresses that the person signed in from."""
+    """The source of an attempt; ``before``: network addresses from which the person signed in earlier."""
     return AttemptSource(address, device, client_network(address) in {client_network(one) for one in before})
 
 
 async def count_password_attempt(
     tx: Tx, realm: Realm, user_name: str, person: Person | None, source: AttemptSource
 ) -> CountedAttempt:
-    """Let a password be tried for a name, which ``person`` has, or nobody. The caller commits. Raises TooSoon."""
+    """Count a password attempt for a user name. The caller commits. Raises AttemptThrottled."""
     name = await _name_hash(tx, user_name, person)
     own = (realm.id, name, _source_key(source))
     shared: list[tuple[AttemptSlot, ThrottlePolicy]] = []
@@ -83,7 +83,7 @@ async def count_password_attempt(
 
 
 async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> CountedAttempt:
-    """Let a code be tried by who knows the password. The caller commits. Raises TooSoon."""
+    """Count a second-factor attempt of a person. The caller commits. Raises AttemptThrottled."""
     name = _code_hash(tx.vault, person)
     own = (person.realm.id, name, _source_key(source))
     anywhere = (person.realm.id, name, _ANYWHERE)
@@ -93,31 +93,31 @@ async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> C
 
 
 async def record_success(tx: Tx, counted: CountedAttempt) -> None:
-    """The try was right: what its source did wrong before is forgiven, and it does not count against the others."""
+    """The attempt succeeded: clear its source's failures and take it off the shared counters."""
     await store.clear_attempts(tx, [counted.own], counted.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
-    """The person has shown otherwise who they are: by a link to their mailbox."""
+    """Clear all failed attempts of a person who proved their identity through an emailed link."""
     hashes = [_person_hash(tx.vault, person), _code_hash(tx.vault, person)]
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
 async def should_record_refusal(tx: Tx, realm: Realm, person: Person | None) -> bool:
-    """Whether a refusal is to be recorded now: at most one a minute of a person, and of all unknown names together."""
+    """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
     return await store.claim_refusal_record(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
-    """When the first try is a day old, or the first challenge over: by real time, told in business time."""
+    """When the next attempt or challenge is due for deletion."""
     tried, challenge = await store.oldest_record_times(tx)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
     return tx.now + (min(over) - tx.real_now) if over else None
 
 
-async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: remove tries of a day ago and challenges that are over; how many rows went."""
+async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
+    """Delete attempts older than a day and expired challenges; returns how many rows."""
     return await store.delete_expired(tx, tx.real_now - ATTEMPT_RETENTION, limit)
 
 

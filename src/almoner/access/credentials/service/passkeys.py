@@ -1,4 +1,4 @@
-"""Passkeys (WebAuthn level 2): the device verifies its owner, so that a passkey alone is two factors.
+"""Passkeys (WebAuthn level 2) with user verification, so that a passkey alone is two factors.
 
 A challenge is not stored. It holds a random part, when it expires, and our signature over both, what it is for, and
 ``binding``: bytes of the browser that asked (its cookie). That it was used is stored, since the count of a synced
@@ -34,7 +34,7 @@ _TIME_BYTES: Final = 8
 
 
 async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
-    """Options for ``navigator.credentials.create``, as JSON. The person's passkeys so far are left out."""
+    """Options for ``navigator.credentials.create`` as JSON, excluding passkeys the person already has."""
     known = await store.list_passkeys(tx, person)
     challenge = _create_challenge(tx, "add", person.id.bytes + binding)
     options: str = _webauthn().registration_options(
@@ -43,8 +43,8 @@ async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
     return options
 
 
-async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: AuditContext) -> Passkey:
-    """Keep the passkey that the browser made. Raises PasskeyRefused."""
+async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: AuditContext) -> Passkey:
+    """Verify and store the passkey that the browser created. Raises PasskeyRefused."""
     webauthn = _webauthn()
     made, challenge = webauthn.parse_registration(answer)
     checked = webauthn.verify_registration(
@@ -71,7 +71,7 @@ async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by
 
 
 async def authentication_options(tx: Tx, binding: bytes, person: Person | None = None) -> str:
-    """Options for ``navigator.credentials.get``, as JSON: any passkey of this site, or one of a known person's."""
+    """Options for ``navigator.credentials.get`` as JSON, for one person's passkeys or for any."""
     known = await store.list_passkeys(tx, person) if person else []
     challenge = _create_challenge(tx, "use", binding)
     credentials = [one.credential for one in known]
@@ -79,8 +79,8 @@ async def authentication_options(tx: Tx, binding: bytes, person: Person | None =
     return options
 
 
-async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
-    """Who of the realm has shown a passkey, active or not. It is good once. Raises PasskeyRefused.
+async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
+    """Verify a passkey response, once; returns its person, active or not. Raises PasskeyRefused.
 
     A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
     used it at once, which is why it is not refused.
@@ -116,8 +116,8 @@ async def list_of_person(tx: Tx, person: Person) -> list[Passkey]:
     return await store.list_passkeys(tx, person)
 
 
-async def remove(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> Passkey:
-    """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
+async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> Passkey:
+    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
@@ -129,7 +129,7 @@ async def remove(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> 
 
 
 def relying_party_id(links: BaseUrls) -> str:
-    """The relying party: the host of the pages."""
+    """The WebAuthn relying party ID: the host name of the pages."""
     return urlsplit(links.pages).hostname or ""
 
 

@@ -1,4 +1,4 @@
-"""Passwords. They are hashed while no transaction is open: read, release the connection, verify, then write."""
+"""Passwords. Hashing happens outside transactions: read, close the transaction, verify, then write."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +18,7 @@ _LIST: Final = Path(__file__).parent.parent / "common_passwords.txt"
 
 @dataclass(frozen=True, slots=True)
 class HashedPassword:
-    """A password that may be set, as it is stored."""
+    """The hash of a person's new password, ready to be stored."""
 
     person_id: UUID
     hash: str
@@ -26,25 +26,25 @@ class HashedPassword:
 
 @dataclass(frozen=True, slots=True)
 class StoredPassword:
-    """Whom a name stands for, and the hash to compare with; both None for a name that nobody has."""
+    """A user name's person and password hash; both None if nobody has the name."""
 
     person: Person | None
     hash: str | None
 
 
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
-    """What is stored of a name; the same two reads whether or not there is such a person."""
+    """The stored password of a user name; runs the same queries if nobody has it."""
     person = await people.find_by_user_name(tx, realm, user_name if domain.is_storable_text(user_name) else "")
     return StoredPassword(person, await store.find_password(tx, realm, person.id if person else UUID(int=0)))
 
 
 async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
-    """What is stored of a known person."""
+    """The stored password of a person."""
     return StoredPassword(person, await store.find_password(tx, person.realm, person.id))
 
 
 async def verify_password(vault: Vault, known: StoredPassword, password: str, *, there_before: bool = False) -> bool:
-    """Whether it is the person's password. Takes as long where there is no such person or no password (ASVS 6.3.8).
+    """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
     ``there_before``: whether the person was where it is typed; a flood of others does not keep them out. Call it
     without a transaction. Raises SignInOverloaded.
@@ -60,7 +60,7 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
 
 
 async def hash_new_password(vault: Vault, person: Person, password: str) -> HashedPassword:
-    """A password that the person chose. Call it without a transaction. Raises WeakPassword, SignInOverloaded."""
+    """Check and hash a new password, outside a transaction. Raises PasswordTooWeak, SignInOverloaded."""
     chosen = domain.normalise_password(password)
     domain.ensure_strong_password(chosen, person.user_name, common_passwords())
     return HashedPassword(person.id, await hashing.hash_secret(_secret(vault, person.id, chosen)))
@@ -69,7 +69,7 @@ async def hash_new_password(vault: Vault, person: Person, password: str) -> Hash
 async def store_password(
     tx: Tx, person: Person, hashed: HashedPassword, by: AuditContext, how: str = "account"
 ) -> None:
-    """Set the password. ``how``: by ``account``, ``invitation`` or ``reset``. Who calls ends the person's sign-ins."""
+    """Set the password. ``how``: ``account``, ``invitation`` or ``reset``. The caller ends the person's sign-ins."""
     if hashed.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
     await store.set_password(tx, person, hashed.hash)
@@ -77,7 +77,7 @@ async def store_password(
 
 
 async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str) -> HashedPassword | None:
-    """The right password hashed with the parameters of today, if it is not yet. Call it without a transaction."""
+    """Hash the verified password again if its parameters are outdated, outside a transaction; else None."""
     if known.person is None or known.hash is None or not hashing.needs_rehash(known.hash):
         return None
     chosen = domain.normalise_password(password)
@@ -85,14 +85,14 @@ async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str)
 
 
 async def store_rehashed_password(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
-    """Store what ``renewed`` made, unless the password was changed meanwhile."""
+    """Store the result of ``rehash_if_outdated``, unless the password was changed meanwhile."""
     if known.person is not None and known.hash is not None:
         await store.replace_password_hash(tx, known.person, known.hash, hashed.hash)
 
 
 @cache
 def common_passwords() -> frozenset[str]:
-    """What everybody tries first."""
+    """The list of common passwords that are rejected."""
     lines = _LIST.read_text().splitlines()
     return frozenset(line for line in lines if line and not line.startswith("# "))
 

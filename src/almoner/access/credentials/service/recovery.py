@@ -1,4 +1,4 @@
-"""Recovery codes: each stands in for the second factor once, when phone or passkey are lost."""
+"""Single-use recovery codes that replace a lost second factor."""
 
 import os
 
@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
-    """Ten new codes, shown this once; all earlier ones are void."""
+    """Create ten recovery codes, shown once; all earlier ones become invalid."""
     codes = [domain.encode_recovery_code(os.urandom(16)) for _ in range(RECOVERY_CODE_COUNT)]
     await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
     await service.record_audit_entry(tx, person, by, "recovery_codes.made", {"codes": RECOVERY_CODE_COUNT})
@@ -17,7 +17,7 @@ async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
 
 
 async def consume_code(tx: Tx, person: Person, typed: str) -> bool:
-    """Whether it is one of the person's codes that was not used; it is used up then."""
+    """Use up a recovery code; False if it is not one of the person's unused codes."""
     code = domain.parse_recovery_code(typed)
     return code is not None and await store.consume_recovery_code(tx, person, _hash(tx, person, code))
 

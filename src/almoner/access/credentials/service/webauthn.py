@@ -1,4 +1,4 @@
-"""The two ceremonies of passkeys (WebAuthn level 2) by their library, which ``passkeys`` imports on first use."""
+"""The WebAuthn registration and authentication ceremonies, through a library that is imported on first use."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ _BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeE
 
 
 def registration_options(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:
-    """Options for ``navigator.credentials.create``, as JSON; ``known``: credentials of the person that are left out."""
+    """Options for ``navigator.credentials.create`` as JSON; ``known`` credentials are excluded."""
     options = generate_registration_options(
         rp_id=party,
         rp_name=_NAME,
@@ -57,7 +57,7 @@ def registration_options(party: str, person: Person, challenge: bytes, known: Se
 
 
 def authentication_options(party: str, challenge: bytes, known: Sequence[bytes]) -> str:
-    """Options for ``navigator.credentials.get``, as JSON: one of the known, or without any every one of this site."""
+    """Options for ``navigator.credentials.get`` as JSON: one of ``known``, or any passkey of this site."""
     options = generate_authentication_options(
         rp_id=party,
         challenge=challenge,
@@ -69,27 +69,27 @@ def authentication_options(party: str, challenge: bytes, known: Sequence[bytes])
 
 
 def parse_registration(answer: str) -> tuple[RegistrationCredential, bytes]:
-    """A passkey that a browser says it made, and the challenge that it answers. Raises PasskeyRefused."""
+    """Parse the browser's registration response and the challenge it answers. Raises PasskeyRefused."""
     with _raise_passkey_refused():
         made = parse_registration_credential_json(answer)
         return made, parse_client_data_json(made.response.client_data_json).challenge
 
 
 def parse_authentication(answer: str) -> tuple[AuthenticationCredential, bytes]:
-    """A use that a browser tells of, and the challenge that it answers. Raises PasskeyRefused."""
+    """Parse the browser's authentication response and the challenge it answers. Raises PasskeyRefused."""
     with _raise_passkey_refused():
         given = parse_authentication_credential_json(answer)
         return given, parse_client_data_json(given.response.client_data_json).challenge
 
 
 def verify_registration(made: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
-    """The new passkey. Raises PasskeyRefused."""
+    """Verify a registration response; returns the new credential. Raises PasskeyRefused."""
     with _raise_passkey_refused():
         return verify_registration_response(credential=made, require_user_verification=True, **expected)
 
 
 def verify_authentication(given: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
-    """The use. Raises PasskeyRefused."""
+    """Verify an authentication response. Raises PasskeyRefused."""
     with _raise_passkey_refused():
         return verify_authentication_response(
             credential=given,

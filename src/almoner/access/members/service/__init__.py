@@ -1,4 +1,4 @@
-"""Members, their groups, and what they may do.
+"""Members of a partner, their groups and roles.
 
 What takes ``by`` records itself in the audit log. The rest, which a directory does as well, is the caller's to record.
 """
@@ -46,7 +46,7 @@ from almoner.platform.outbound import email_addresses
 
 
 async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Iterable[UUID] = ()) -> Group:
-    """A new group, without a role. Whoever is nobody of the partner is left out.
+    """Create a group without a role. People who are not the partner's members are left out.
 
     Raises IncorrectParams for a wrong displayName.
     """
@@ -57,33 +57,33 @@ async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Itera
 
 
 async def get_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: bool = True) -> Group:
-    """One group of the partner, in one statement. Raises NoSuchGroup."""
+    """One group of the partner. Raises NoSuchGroup."""
     if (group := await store.find_group(tx, partner, group_id, with_members=with_members)) is None:
         raise NoSuchGroup(tx.ids.text("group", group_id))
     return group
 
 
 async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group:
-    """One group without its members, held until the transaction ends. Raises NoSuchGroup."""
+    """One group without its members, locked until the transaction ends. Raises NoSuchGroup."""
     if (group := await store.get_group_for_update(tx, partner, group_id)) is None:
         raise NoSuchGroup(tx.ids.text("group", group_id))
     return group
 
 
 async def list_groups(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[tuple[Group, int]]:
-    """Groups in the order in which they came, from after one of them, each with how many are in it."""
+    """Groups in order of creation, after the given one, each with its number of members."""
     return await store.list_groups(tx, partner, after, limit)
 
 
 async def list_group_members(
     tx: Tx, partner: Partner, group_id: UUID, after: UUID | None = None, limit: int = 100
 ) -> list[GroupMember]:
-    """Who is in a group, from after one of them. Nobody where there is no such group."""
+    """Members of a group after the given one; empty if there is no such group."""
     return await store.list_group_members(tx, partner, group_id, after, limit)
 
 
 async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]) -> dict[UUID, list[Group]]:
-    """The groups of each of some people, in one statement, without members; whoever is in none has an empty list."""
+    """The groups of each of these people."""
     asked = list(people)
     found: dict[UUID, list[Group]] = {person: [] for person in asked}
     for person, group in await store.list_groups_of_people(tx, partner, asked):
@@ -94,7 +94,7 @@ async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]
 async def update_group(
     tx: Tx, group: Group, *, profile: Profile | None = None, people: Iterable[UUID] | None = None
 ) -> GroupChange:
-    """Replace a locked group's profile, the whole list of who is in it, or both, in one statement.
+    """Replace a locked group's profile, its whole member list, or both.
 
     Whoever is nobody of the partner is left out. ``version`` and ``updated_at`` move once, and only when something is
     different now. Raises IncorrectParams.
@@ -107,17 +107,19 @@ async def update_group(
 
 
 async def add_people_to_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
-    """Put people into a locked group, those who are the partner's; whoever is in it already stays once."""
+    """Add members to a locked group; those already in it stay once."""
     return await _update_group(tx, group, None, people, leave=())
 
 
 async def remove_people_from_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
-    """Take people out of a locked group; whoever is not in it does not matter."""
+    """Remove people from a locked group; those not in it are ignored."""
     return await _update_group(tx, group, None, (), leave=sorted(set(people)))
 
 
-async def set_group_role(tx: Tx, partner: Partner, group_id: UUID, role: MemberRole | None, by: AuditContext) -> Group:
-    """Say what everybody in a group may do; None: nothing by it. Raises NoSuchGroup, IncorrectParams, LastOwner.
+async def set_role_for_group_members(
+    tx: Tx, partner: Partner, group_id: UUID, role: MemberRole | None, by: AuditContext
+) -> Group:
+    """Set the role that all members of a group have; None removes it. Raises NoSuchGroup, LastOwnerRequired.
 
     An owner or an administrator says so, never the group's name: whoever may create groups in the partner's directory
     is not an owner here by that.
@@ -126,30 +128,30 @@ async def set_group_role(tx: Tx, partner: Partner, group_id: UUID, role: MemberR
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
     async with _require_owner(tx, partner):
         group = await get_group_for_update(tx, partner, group_id)
-        mapped = await store.set_group_role(tx, group, role)
+        mapped = await store.set_role_for_group_members(tx, group, role)
     await _record(tx, partner, by, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
     return mapped
 
 
 async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> None:
-    """Remove a group; its people stay, without what it gave them. Raises NoSuchGroup."""
+    """Delete a group; its members stay, without the group's role. Raises NoSuchGroup."""
     if not await store.delete_group(tx, partner, group_id):
         raise NoSuchGroup(tx.ids.text("group", group_id))
 
 
 async def list_page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[MembershipState]:
-    """Members in the order in which they came, from after one of them."""
+    """Members in order of creation, after the given one."""
     return await store.list_page(tx, member_realm(partner), after, limit)
 
 
-async def get(tx: Tx, partner: Partner, person_id: UUID) -> MembershipState:
+async def get_member(tx: Tx, partner: Partner, person_id: UUID) -> MembershipState:
     """One member. Raises NoSuchPerson."""
     if (found := await store.find_membership(tx, member_realm(partner), person_id)) is None:
         raise NoSuchPerson(tx.ids.text("member", person_id))
     return found
 
 
-async def invite(
+async def invite_member(
     tx: Tx,
     partner: Partner,
     by: AuditContext,
@@ -159,10 +161,10 @@ async def invite(
     user_name: str | None = None,
     roles: Iterable[MemberRole] = (),
 ) -> tuple[Person, str]:
-    """A new member, who is known by the e-mail address unless ``user_name`` is given, and the link of the invitation.
+    """Create a member and their invitation link; the user name is the email address unless given.
 
     The link is mailed; whoever shows it besides records that. Without a role a member sees the own account alone.
-    Raises IncorrectParams, NameTaken, TooManyInvitations.
+    Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
     address = await check_invitation_address(tx, partner, by, email)
     profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
@@ -172,7 +174,7 @@ async def invite(
 
 
 async def check_invitation_address(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
-    """An address that a member types for somebody else, and mails go to. Raises IncorrectParams, TooManyInvitations.
+    """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
     Administrators of the deployment may write to as many as there are.
     """
@@ -191,13 +193,13 @@ async def check_invitation_address(tx: Tx, partner: Partner, by: AuditContext, e
 
 
 async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> tuple[Person, str]:
-    """A new link for somebody who has not come yet; the old one is void.
+    """Send a new invitation link; the old one stops working.
 
-    Raises NoSuchPerson, NotInvitable, TooManyInvitations.
+    Raises NoSuchPerson, OperatorNotInvitable, TooManyInvitations.
     """
     realm = member_realm(partner)
     await people.get_for_update(tx, realm, person_id)
-    standing = await get(tx, partner, person_id)
+    standing = await get_member(tx, partner, person_id)
     if standing.has_joined:
         raise MemberNotInvitable(
             f"{standing.person.shown_name} has already signed in and can reset their password on the sign-in page"
@@ -219,33 +221,33 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
 async def change_roles(
     tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, roles: Iterable[MemberRole]
 ) -> Person:
-    """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwner.
+    """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
     What the provider says and what groups give stays.
     """
     async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
-        was = (await get(tx, partner, person_id)).granted
+        was = (await get_member(tx, partner, person_id)).granted
         changed = await people.set_granted_roles(tx, person, roles)
         await security_emails.notify_of_account_changes(tx, person, changed)
-    granted = (await get(tx, partner, person_id)).granted
+    granted = (await get_member(tx, partner, person_id)).granted
     await _record(tx, partner, by, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted))
     return changed
 
 
-async def deactivate(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
-    """End what a member may do; every sign-in ends with it. Raises NoSuchPerson, LastOwner."""
+async def deactivate_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+    """Deactivate a member, which ends all their sign-ins. Raises NoSuchPerson, LastOwnerRequired."""
     async with _require_owner(tx, partner):
         return await _set_active(tx, partner, by, person_id, active=False)
 
 
-async def activate(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
-    """Let a member in again. Raises NoSuchPerson."""
+async def activate_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+    """Reactivate a member. Raises NoSuchPerson."""
     return await _set_active(tx, partner, by, person_id, active=True)
 
 
-async def remove(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> None:
-    """Remove a member with all that opens anything to them. Raises NoSuchPerson, LastOwner."""
+async def remove_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> None:
+    """Delete a member with all credentials and sign-ins. Raises NoSuchPerson, LastOwnerRequired."""
     async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
         await people.delete(tx, member_realm(partner), person_id)
@@ -253,7 +255,7 @@ async def remove(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) ->
 
 
 async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> tuple[Person, str | None]:
-    """Take all that a member signs in by who lost the second factor; a mailed link begins anew.
+    """Delete the credentials of a member who lost a factor, and email them a link to start again.
 
     Who has no mailbox gets the link by whoever calls: it is answered then, and then alone. Raises NoSuchPerson.
     """
@@ -263,9 +265,9 @@ async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person
 
 
 async def unlink_provider_account(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
-    """End that a member signs in by an account at the provider, and what it said of them.
+    """Disconnect a member's single sign-on account and remove the roles it gave.
 
-    Raises NoSuchPerson, LastOwner.
+    Raises NoSuchPerson, LastOwnerRequired.
     """
     async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
@@ -287,7 +289,7 @@ async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUI
 async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     """Do something that must leave an active owner where there was one, and one who can sign in; one at a time.
 
-    Raises LastOwner. The partner's directory may do it all the same: it is the master of its people, and an
+    Raises LastOwnerRequired. The partner's directory may do it all the same: it is the master of its people, and an
     administrator can always add an owner.
     """
     realm = member_realm(partner)

@@ -1,4 +1,4 @@
-"""Making, replacing and ending a partner's keys: each act is in the audit log, whoever does it and wherever.
+"""Creates, rotates and revokes a partner's API keys, and audits it.
 
 Each secret is shown once, by who called.
 """
@@ -17,7 +17,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
 
-LONGEST_NAME: Final = 100
+_LONGEST_NAME: Final = 100
 
 
 async def create(
@@ -31,12 +31,12 @@ async def create(
     by_name: bool = False,
     by_owner: bool = False,
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret. Raises IncorrectParams, with all that is wrong.
+    """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
     ``by_name``: an administrator makes it, who also gives what a deployment grants by name alone (settled 9).
     ``by_owner``: who makes it may let it see donors; all scopes then include that one (settled 11).
     """
-    problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
+    problems = [] if 1 <= len(name) <= _LONGEST_NAME else [f"name: enter 1 to {_LONGEST_NAME} characters"]
     try:
         given = _granted_scopes(kind, scopes, by_name=by_name, by_owner=by_owner or by_name)
     except ValueError as error:
@@ -61,7 +61,7 @@ def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool, by_own
 
 
 async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
-    """A key of the partner. Raises NoSuchKey."""
+    """One API key of the partner. Raises NoSuchKey."""
     key = await keys.get(tx, key_id)
     if key.partner_id != partner.id:
         raise NoSuchKey(tx.ids.text("apikey", key_id))
@@ -71,7 +71,7 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
 async def rotate(
     tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta, *, by_owner: bool = False
 ) -> tuple[ApiKey, str]:
-    """A successor and its secret; the old key works until the overlap ends. Raises IncorrectParams."""
+    """Create a successor key; the old one works until the overlap ends. Raises IncorrectParams."""
     if PERSONAL in old.scopes and not by_owner:
         raise IncorrectParams(f"overlap: only an owner can rotate a key with the scope {PERSONAL}")
     if not old.is_usable(tx.real_now):
@@ -85,7 +85,7 @@ async def rotate(
 
 
 async def revoke(tx: Tx, by: AuditContext, key: ApiKey) -> None:
-    """End a key now; nothing happens to one that has ended."""
+    """Revoke an API key; nothing happens if it has ended."""
     if key.revoked_at is None:
         await keys.revoke(tx, key.id)
         await _record(tx, by, "key.revoked", key)

@@ -1,4 +1,4 @@
-"""What an owner puts right about a member: how they are called, and where mails go."""
+"""Changes a member's name and email address."""
 
 from typing import Any
 from uuid import UUID
@@ -16,10 +16,10 @@ from almoner.platform.database.transactions import Partner, Tx
 async def update_details(
     tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, *, name: str | None = None, email: str | None = None
 ) -> Person:
-    """Change a member's name, e-mail address or both; None: as it is. The mailbox of before is told.
+    """Change a member's name or email address (None: unchanged); the old mailbox is notified.
 
     Whoever signs in with the old address signs in with the new one, but not who came by a directory, which knows them
-    by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, NameTaken, TooManyInvitations.
+    by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, UserNameTaken, TooManyInvitations.
     """
     before = await people.get_for_update(tx, member_realm(partner), person_id)
     profile, fields = dict(before.profile), []

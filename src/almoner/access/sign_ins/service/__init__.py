@@ -1,4 +1,4 @@
-"""Sign-ins: beginning, finding, proving anew, ending. All in real time.
+"""Begins, finds, reauthenticates and ends sign-ins, in real time.
 
 Beside it: ``entrances`` (password, second factor, passkey; they open their own transactions), ``links`` (invitation,
 new password), ``account`` (what people change about themselves, with the mail that tells them).
@@ -32,17 +32,17 @@ from almoner.platform.audit.log import Details
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
 
-MAX_LISTED: Final = 100
+_MAX_LISTED: Final = 100
 BATCH: Final = 1000
 _SECRET_BYTES: Final = 32
 _RANDOM_BYTES: Final = 16
 _TIME_BYTES: Final = 6
 
 
-async def begin(
+async def begin_sign_in(
     tx: Tx, person: Person, method: Method, browser: Browser, *, authenticated_at: datetime | None = None
 ) -> NewSignIn:
-    """Sign somebody in who has proved who they are. Raises SignInFailed when they were deactivated meanwhile.
+    """Sign in a person whose credentials were verified. Raises SignInFailed if they were deactivated.
 
     ``authenticated_at``: when they did it,
     where that was not just now; real time. A mail tells of a browser that this person
@@ -69,7 +69,7 @@ async def begin(
 
 
 async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | None:
-    """Who is signed in at the realm in the browser that holds the secret; one statement, so any transaction will do.
+    """The sign-in and person for a session cookie's secret.
 
     None for whoever is deactivated, from that very moment on.
     """
@@ -77,12 +77,12 @@ async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Per
 
 
 def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:
-    """Whether the person has proved who they are within ten minutes: asked before secrets and money."""
+    """Whether the person authenticated in the last ten minutes: required before secrets and money."""
     return real_now < sign_in.authenticated_at + REAUTHENTICATION_LIFETIME
 
 
 async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
-    """The person of the sign-in has just proved who they are, in a way that the caller has checked.
+    """Record that the signed-in person just reauthenticated; returns the new session secret.
 
     Answers the secret for the cookie from now on. The one before opens nothing any more: whoever stole it gains nothing
     by waiting (ASVS 7.2.4).
@@ -93,12 +93,12 @@ async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
 
 
 async def list_of_person(tx: Tx, person: Person) -> list[SignIn]:
-    """The person's sign-ins of the last 90 days, newest first; ``live`` and ``end_reason`` say how they stand."""
-    return await store.list_of_person(tx, person, MAX_LISTED)
+    """The person's sign-ins of the last 90 days, newest first."""
+    return await store.list_of_person(tx, person, _MAX_LISTED)
 
 
-async def end(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: AuditContext) -> bool:
-    """End one sign-in: ``signed_out`` or ``revoked``. False when the person has no such live one."""
+async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: AuditContext) -> bool:
+    """End one sign-in of a person; False if they have no such live one."""
     if not await store.end(tx, person, [sign_in_id], because, None):
         return False
     action = "signed_out" if because == "signed_out" else "sign_in.revoked"
@@ -108,8 +108,10 @@ async def end(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: 
     return True
 
 
-async def end_all(tx: Tx, person: Person, because: EndReason, by: AuditContext, but: UUID | None = None) -> int:
-    """End all sign-ins of a person, ``but`` one; how many there were. Deactivation does it by itself.
+async def end_all_sign_ins(
+    tx: Tx, person: Person, because: EndReason, by: AuditContext, but: UUID | None = None
+) -> int:
+    """End all sign-ins of a person except ``but``; returns how many.
 
     No browser is known from before any more, and no half-way sign-in goes on: ``remember`` is for the one that stays.
     """
@@ -123,21 +125,21 @@ async def end_all(tx: Tx, person: Person, because: EndReason, by: AuditContext, 
 
 
 async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
-    """End the sign-ins made at the provider, of everybody or of one person; how many. The caller records it."""
+    """End sign-ins made through single sign-on, of one person or of the whole realm; returns how many."""
     if person is not None:
         await store.begin_epoch(tx, person)  # who has shown the provider, and not yet the second factor, is out too
     return await store.end_provider_sign_ins(tx, realm, person.id if person else None)
 
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
-    """The cookie of a browser that signed the person in: for ``DEVICE_LIFETIME``, or until the epoch ends."""
+    """Create the cookie that recognises this browser at the person's later sign-ins."""
     return _sign_device_cookie(tx, person, await store.find_epoch(tx, person.realm, person.id))
 
 
 def read_device_cookie(
     vault: Vault, person: Person, epoch: int, cookie: str | None, real_now: datetime
 ) -> bytes | None:
-    """The random part of a device's cookie, when it was given to this person in this epoch, and is not too old."""
+    """The random part of a valid device cookie of this person; None if it is invalid or too old."""
     try:
         raw = urlsafe_b64decode((cookie or "") + "=" * (-len(cookie or "") % 4))
     except ValueError:
@@ -150,7 +152,7 @@ def read_device_cookie(
 
 
 def request_origin_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
-    """The lines of a mail that say when and where something was done."""
+    """Lines for a security email that say when and from where something was done."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
         "Browser": device,
@@ -159,14 +161,14 @@ def request_origin_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
-    """When something has been over for 90 days: sign-ins by real time, links by business time; in business time."""
+    """When the next sign-in or link has been over for 90 days."""
     sign_in, link = await store.oldest_record_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: remove what has been over for 90 days; how many records went."""
+    """Delete sign-ins and links that have been over for 90 days; returns how many."""
     return await store.delete_expired(tx, tx.real_now - RETENTION, tx.now - RETENTION, limit)
 
 

@@ -1,4 +1,4 @@
-"""What people change about how they sign in, with the mail that tells them of it (ASVS 6.3.7).
+"""Changes to a person's own credentials, each reported by a security email (ASVS 6.3.7).
 
 The caller has had them prove anew who they are (``is_recently_proved``).
 """
@@ -19,9 +19,9 @@ from almoner.platform.database.transactions import Database, Tx
 
 
 async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
-    """Set a new password and end the other sign-ins, in a transaction of its own.
+    """Set a new password and end the other sign-ins, in its own transaction.
 
-    Raises WeakPassword, SignInOverloaded.
+    Raises PasswordTooWeak, SignInOverloaded.
     Answers the cookie by which this browser is known from now on; all that there were before are void.
     """
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
@@ -29,13 +29,13 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
         there = await people.get_for_update(tx, person.realm, person.id)
         by = credentials.own_audit_context(tx, there, browser.address)
         await passwords.store_password(tx, there, hashed, by, how="account")
-        await service.end_all(tx, there, "password_changed", by, but=sign_in.id)
+        await service.end_all_sign_ins(tx, there, "password_changed", by, but=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
         return await service.issue_device_cookie(tx, there)
 
 
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
-    """Whether the first code of the app is right; it is in use from then on. Raises AuthenticatorNotPending."""
+    """Activate the authenticator app if its first code is right. Raises AuthenticatorNotPending."""
     right = await authenticators.confirm_setup(
         tx, person, code, credentials.own_audit_context(tx, person, browser.address)
     )
@@ -45,27 +45,29 @@ async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Brow
 
 
 async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None:
-    """Take the app away. Raises LastSecondFactor."""
+    """Remove the authenticator app. Raises LastSecondFactorRequired."""
     await people.get_for_update(tx, person.realm, person.id)
-    if await authenticators.remove(tx, person, credentials.own_audit_context(tx, person, browser.address)):
+    if await authenticators.remove_authenticator(
+        tx, person, credentials.own_audit_context(tx, person, browser.address)
+    ):
         await _notify(tx, person, "authenticator_removed", browser)
 
 
 async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLink:
-    """Take all that a locked person signs in by, since a second factor was lost; a mailed link begins anew.
+    """Delete all credentials of a locked person who lost their second factor, and email a link to start again.
 
     Every sign-in ends, no browser is known any more, and earlier links are void: what is left to come in by is the
     mailbox, and the partner's provider. Who calls has made sure whom they talk to.
     """
     await credentials.remove_all_credentials(tx, person, by)
-    await service.end_all(tx, person, "revoked", by)
+    await service.end_all_sign_ins(tx, person, "revoked", by)
     await links.revoke(tx, person)
     await security_emails.enqueue_email(tx, person, "second_factor_reset")
     return await links.send_invitation(tx, person)
 
 
 async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
-    """Ten new codes, shown this once; earlier ones work no more."""
+    """Create ten recovery codes, shown once; earlier ones stop working."""
     await people.get_for_update(tx, person.realm, person.id)
     codes = await recovery.create_codes(tx, person, credentials.own_audit_context(tx, person, browser.address))
     await _notify(tx, person, "recovery_codes_made", browser)
@@ -73,20 +75,22 @@ async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> lis
 
 
 async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, browser: Browser) -> Passkey:
-    """Keep the passkey that the browser made; ``binding`` as given to ``passkeys.registration_options``.
+    """Verify and store the passkey that the browser created.
 
     Raises PasskeyRefused.
     """
     by = credentials.own_audit_context(tx, person, browser.address)
-    passkey = await passkeys.add(tx, person, binding, answer, name, by)
+    passkey = await passkeys.add_passkey(tx, person, binding, answer, name, by)
     await _notify(tx, person, "passkey_added", browser, name=passkey.name)
     return passkey
 
 
 async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Browser) -> None:
-    """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
+    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
     await people.get_for_update(tx, person.realm, person.id)
-    gone = await passkeys.remove(tx, person, passkey_id, credentials.own_audit_context(tx, person, browser.address))
+    gone = await passkeys.remove_passkey(
+        tx, person, passkey_id, credentials.own_audit_context(tx, person, browser.address)
+    )
     await _notify(tx, person, "passkey_removed", browser, name=gone.name)
 
 

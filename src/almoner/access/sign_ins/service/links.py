@@ -1,4 +1,4 @@
-"""Mailed links, each used once: an invitation (7 days), a new password (1 hour). Both by business time."""
+"""Emailed single-use links: invitations (7 days) and password resets (1 hour), by business time."""
 
 from typing import Final
 from uuid import UUID
@@ -38,27 +38,27 @@ _CONTEXT: Final = "reset-asked"
 
 
 async def send_invitation(tx: Tx, person: Person) -> EmailLink:
-    """A new invitation, mailed to the person; an earlier one opens nothing any more. Who invites records it."""
+    """Email a new invitation link; earlier ones stop working. The caller audits it."""
     return await _create_link(tx, person, "invitation")
 
 
 async def find_invitation(tx: Tx, person: Person) -> EmailLink | None:
-    """The newest invitation of a person, whatever has become of it."""
+    """The newest invitation of a person, in any state."""
     return await store.find_newest_link(tx, person, "invitation")
 
 
 async def revoke(tx: Tx, person: Person) -> None:
-    """Let no link of a person open anything that was mailed until now."""
+    """Revoke all open links of a person."""
     await store.revoke_links(tx, person)
 
 
 def link_token(tx: Tx, link: EmailLink) -> str:
-    """The token of a link, for who has no mailbox: whoever shows it records that."""
+    """The token of a link, to be shown where there is no mailbox; the caller audits it."""
     return tx.vault.page_token(link.purpose, link.id)
 
 
 async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: str) -> None:
-    """Have a new password offered by mail to whoever has this name; the same work whether anybody has."""
+    """Enqueue a password reset email for a user name; takes equally long if nobody has it."""
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, binding=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
@@ -66,7 +66,7 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: 
 
 
 async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
-    """Mail the link, unless nobody has the name, or may sign in here; at most three in an hour.
+    """Email the reset link, at most three an hour, if the person exists and may sign in here.
 
     Who has no password but a second factor gets it too: with the password, recovery codes let them in when the passkey
     is lost. Who has nothing of the kind has an invitation, or signs in at the provider.
@@ -91,7 +91,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
 
 
 async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-    """The link of a token, and whose it is. Raises LinkClosed, which says why."""
+    """The link with this token, and its person. Raises LinkClosed."""
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
@@ -102,7 +102,7 @@ async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink
 
 
 async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
-    """Use it up, in the transaction of what it was for. Raises LinkClosed.
+    """Use up the link in the transaction of its effect. Raises LinkClosed.
 
     The person is held first, as by whoever else ends links.
     """
@@ -115,9 +115,9 @@ async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
 
 
 async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
-    """Choose a password by a link. All sign-ins end, and wrong tries are forgiven.
+    """Set a password through a link; ends all sign-ins and clears failed attempts.
 
-    It opens its own transactions. Raises LinkClosed, WeakPassword, SignInOverloaded.
+    It opens its own transactions. Raises LinkClosed, PasswordTooWeak, SignInOverloaded.
     """
     async with db.read() as tx:
         link, person = await get_open_link(tx, token, purpose)
@@ -130,7 +130,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         by = credentials.own_audit_context(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, how=purpose)
-        await service.end_all(tx, person, "password_changed", by)
+        await service.end_all_sign_ins(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
             facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))

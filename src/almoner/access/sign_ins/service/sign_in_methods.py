@@ -1,6 +1,7 @@
-"""The ways in, and the ways to prove anew who one is. They open their own transactions: no hash is made inside one.
+"""Sign-in and reauthentication by each method. They open their own transactions, so that none is held while hashing.
 
-All raise ``TooSoon`` when a try came before its time, and ``SignInFailed`` when it was wrong, whatever was wrong.
+All raise ``AttemptThrottled`` when a try came before its time, and ``SignInFailed`` when it was wrong, whatever was
+wrong.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -44,7 +45,7 @@ _UNKNOWN: Final = audit.Actor("system", "sign_ins")
 async def sign_in_by_password(
     db: Database, realm: Realm, user_name: str, password: str, browser: Browser
 ) -> NewSignIn | SecondFactorRequired:
-    """Sign in by name and password; whoever has a second factor is asked for it."""
+    """Sign in by user name and password; returns SecondFactorRequired if the person has a second factor."""
     known, counted, right = await _try_password(db, realm, user_name, password, browser)
     renewed = await passwords.rehash_if_outdated(db.deployment.vault, known, password) if right else None
     outcome: NewSignIn | SecondFactorRequired | None = None
@@ -60,7 +61,7 @@ async def sign_in_by_password(
             if held.second:
                 outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
             else:
-                outcome = await service.begin(tx, person, "password", browser)
+                outcome = await service.begin_sign_in(tx, person, "password", browser)
     if outcome is None:
         raise SignInFailed
     return outcome
@@ -69,7 +70,7 @@ async def sign_in_by_password(
 async def sign_in_by_provider(
     tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, by_two: bool
 ) -> NewSignIn | SecondFactorRequired:
-    """Sign in who comes from the partner's provider; whoever has a second factor here is asked for it.
+    """Sign in through the partner's identity provider; may return SecondFactorRequired.
 
     ``authenticated_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked
     here. Raises SignInFailed.
@@ -77,11 +78,11 @@ async def sign_in_by_provider(
     held = await credentials.get_factors(tx, person)
     if held.second and not by_two:
         return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
-    return await service.begin(tx, person, "provider", browser, authenticated_at=authenticated_at)
+    return await service.begin_sign_in(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
 async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
-    """Sign in by the code of the authenticator app, or a recovery code, after the first step. Raises TicketExpired."""
+    """Complete sign-in with an authenticator or recovery code. Raises TicketExpired."""
     entered: NewSignIn | None = None
     async with db.write() as tx:
         person, first = await _read_ticket(tx, realm, ticket, hold=True)
@@ -91,7 +92,7 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
             await _record_refusal(tx, realm, person, "code", browser)
         else:
             await login_attempts.record_success(tx, counted)
-            entered = await service.begin(tx, person, "provider" if first == "provider" else method, browser)
+            entered = await service.begin_sign_in(tx, person, "provider" if first == "provider" else method, browser)
             if method == "password_recovery":
                 await _notify_recovery_use(tx, person, browser)
     if entered is None:
@@ -102,15 +103,15 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
 async def sign_in_by_passkey(
     db: Database, realm: Realm, binding: bytes, answer: str, browser: Browser, ticket: str = ""
 ) -> NewSignIn:
-    """Sign in by a passkey alone. ``binding``: as given to ``passkeys.authentication_options``.
+    """Sign in with a passkey. ``binding``: as given to ``passkeys.authentication_options``.
 
     ``ticket``: of the first step, if there was one: who came from the provider has signed in there.
     """
     try:
         async with db.write() as tx:
-            person, passkey = await passkeys.verify(tx, realm, binding, answer)
+            person, passkey = await passkeys.verify_passkey(tx, realm, binding, answer)
             method: Method = "provider" if await _is_from_provider(tx, person, ticket) else "passkey"
-            entered = await service.begin(tx, person, method, browser)
+            entered = await service.begin_sign_in(tx, person, method, browser)
             await _notify_passkey_copy(tx, person, passkey, browser)
     except (PasskeyRefused, SignInFailed) as refused:
         async with db.write() as tx:
@@ -120,7 +121,7 @@ async def sign_in_by_passkey(
 
 
 async def get_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
-    """The second step once more, for its page. Raises TicketExpired."""
+    """The pending second-factor step of a ticket. Raises TicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)
         return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
@@ -129,7 +130,7 @@ async def get_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFact
 async def reauthenticate_by_password(
     db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser
 ) -> str:
-    """Prove anew by the password. Answers the secret for the cookie from now on."""
+    """Reauthenticate by password; returns the new session secret."""
     known, counted, right = await _try_password(db, person.realm, person.user_name, password, browser, signed_in=True)
     secret = None
     async with db.write() as tx:
@@ -145,7 +146,7 @@ async def reauthenticate_by_password(
 
 
 async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser) -> str:
-    """Prove anew by the authenticator app: for who has no password. Six digits alone are not enough for the others.
+    """Reauthenticate by authenticator code, for people without a password; returns the new session secret.
 
     Answers the secret for the cookie from now on.
     """
@@ -169,10 +170,10 @@ async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, 
 async def reauthenticate_by_passkey(
     db: Database, person: Person, sign_in: SignIn, binding: bytes, answer: str, browser: Browser
 ) -> str:
-    """Prove anew by one of the person's own passkeys. Answers the secret for the cookie from now on."""
+    """Reauthenticate by passkey; returns the new session secret."""
     try:
         async with db.write() as tx:
-            shown, passkey = await passkeys.verify(tx, person.realm, binding, answer)
+            shown, passkey = await passkeys.verify_passkey(tx, person.realm, binding, answer)
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)

@@ -1,4 +1,4 @@
-"""Setting up a partner's provider. Who somebody that it vouches for is here: ``identities``."""
+"""Sets up a partner's identity provider. ``identities`` links its accounts to people."""
 
 import re
 from collections.abc import Iterator
@@ -39,15 +39,15 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
 
 
-async def get(tx: Tx, partner: Partner) -> Provider:
-    """The partner's provider. Raises NoProvider."""
+async def get_provider(tx: Tx, partner: Partner) -> Provider:
+    """The partner's identity provider. Raises NoSuchProvider."""
     if (provider := await store.find(tx, partner)) is None:
         raise NoSuchProvider
     return provider
 
 
 async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
-    """What the partner's sign-in page offers beside passwords and passkeys."""
+    """The single sign-on button for the partner's sign-in page, if enabled."""
     provider = await store.find(tx, partner)
     if provider is None or not provider.enabled:
         return None
@@ -55,12 +55,12 @@ async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
 
 
 def redirect_uri(tx: Tx, partner: Partner) -> str:
-    """Where the provider sends browsers back, as it has to be registered there."""
+    """The redirect URI to register at the provider."""
     return f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
 
 
 async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
-    """Set up or change the partner's provider. Raises InvalidProviderSettings, with all that is wrong.
+    """Create or change the partner's identity provider. Raises InvalidProviderSettings.
 
     Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
     """
@@ -99,9 +99,9 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: Prov
     return provider
 
 
-async def remove(tx: Tx, by: AuditContext, partner: Partner) -> None:
-    """Nobody signs in there any more, and nobody has a role from there. Raises NoProvider."""
-    provider = await get(tx, partner)
+async def remove_provider(tx: Tx, by: AuditContext, partner: Partner) -> None:
+    """Remove the identity provider: ends its sign-ins and the roles it gave. Raises NoSuchProvider."""
+    provider = await get_provider(tx, partner)
     await store.delete(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.text("partner", partner.id)
@@ -109,19 +109,19 @@ async def remove(tx: Tx, by: AuditContext, partner: Partner) -> None:
 
 
 def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
-    """The client secret in clear, for the provider alone; None for a public client."""
+    """The plain client secret; None for a public client."""
     if provider.sealed_secret is None:
         return None
     return tx.vault.decrypt(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
 
 
 async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
-    """Keep that a sign-in came back; False when it had before, so that no state, nonce or code counts twice."""
+    """Record that an OIDC state came back; False if it was used before (replay)."""
     return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
 async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, address: str) -> None:
-    """Into the audit log, at most one a minute. What the provider said is not kept: it may be about a person."""
+    """Audit a refused sign-on, at most once a minute, without what the provider said."""
     if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)

@@ -1,4 +1,4 @@
-"""Who somebody is here whom the partner's provider vouches for, and undoing that."""
+"""Links identity provider accounts to people, and unlinks them."""
 
 from uuid import UUID
 
@@ -26,19 +26,19 @@ from almoner.platform.database.transactions import Tx
 
 
 async def list_of_person(tx: Tx, person: Person) -> list[LinkedAccount]:
-    """By which accounts at a provider the person signs in, oldest first; none for operators."""
+    """The provider accounts linked to a person, oldest first."""
     return await store.list_linked_accounts(tx, person)
 
 
 async def resolve_person(
     tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None, browser: Browser
 ) -> Person:
-    """Who somebody is here whom the provider vouches for, with the roles that it gives them. Raises Refused.
+    """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.
 
     In this order: who was bound to this subject; whoever accepts an invitation in this browser; the member whom the
-    provider's own provisioning calls so; a new member, where the owner allowed it. An e-mail never links.
+    provider's own provisioning calls so; a new member, where the owner allowed it. An email never links.
     """
-    if not await store.lock_version(tx, provider):
+    if not await store.lock_provider_version(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
     identity = await store.find_identity(tx, partner, stated.issuer, stated.subject)
@@ -63,8 +63,8 @@ async def resolve_person(
 
 
 async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
-    """Whoever is signed in, and has just proved it, signs in by this account of the provider too. Raises Refused."""
-    if not await store.lock_version(tx, provider):
+    """Link a provider account to the signed-in person. Raises SsoRefused."""
+    if not await store.lock_provider_version(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.is_recently_authenticated(sign_in, tx.real_now):
         raise SsoRefused(SsoRefusalReason.STATE, "Your request has expired. Start again from your account page.")
@@ -79,7 +79,7 @@ async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_
 
 
 async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, person_id: UUID) -> None:
-    """That it was this person who proved who they are at the provider. Raises Refused."""
+    """Check that the provider identity belongs to this person. Raises SsoRefused."""
     identity = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
     if identity is None or identity.person_id != person_id:
         raise SsoRefused(
@@ -89,7 +89,7 @@ async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, p
 
 
 async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
-    """The person signs in by no account of a provider any more: what it said is forgotten, and sign-ins there end.
+    """Unlink all provider accounts of a person, and end the sign-ins and roles they gave.
 
     Nothing happens where there is none.
     """
@@ -106,7 +106,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
-    """As ``unlink_accounts``, by the person. Raises LastSignInMethod when they have no other way in."""
+    """Unlink one's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
     held = await credentials.get_factors(tx, person)
     if not (held.password or held.passkeys):
@@ -117,7 +117,7 @@ async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 async def _resolve_new_person(
     tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None
 ) -> tuple[Person, BoundBy]:
-    """Who comes from the provider for the first time, and what vouches for it. Raises Refused."""
+    """Who comes from the provider for the first time, and what vouches for it. Raises SsoRefused."""
     realm = member_realm(provider.partner)
     provisioned = await store.find_provisioned_member(tx, provider.partner, stated.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
@@ -149,7 +149,8 @@ async def _resolve_new_person(
 async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
     """That a directory may say who this is: nobody has come as them, and nobody here made them an owner.
 
-    Raises Refused. Whoever holds a directory key could come in as any member otherwise, by a subject of theirs (0030).
+    Raises SsoRefused. Whoever holds a directory key could come in as any member otherwise, by a subject of theirs
+    (0030).
     """
     held = await credentials.get_factors(tx, person)
     by_source = await people.roles_by_source(tx, person)
@@ -162,7 +163,7 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
 
 
 async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
-    """From now on this subject is this person, who is told by mail. Raises Refused."""
+    """From now on this subject is this person, who is told by mail. Raises SsoRefused."""
     if any(one.issuer == identity.issuer for one in await store.list_linked_accounts(tx, person)):
         text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
         raise SsoRefused(SsoRefusalReason.OTHER_PERSON, text)

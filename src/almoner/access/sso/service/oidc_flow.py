@@ -1,4 +1,4 @@
-"""Signing in at the partner's provider: away by ``begin``, back by ``finish``, and no call inside a transaction."""
+"""The OpenID Connect authorization code flow, with no network call inside a transaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from almoner.platform.outbound.client import OutboundClient
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRedirect:
-    """Away to the provider's address ``url``, with a cookie that the browser keeps for ``PATIENCE``."""
+    """A redirect to the provider, and the cookie that keeps the flow's state."""
 
     url: str
     cookie_name: str
@@ -46,7 +46,7 @@ class AuthorizationRedirect:
 
 @dataclass(frozen=True, slots=True)
 class CallbackRequest:
-    """A browser that comes back: what its address and its cookies hold, and who is signed in there."""
+    """A browser that returns from the provider: its query, cookies and current sign-in."""
 
     partner: Partner
     query: Mapping[str, str]
@@ -56,13 +56,13 @@ class CallbackRequest:
 
     @property
     def cookie_name(self) -> str:
-        """The cookie that was set when it went away; it is of no more use."""
+        """The state cookie, which is deleted after use."""
         return state.state_cookie_name(self.query.get("state", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class SignInResult:
-    """What came of it. ``onward``: the page to go to.
+    """The outcome of a callback. ``onward``: the page to redirect to.
 
     ``entered``: who is signed in, or has to show a second factor first; None for who was signed in already. ``proof``:
     the secret for the cookie of whoever proved it.
@@ -83,7 +83,7 @@ class _ClaimedState:
 
 
 class OidcFlow:
-    """Sign-on at the providers of all partners. One for the process: it keeps what providers publish."""
+    """The OpenID Connect flow for all partners' providers; one per process."""
 
     def __init__(self, db: Database, outbound: OutboundClient) -> None:
         self._db = db
@@ -94,12 +94,12 @@ class OidcFlow:
     async def begin(
         self, partner: Partner, purpose: Purpose, onward: str, record: UUID | None = None
     ) -> AuthorizationRedirect:
-        """Away to the provider. ``record``: the link that is accepted, the sign-in that is to be proved.
+        """Start a flow. ``record``: the invitation to accept or the sign-in to reauthenticate.
 
-        Raises Refused, NoProvider.
+        Raises SsoRefused, NoSuchProvider.
         """
         async with self._db.read() as tx:
-            provider = await service.get(tx, partner)
+            provider = await service.get_provider(tx, partner)
             redirect = service.redirect_uri(tx, partner)
         if not provider.enabled:
             raise NoSuchProvider
@@ -111,7 +111,7 @@ class OidcFlow:
         )
 
     async def finish(self, back: CallbackRequest) -> SignInResult:
-        """Sign in whoever the provider vouches for. Raises Refused; the audit log has it when the state was ours.
+        """Complete a flow and sign the person in. Raises SsoRefused, which is audited.
 
         A state that is not is not recorded: anybody could fill the log.
         """
@@ -130,13 +130,13 @@ class OidcFlow:
             raise
 
     async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
-        """What the partner's provider says of itself just now. Raises Refused, NoProvider."""
+        """Fetch the provider's current metadata. Raises SsoRefused, NoSuchProvider."""
         async with self._db.read() as tx:
-            provider = await service.get(tx, partner)
+            provider = await service.get_provider(tx, partner)
         return await self._directory.refetch_metadata(provider)
 
     async def _claim_state(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
-        """Take the state, once. Raises Refused."""
+        """Take the state, once. Raises SsoRefused."""
         async with self._db.write() as tx:
             is_first = await service.claim_state(tx, back.partner, found.hash, found.started_at)
             provider = await service.find(tx, back.partner)
@@ -152,7 +152,7 @@ class OidcFlow:
 async def _complete_flow(
     tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, back: CallbackRequest
 ) -> SignInResult:
-    """What the sign-in was begun for. Raises Refused."""
+    """What the sign-in was begun for. Raises SsoRefused."""
     if found.purpose == "proof":
         return SignInResult(
             None, found.onward, await _complete_reauthentication(tx, provider, found, stated, back.sign_in)
@@ -183,7 +183,7 @@ async def _complete_flow(
 async def _complete_reauthentication(
     tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, sign_in: SignIn | None
 ) -> tuple[SignIn, str]:
-    """Whoever is signed in proves that it is still they. Raises Refused."""
+    """Whoever is signed in proves that it is still they. Raises SsoRefused."""
     sign_in = _require_same_sign_in(found, sign_in)
     if not is_fresh_authentication(stated, found.started_at):
         raise SsoRefused(
@@ -194,14 +194,14 @@ async def _complete_reauthentication(
 
 
 def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
-    """The sign-in in which it was begun. Raises Refused when the browser is not in it any more."""
+    """The sign-in in which it was begun. Raises SsoRefused when the browser is not in it any more."""
     if sign_in is None or sign_in.id != found.record:
         raise SsoRefused(SsoRefusalReason.STATE, "You are no longer signed in to this browser.")
     return sign_in
 
 
 async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[EmailLink, Person]:
-    """The invitation that is being accepted in this browser, still open, and whose it is. Raises Refused."""
+    """The invitation that is being accepted in this browser, still open, and whose it is. Raises SsoRefused."""
     try:
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
         link, invited = await links.get_open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")

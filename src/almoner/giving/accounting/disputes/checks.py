@@ -1,4 +1,4 @@
-"""What the self-check asks of disputes: their postings, what banks hold, and the gifts that they are about (M3)."""
+"""Self-checks of disputes: their postings, what banks hold, and the donations that they are about (M3)."""
 
 from typing import Final
 

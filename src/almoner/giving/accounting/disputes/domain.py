@@ -1,4 +1,4 @@
-"""Disputes: their states, and what each of them does to the gift and to the books; pure."""
+"""Disputes: their states, and what each of them does to the donation and to the ledger; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ REFRESH_INTERVAL: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One dispute, of a payment that paid a donation, or of held money.
+    """A dispute of a payment: of a donation's, or of an unallocated one.
 
     ``provider_dispute``, ``reason``, ``opened_at``: the provider's. ``decided_by``: None when the provider told it.
     ``note``: why a person decided. ``loss``: who bears a lost one; None until it is lost.
@@ -43,7 +43,7 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class AbsorbedLoss:
-    """What of a lost dispute no gift bore, and we do. ``disbursed``: a payout had been sent with the gift.
+    """The part of a lost dispute that we bear. ``disbursed``: the donation had been disbursed already.
 
     ``recovered``: what of it that payout has brought back; None while it has not come back.
     """
@@ -55,7 +55,7 @@ class AbsorbedLoss:
 
 @dataclass(frozen=True, slots=True)
 class DisputeOutcome:
-    """How a dispute ended. ``by``, ``note``: of a person; None when its provider says so."""
+    """How a dispute ended. ``by`` and ``note`` are set if an operator recorded it."""
 
     outcome: Outcome
     by: str | None = None
@@ -63,15 +63,15 @@ class DisputeOutcome:
 
 
 class DisputeError(Exception):
-    """What was asked of a dispute cannot be done; the message says why."""
+    """The requested change of a dispute is not possible; the message says why."""
 
 
 class RetryLater(Exception):
-    """Something else is under way with the gift: it has to be looked at again in a moment."""
+    """Another change of the donation is under way: try again in a moment."""
 
 
 def outcome_of(found: ProviderDispute) -> DisputeOutcome | None:
-    """How the provider says that it ended; None while it is open."""
+    """The outcome that the provider reports; None while the dispute is open."""
     match found.status:
         case DisputeStatus.WON:
             return DisputeOutcome("won")
@@ -82,18 +82,18 @@ def outcome_of(found: ProviderDispute) -> DisputeOutcome | None:
 
 
 def matches_payment(found: ProviderDispute, paid: Money, *, live: bool) -> bool:
-    """Whether it is in the mode and the currency of this payment."""
+    """Whether the dispute has the payment's mode (live or test) and currency."""
     return found.live is live and found.money.currency == paid.currency
 
 
 def is_plausible_dispute(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
-    """Whether it can be a dispute of this payment, of which so much is refunded or drawn by others (M5)."""
+    """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # What was won before we heard of it may have been refunded since.
     gone = 0 if found.status is DisputeStatus.WON else gone_minor
     return matches_payment(found, paid, live=live) and 0 < found.money.minor <= paid.minor - gone
 
 
 def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:
-    """Who bears a lost dispute: the gift, of which so much is owed, and us."""
+    """Split a lost dispute into the parts borne by the nonprofit and by us."""
     gift = min(lost.minor, owed.minor)
     return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)

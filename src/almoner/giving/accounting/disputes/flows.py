@@ -1,4 +1,4 @@
-"""Looking at a payment's disputes: the question to its provider, between two transactions (architecture 3)."""
+"""Fetches a payment's disputes from its provider, outside transactions (architecture 3)."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,7 @@ RETRY_DELAY: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DisputeContext:
-    """What the flow works with. ``rules``: of payouts, whose buckets a disputed gift leaves."""
+    """The database, provider and disbursement rules that the flow needs."""
 
     db: Database
     provider: PaymentProvider
@@ -58,12 +58,12 @@ class _RefreshDispute:
 
 
 async def refresh_disputes(work: DisputeContext, payment: str) -> None:
-    """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, RetryLater."""
+    """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, RetryLater."""
     await leases.run_leased_flow(work.db, _RefreshDispute(work, payment))
 
 
 async def handle_provider_webhook(work: DisputeContext, payment: str) -> None:
-    """Act on a notice about a payment's disputes; a job does what cannot be done now. Raises ProviderUnavailable."""
+    """Handle a webhook about a payment's disputes; a job retries what fails. Raises ProviderUnavailable."""
     try:
         await refresh_disputes(work, payment)
     except ProviderFailure as failure:

@@ -23,7 +23,7 @@ from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, Job
 
 
 class RecoverLoss(msgspec.Struct, frozen=True):
-    """Of which gift."""
+    """Of which donation."""
 
     donation: UUID
 
@@ -68,7 +68,7 @@ class _ReturnedDonation(msgspec.Struct):
 
 @tasks.reacts_to_events(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
-    """Have another look at gifts whose payout came back."""
+    """Have another look at donations whose payout came back."""
     gifts = [tx.ids.parse("donation", read_record(event, _ReturnedDonation).id) for event in events]
     jobs = [RECOVER.new(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
@@ -76,7 +76,7 @@ async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
 
 @recovery_tasks.job(RECOVER)
 async def recover_loss(rules: DisbursementRules, work: JobContext, job: JobOf[RecoverLoss]) -> Result:
-    """Take back what we bore of a gift whose payout came back."""
+    """Take back what we bore of a donation whose payout came back."""
     try:
         async with work.db.write() as tx:
             await service.recover_loss(tx, job.details.donation, rules)

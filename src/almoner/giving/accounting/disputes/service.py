@@ -1,6 +1,6 @@
 """Learning of disputes, and deciding over them where the provider does not tell. Asking it is the flow's part.
 
-The payout of a gift is held first, then the gift, then the accounts of the books, as everywhere.
+The payout of a donation is held first, then the donation, then the accounts of the ledger, as everywhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _log: Final = structlog.get_logger("almoner.giving")
 
 @dataclass(frozen=True, slots=True)
 class _DisputedDonation:
-    """A disputed gift, held. ``loose``: no payout was sent with it, so what is owed of it can be taken."""
+    """A disputed donation, held. ``loose``: no payout was sent with it, so what is owed of it can be taken."""
 
     donation: Donation
     not_disbursed: bool
@@ -91,9 +91,9 @@ class _DisputedUnallocated:
 async def apply_provider_state(
     tx: Tx, provider: str, payment: str, found: Sequence[ProviderDispute], rules: DisbursementRules
 ) -> None:
-    """Act on a payment's disputes as its provider shows them; any number of times, in any order, the effect is one.
+    """Apply a payment's disputes as the provider reports them; idempotent and independent of order.
 
-    Raises RetryLater while something else is under way with the gift.
+    Raises RetryLater while something else is under way with the donation.
     """
     known = await _recorded_disputes(tx, provider, payment)
     if not any(_is_new_state(known.get(one.id), one) for one in found):
@@ -121,9 +121,9 @@ async def apply_provider_state(
 
 
 async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rules: DisbursementRules) -> Dispute:
-    """A person knows how a dispute ended, which its provider does not tell.
+    """Record a dispute's outcome that its provider does not report.
 
-    Raises DisputeRefused; RetryLater while something else is under way with the gift.
+    Raises DisputeError; RetryLater while something else is under way with the donation.
     """
     if not 1 <= len(decided.note or "") <= domain.MAX_NOTE:
         raise DisputeError(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -137,16 +137,16 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
 
 
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
-    """One dispute. Raises DisputeRefused."""
+    """One dispute. Raises DisputeError."""
     if (found := await store.find(tx, dispute_id)) is None:
         raise DisputeError("there is no dispute with this ID: see `almoner disputes list --all`")
     return found
 
 
 async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
-    """A payout came back of a gift whose dispute was lost meanwhile: what we bore of it is ours again.
+    """A disbursement with the disputed donation was returned: recover the loss that we absorbed.
 
-    Raises RetryLater while somebody else moves the gift.
+    Raises RetryLater while somebody else moves the donation.
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:
@@ -167,7 +167,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
 async def disputes_of_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
-    """Those of several payments, by payment, oldest first, each with the kinds of lines that are booked for it."""
+    """Disputes by payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
     for dispute, reported in await store.disputes_of_payments(tx, provider, provider_payments):
         found.setdefault(dispute.provider_payment, []).append((dispute, reported))
@@ -175,18 +175,18 @@ async def disputes_of_payments(
 
 
 async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:
-    """Have a worker look at the disputes of a provider's payment."""
+    """Enqueue a job that refreshes the disputes of a provider's payment."""
     await REFRESH.enqueue(tx, RefreshDisputes(payment), due=due, unique=payment)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
-    """When an open dispute is looked at again."""
+    """When the next open dispute is due for a refresh."""
     looked = await store.oldest_refresh_at(tx)
     return None if looked is None else looked + domain.REFRESH_INTERVAL
 
 
 async def enqueue_due_refreshes(tx: Tx, limit: int = BATCH) -> int:
-    """Have workers look at the open disputes that nobody has looked at for a day; how many."""
+    """Enqueue refreshes of open disputes not checked for a day; returns how many."""
     found = await store.claim_due_refreshes(tx, tx.now - domain.REFRESH_INTERVAL, limit)
     for payment in found:
         await enqueue_refresh(tx, payment)
@@ -210,7 +210,7 @@ def _is_new_state(known: Dispute | None, found: ProviderDispute) -> bool:
 async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
-    """What a payment paid, held until the transaction ends; None for nothing."""
+    """What a payment paid, locked until the transaction ends; None for nothing."""
     if (held := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
         return _DisputedUnallocated(held)
     paid = (await payments.find_by_provider_payments(tx, provider, [payment])).get(payment)
@@ -321,7 +321,7 @@ async def _record_lost(
 
 
 async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
-    """The gift after a dispute has ended, in a bucket soon if nothing else keeps it."""
+    """The donation after a dispute has ended, in a bucket soon if nothing else keeps it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
         await disbursements.enqueue_batch_collection(tx, Partner(freed.partner_id), freed.organisation_id)
@@ -335,7 +335,7 @@ def _refunded_amount(donation: Donation) -> Money:
 async def _end_unallocated(
     tx: Tx, held: UnallocatedPayment, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
-    """Held money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
+    """Unallocated money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
     money = dispute.money
     if decided.outcome == "won":
         await store.close_dispute(tx, dispute.id, decided)

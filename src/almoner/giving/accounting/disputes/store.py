@@ -1,4 +1,4 @@
-"""SQL of disputes. They belong to no key: partners see their donations."""
+"""SQL for disputes. They belong to no key: partners see their donations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -42,7 +42,7 @@ def _dispute(row: Record) -> Dispute:
 
 
 async def insert(tx: Tx, new: Dispute) -> bool:
-    """Keep an open dispute; False when it is known."""
+    """Store an open dispute; False if it is stored already."""
     return bool(
         await tx.fetchval(
             """
@@ -68,7 +68,7 @@ async def insert(tx: Tx, new: Dispute) -> bool:
 
 
 async def find(tx: Tx, dispute_id: UUID) -> Dispute | None:
-    """One of them."""
+    """One dispute."""
     row = await tx.fetchrow(f"select {_COLUMNS} from dispute where id = $1", dispute_id)
     return _dispute(row) if row else None
 
@@ -77,7 +77,7 @@ OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and pro
 
 
 async def disputes_of_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
-    """Those of a payment, oldest first; its donation or held money is what is locked to change them."""
+    """Those of a payment, oldest first; its donation or unallocated money is what is locked to change them."""
     return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
 
@@ -106,7 +106,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispu
 
 
 async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
-    """End one; False when it has ended."""
+    """Close a dispute with its outcome; False if it is closed already."""
     return bool(
         await tx.fetchval(
             """
@@ -133,16 +133,16 @@ select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovere
 
 
 async def unrecovered_losses(tx: Tx, donation_id: UUID) -> list[Dispute]:
-    """Those that were lost after a payout was sent with the gift, which has not come back as far as we know."""
+    """Disputes of the donation that were lost after it was disbursed, and whose loss is not recovered."""
     return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
 
 
 async def record_recovery(tx: Tx, dispute_id: UUID, money: Money) -> None:
-    """Note what a payout that came back has brought back of a lost one."""
+    """Record how much of a loss was recovered by a returned disbursement."""
     await tx.execute("update dispute set recovered_minor = $2 where id = $1", dispute_id, money.minor)
 
 
-CLAIM_DUE: Final = """
+_CLAIM_DUE: Final = """
 with due as materialized (
     select id from dispute where status = 'open' and checked_at <= $1 order by checked_at limit $2
     for update skip locked
@@ -152,15 +152,15 @@ update dispute d set checked_at = $3 from due where d.id = due.id returning d.pr
 
 
 async def claim_due_refreshes(tx: Tx, looked_before: datetime, limit: int) -> list[str]:
-    """The payments of open disputes that nobody has looked at since then; somebody has now."""
-    return [row["provider_payment"] for row in await tx.fetch(CLAIM_DUE, looked_before, limit, tx.now)]
+    """Claim open disputes not refreshed since a moment; returns their payments."""
+    return [row["provider_payment"] for row in await tx.fetch(_CLAIM_DUE, looked_before, limit, tx.now)]
 
 
 OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'open'"
 
 
 async def oldest_refresh_at(tx: Tx) -> datetime | None:
-    """When the open dispute that was looked at the longest ago was looked at."""
+    """When the open dispute that was refreshed longest ago was refreshed."""
     found: datetime | None = await tx.fetchval(OLDEST_REFRESH)
     return found
 

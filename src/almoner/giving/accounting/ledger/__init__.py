@@ -1,1 +1,1 @@
-"""The books: double entry, append-only, posted in the transaction of the state change that moves the money."""
+"""The append-only double-entry ledger, posted in the transaction of each state change."""

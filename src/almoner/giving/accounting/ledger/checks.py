@@ -1,4 +1,4 @@
-"""What the self-check asks of the books themselves (M1, M2)."""
+"""Self-checks of the ledger themselves (M1, M2)."""
 
 from typing import Final
 

@@ -13,10 +13,10 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     disbursement_returned         bank -> disbursement in transit              it came back
     disbursement_reversed         disbursement in transit -> donation liability  and is owed to the nonprofit again
     reassigned                    donation liability -> donation liability     to another nonprofit
-    unallocated_refund_started    suspense -> refunds                          held money goes back to the donor
+    unallocated_refund_started    suspense -> refunds                          unallocated money goes back to the donor
     unallocated_refund_sent       refunds -> provider clearing                 the provider took it from its balance
     refund_settled                provider clearing -> bank                    the provider drew it from us
-    unallocated_written_off       suspense -> provider clearing                held money that is none of ours
+    unallocated_written_off       suspense -> provider clearing                unallocated money that is none of ours
     unallocated_applied           suspense -> provider clearing                held money that is a donation after all
     request_paid                  bank -> request clearing                     a partner paid a payment request
     request_overpaid              bank -> suspense                             and more than that
@@ -49,7 +49,7 @@ from almoner.kit.money import Money
 
 
 class AccountKind(StrEnum):
-    """What an account stands for."""
+    """The kinds of ledger account."""
 
     PROVIDER_CLEARING = "provider_clearing"
     """What a payment provider holds for us."""
@@ -71,7 +71,7 @@ class AccountKind(StrEnum):
 
 
 class TransferKind(StrEnum):
-    """What moved. The owner of a transfer is the row of the table that is named beside it."""
+    """The kinds of ledger transfer, each owned by a row of the table named beside it."""
 
     PAYMENT_RECEIVED = "payment_received"  # payment
     PAYMENT_UNALLOCATED = "payment_unallocated"  # unallocated_payment
@@ -129,7 +129,7 @@ class LedgerAccount:
 
 @dataclass(frozen=True, slots=True)
 class LedgerTransfer:
-    """One movement between two accounts of one currency: ``minor`` from 1 in its minor unit.
+    """One posting: ``minor`` minor units from the debit to the credit account.
 
     Raises ValueError for anything else: what is not balanced cannot be said.
     """
@@ -148,7 +148,7 @@ class LedgerTransfer:
 
 @dataclass(frozen=True, slots=True)
 class AccountBalance:
-    """The two sides of an account, in minor units."""
+    """The total debits and credits of an account, in minor units."""
 
     account: LedgerAccount
     debits: int
@@ -156,58 +156,58 @@ class AccountBalance:
 
 
 def clearing_account(provider: str, currency: str) -> LedgerAccount:
-    """What a provider holds for us."""
+    """The account for money that a provider holds for us."""
     return LedgerAccount(AccountKind.PROVIDER_CLEARING, currency, provider=provider)
 
 
 def fees_account(provider: str, currency: str) -> LedgerAccount:
-    """What a provider kept."""
+    """The account for fees that a provider kept."""
     return LedgerAccount(AccountKind.FEES, currency, provider=provider)
 
 
 def suspense_account(provider: str, currency: str) -> LedgerAccount:
-    """Money of a provider that pays no donation."""
+    """The account for a provider's money that pays no donation."""
     return LedgerAccount(AccountKind.SUSPENSE, currency, provider=provider)
 
 
 def refunds_account(provider: str, currency: str) -> LedgerAccount:
-    """What a provider is sending back to donors."""
+    """The account for money that a provider is refunding to donors."""
     return LedgerAccount(AccountKind.REFUNDS, currency, provider=provider)
 
 
 def liability_account(organisation_id: UUID, currency: str) -> LedgerAccount:
-    """What we owe to a nonprofit."""
+    """The account for what we owe to a nonprofit."""
     return LedgerAccount(AccountKind.DONATION_LIABILITY, currency, organisation_id=organisation_id)
 
 
 def disputed_account(provider: str, currency: str) -> LedgerAccount:
-    """What donors' banks have drawn from a provider."""
+    """The account for money debited from a provider by disputes."""
     return LedgerAccount(AccountKind.DISPUTED, currency, provider=provider)
 
 
 def in_transit_account(organisation_id: UUID, currency: str) -> LedgerAccount:
-    """What is on its way to a nonprofit."""
+    """The account for disbursements on their way to a nonprofit."""
     return LedgerAccount(AccountKind.DISBURSEMENT_IN_TRANSIT, currency, organisation_id=organisation_id)
 
 
 def bank_account(currency: str) -> LedgerAccount:
-    """Our own bank account."""
+    """The account for our bank account in a currency."""
     return LedgerAccount(AccountKind.BANK, currency)
 
 
 def request_clearing_account(currency: str) -> LedgerAccount:
-    """What partners paid and no whole donation takes yet."""
+    """The account for partners' payments not yet allocated to donations."""
     return LedgerAccount(AccountKind.REQUEST_CLEARING, currency)
 
 
 def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
-    """The donor paid: the provider holds it for the nonprofit."""
+    """Postings for a donor's payment."""
     debit, credit = clearing_account(provider, money.currency), liability_account(organisation_id, money.currency)
     return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
 def unallocated_payment_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """Money came that pays no donation."""
+    """Postings for a payment that pays no donation."""
     debit, credit = clearing_account(provider, money.currency), suspense_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
 
@@ -215,7 +215,7 @@ def unallocated_payment_transfers(held_id: UUID, provider: str, money: Money) ->
 def settlement_transfers(
     line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, charged: Money | None = None
 ) -> list[LedgerTransfer]:
-    """The provider paid out ``gross`` less its ``fee``.
+    """Postings for a payment that the provider paid out to us, less its fee.
 
     ``charged_to``: the nonprofit whose gift bears the fee, or the part of it that is ``charged``; None for held money,
     whose fee is ours.
@@ -234,7 +234,7 @@ def settlement_transfers(
 
 
 def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
-    """The provider drew a refund, and its fee for it, from what it paid out to us."""
+    """Postings for a refund, and its fee, that the provider deducted from a payout to us."""
     currency = money.currency
     moves = [
         (TransferKind.REFUND_SETTLED, clearing_account(provider, currency), bank_account(currency), (money + fee).minor)
@@ -246,7 +246,7 @@ def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee:
 
 
 def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
-    """What we owe is on its way."""
+    """Postings for a disbursement that was sent."""
     debit, credit = (
         liability_account(organisation_id, money.currency),
         in_transit_account(organisation_id, money.currency),
@@ -255,7 +255,7 @@ def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, mo
 
 
 def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
-    """It left our bank and arrived."""
+    """Postings for a disbursement that was paid by our bank."""
     debit, credit = in_transit_account(organisation_id, money.currency), bank_account(money.currency)
     return [LedgerTransfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
@@ -263,7 +263,7 @@ def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, mo
 def disbursement_returned_transfers(
     disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
 ) -> list[LedgerTransfer]:
-    """It came back, or never left: the nonprofit is owed it again."""
+    """Postings for a disbursement that was returned or never executed."""
     transit, owed = (
         in_transit_account(organisation_id, money.currency),
         liability_account(organisation_id, money.currency),
@@ -276,37 +276,37 @@ def disbursement_returned_transfers(
 
 
 def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, money: Money) -> list[LedgerTransfer]:
-    """What is owed of a gift is owed to another nonprofit: the gift less the fee that it bore."""
+    """Postings for a donation reassigned to another nonprofit."""
     debit, credit = liability_account(source, money.currency), liability_account(target, money.currency)
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
 def unallocated_refund_started_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """Held money is on its way back to the donor."""
+    """Postings for the start of an unallocated payment's refund."""
     debit, credit = suspense_account(provider, money.currency), refunds_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
 
 
 def unallocated_refund_sent_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """The provider has sent it back."""
+    """Postings for an unallocated payment's refund that the provider sent."""
     debit, credit = refunds_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
 
 
 def unallocated_write_off_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """Held money turned out to be none of ours: it leaves the books the way it came."""
+    """Postings that take an unallocated payment off the ledger because it is not ours."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
 
 
 def unallocated_applied_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """Held money is a gift after all: it leaves suspense, and is received as a payment of its own."""
+    """Postings that move an unallocated payment to a donation."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
 
 
 def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> list[LedgerTransfer]:
-    """A partner's transfer came: what its request takes of it, and what is over."""
+    """Postings for a partner's payment of a donation request, and its overpaid part."""
     taken = (TransferKind.REQUEST_PAID, request_clearing_account(applied.currency), applied.minor)
     left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, over.currency), over.minor)
     moves = [move for move in (taken, left) if move[2]]
@@ -317,19 +317,19 @@ def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> 
 
 
 def request_allocation_transfers(donation_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
-    """What the partner paid is owed to the nonprofit of a donation."""
+    """Postings that allocate a partner's payment to one donation."""
     debit, credit = request_clearing_account(money.currency), liability_account(organisation_id, money.currency)
     return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
 def overpayment_returned_transfers(payment_id: UUID, over: Money) -> list[LedgerTransfer]:
-    """What was over went back to the partner."""
+    """Postings for an overpayment returned to the partner."""
     debit, credit = suspense_account(PARTNER_TRANSFERS, over.currency), bank_account(over.currency)
     return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
 
 
 def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
-    """What was over of one transfer pays another request; ``payment_id`` is of the part that does."""
+    """Postings that apply an overpayment to another donation request."""
     debit, credit = suspense_account(PARTNER_TRANSFERS, money.currency), request_clearing_account(money.currency)
     return [LedgerTransfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
@@ -337,7 +337,7 @@ def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[Ledger
 def donation_refund_started_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """A gift is on its way back: ``nonprofit_share_of`` of it by what is owed to its nonprofit, the rest by us."""
+    """Postings for the start of a donation's refund; ``absorbed`` is the part that we bear."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
     moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), absorbed.minor)]
     moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - absorbed).minor))
@@ -345,7 +345,7 @@ def donation_refund_started_transfers(
 
 
 def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """The provider has sent a gift back; what partners had paid for, we have sent by bank."""
+    """Postings for a donation's refund that was sent."""
     currency = money.currency
     source = bank_account(currency) if provider == PARTNER_TRANSFERS else clearing_account(provider, currency)
     return [
@@ -358,7 +358,7 @@ def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money)
 def donation_refund_reversed_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
 ) -> list[LedgerTransfer]:
-    """A gift does not go back after all: ``back`` of it is owed to its nonprofit again, the rest is ours."""
+    """Postings for a donation's refund that failed; ``back`` is owed to the nonprofit again."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
     moves = [(TransferKind.DONATION_REFUND_REVERSED, liability_account(organisation_id, currency), back.minor)]
     moves.append((TransferKind.DONATION_REFUND_FEE_RESTORED, fees_account(provider, currency), (money - back).minor))
@@ -366,13 +366,13 @@ def donation_refund_reversed_transfers(
 
 
 def dispute_debited_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """A donor's bank has drawn a payment from its provider."""
+    """Postings for a dispute whose amount was debited from the provider."""
     debit, credit = disputed_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
 
 
 def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
-    """The bank gave back what it had drawn."""
+    """Postings for a disputed amount that was returned to us."""
     debit, credit = clearing_account(provider, money.currency), disputed_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
 
@@ -380,7 +380,7 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """The bank keeps what it had debited: ``of_gift`` is no longer owed to the nonprofit, ``absorbed`` is our loss."""
+    """Postings for a lost dispute: ``of_gift`` is borne by the nonprofit, ``absorbed`` by us."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))
@@ -392,13 +392,13 @@ def dispute_lost_transfers(
 def dispute_recovered_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID, money: Money
 ) -> list[LedgerTransfer]:
-    """A payout came back, and with it what we had borne of a dispute."""
+    """Postings that recover an absorbed dispute loss from a returned disbursement."""
     debit, credit = liability_account(organisation_id, money.currency), fees_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
 
 
 def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
-    """The provider drew a dispute, and its fee for it, from what it paid out to us."""
+    """Postings for a dispute, and its fee, that the provider deducted from a payout to us."""
     currency = money.currency
     moves = [
         (
@@ -415,7 +415,7 @@ def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee
 
 
 def dispute_won_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
-    """The provider paid a dispute that was won out to us again, less its fee."""
+    """Postings for a won dispute that the provider paid out to us again, less its fee."""
     currency = money.currency
     moves = [
         (

@@ -1,4 +1,4 @@
-"""Posting, and reading balances."""
+"""Posts transfers and reads balances."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 
 def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
-    """Post the transfers of a state change, with all others of its transaction, when that ends.
+    """Post transfers at the end of the transaction, together with its others.
 
     So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
     was posted before, CheckViolationError when more would leave an account than came to it.
@@ -31,5 +31,5 @@ async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
 
 
 async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
-    """The two sides of an account."""
+    """The balance of an account."""
     return await store.find_balance(tx, account) or AccountBalance(account, 0, 0)

@@ -1,4 +1,4 @@
-"""SQL of the books. They belong to nobody's key: partners see records, never accounts."""
+"""SQL for the ledger. They belong to nobody's key: partners see records, never accounts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
 
 
 async def insert(tx: Tx, transfer: LedgerTransfer) -> bool:
-    """Post one; False while one of its accounts is not open.
+    """Post one transfer; False if one of its accounts does not exist yet.
 
     Raises UniqueViolationError for a movement that was posted before, CheckViolationError for one that nothing covers.
     """
@@ -32,7 +32,7 @@ async def insert(tx: Tx, transfer: LedgerTransfer) -> bool:
 
 
 async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
-    """Post several in one statement, in order, whose accounts are open and locked. Raises as ``insert``."""
+    """Post several transfers in one statement; their accounts must exist and be locked."""
     await tx.execute(
         """
         insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
@@ -53,7 +53,7 @@ async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
 
 
 async def lock_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
-    """Hold the accounts, in the order in which every posting takes them; False, and none held, while one is not open.
+    """Lock accounts in a fixed order; False, and none locked, if one does not exist yet.
 
     Who opens an account waits for others who open the same: nobody may hold one meanwhile, or each waits for the other.
     """
@@ -70,7 +70,7 @@ async def lock_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
 
 
 async def create_missing_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> None:
-    """Open those that are not there, in one order, so that two writers wait for each other and never deadlock."""
+    """Create missing accounts in a fixed order, so that writers never deadlock."""
     ordered = sorted(set(accounts), key=lambda account: account.key)
     await tx.execute(
         """

@@ -1,1 +1,1 @@
-"""Gifts that are given to another nonprofit than the one they were made for."""
+"""Donations reassigned to another nonprofit."""

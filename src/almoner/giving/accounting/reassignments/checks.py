@@ -1,4 +1,4 @@
-"""What the self-check asks of gifts that were given to another nonprofit (M3)."""
+"""Self-checks of donations that were given to another nonprofit (M3)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Reassigning a gift: what it takes, and what is owed of it (settled 5); pure."""
+"""Reassigning a donation: what it takes, and what is owed of it (settled 5); pure."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -26,7 +26,7 @@ class UnknownOrganisation(CannotAcceptDonations):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A gift given to another nonprofit. ``money``: what is owed of it. ``reassigned_by``: who decided.
+    """A donation's reassignment from one nonprofit to another. ``money``: what is owed of it.
 
     ``ground``: None for one that was made before it was asked for.
     """
@@ -42,12 +42,12 @@ class Reassignment:
 
 
 def owed_amount(donation: Donation) -> Money:
-    """What we owe of a received gift: what was settled, else the whole of it; less what goes back."""
+    """What we owe of a received donation: the settled amount, else all of it, less refunds."""
     return donation.owed
 
 
 def ensure_reassignable(donation: Donation, target: Organisation | None) -> None:
-    """The gift may go to ``target`` (None: there is no such nonprofit).
+    """Raises unless the donation may be reassigned to ``target`` (None: no such nonprofit).
 
     Raises InvalidState, UnknownOrganisation, CannotAcceptDonations, WrongTargetCurrency.
     """

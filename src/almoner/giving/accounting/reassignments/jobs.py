@@ -1,4 +1,4 @@
-"""A register changed: gifts to nonprofits that went over into another follow them (spec 6)."""
+"""A register changed: donations to nonprofits that went over into another follow them (spec 6)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,8 +12,8 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
-REASSIGN_MERGED: Final = JobKind("reassignments.follow", Nothing)
-MAX_ATTEMPTS: Final = 3
+_REASSIGN_MERGED: Final = JobKind("reassignments.follow", Nothing)
+_MAX_ATTEMPTS: Final = 3
 """A payout may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000
 """Gifts that are looked up at a time; each is given on in a transaction of its own."""
@@ -25,13 +25,13 @@ rules_tasks: Final = TasksWith[DisbursementRules]()
 
 @tasks.reacts_to(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
-    """Have the gifts looked at."""
-    await REASSIGN_MERGED.enqueue(tx, Nothing(), unique=REASSIGN_MERGED.name)
+    """Have the donations looked at."""
+    await _REASSIGN_MERGED.enqueue(tx, Nothing(), unique=_REASSIGN_MERGED.name)
 
 
-@rules_tasks.job(REASSIGN_MERGED)
+@rules_tasks.job(_REASSIGN_MERGED)
 async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Give every received gift to what its nonprofit became.
+    """Give every received donation to what its nonprofit became.
 
     One that cannot go there, or that a payout was sent with, stays for officers to decide; it is looked at again after
     the next load.
@@ -41,7 +41,7 @@ async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _jo
         async with work.db.read() as tx:
             found = await service.donations_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
-            for _ in range(MAX_ATTEMPTS):
+            for _ in range(_MAX_ATTEMPTS):
                 with suppress(DonationMoved):
                     async with work.db.write() as tx:
                         await service.reassign_to_successor(tx, donation_id, rules)

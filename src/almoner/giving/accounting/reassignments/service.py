@@ -1,4 +1,4 @@
-"""Giving a gift to another nonprofit."""
+"""Reassigns donations to another nonprofit."""
 
 from datetime import datetime
 from typing import Final
@@ -36,7 +36,7 @@ async def reassign_donation(
     reassigned_by: str,
     rules: DisbursementRules,
 ) -> Donation:
-    """Give a received gift, that no payout was sent with, to another nonprofit; what is owed of it goes along.
+    """Reassign a received, undisbursed donation to another nonprofit.
 
     ``ground``: what the donor is told; ``reason``: 1 to 500 characters, kept. Raises NotFound, IncorrectParams;
     InvalidState, CannotAcceptDonations, WrongTargetCurrency of donations.
@@ -62,12 +62,12 @@ async def reassign_donation(
 
 
 async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
-    """The nonprofit that a gift was for at a moment."""
+    """The nonprofit that a donation was assigned to at a moment."""
     return await store.former_organisation(tx, donation.id, moment) or donation.organisation_id
 
 
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
-    """Give one of them to what its nonprofit became; whether that was possible. The audit log is told.
+    """Reassign a donation to the nonprofit that its own merged into; False if that is impossible.
 
     Raises DonationMoved when a payout has just taken it.
     """

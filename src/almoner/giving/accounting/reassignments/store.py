@@ -1,4 +1,4 @@
-"""SQL of reassignments; only ever added to."""
+"""SQL for reassignments; only ever added to."""
 
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def insert(tx: Tx, made: Reassignment) -> None:
-    """Keep who gave a gift to whom, and why."""
+    """Store who gave a donation to whom, and why."""
     await tx.execute(
         """
         insert into reassignment (id, donation_id, from_organisation, to_organisation, amount_minor, currency, ground,
@@ -32,7 +32,7 @@ async def insert(tx: Tx, made: Reassignment) -> None:
 
 
 async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
-    """The last that was done with a gift."""
+    """The last that was done with a donation."""
     row = await tx.fetchrow(
         """
         select id, donation_id, from_organisation, to_organisation, amount_minor, currency::text, ground, reason,
@@ -47,18 +47,18 @@ async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
     return Reassignment(made, donation, source, target, Money(minor, currency), *why)
 
 
-FORMER_ORGANISATION: Final = """
+_FORMER_ORGANISATION: Final = """
 select from_organisation from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
 """
 
 
 async def former_organisation(tx: Tx, donation_id: UUID, moment: datetime) -> UUID | None:
-    """Whose a gift was at a moment, if it was passed on after that."""
-    found: UUID | None = await tx.fetchval(FORMER_ORGANISATION, donation_id, moment)
+    """Whose a donation was at a moment, if it was passed on after that."""
+    found: UUID | None = await tx.fetchval(_FORMER_ORGANISATION, donation_id, moment)
     return found
 
 
-DONATIONS_OF_MERGED: Final = """
+_DONATIONS_OF_MERGED: Final = """
 select d.id from organisation o join donation d on d.organisation_id = o.id
 where o.succeeded_by is not null and d.status = 'RECEIVED_PAYMENT'
   and greatest(d.withdrawn_minor, d.refunded_minor) < d.amount_minor and ($1::uuid is null or d.id > $1)
@@ -68,5 +68,5 @@ order by d.id limit $2
 
 @across_partners("followers")
 async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
-    """Received gifts to nonprofits that went over into another: by creation, after one of them."""
-    return [row["id"] for row in await tx.fetch(DONATIONS_OF_MERGED, after, limit)]
+    """Received donations to nonprofits that went over into another: by creation, after one of them."""
+    return [row["id"] for row in await tx.fetch(_DONATIONS_OF_MERGED, after, limit)]

@@ -1,1 +1,1 @@
-"""Gifts that were counted and go back to whoever paid, whole or in part."""
+"""Refunds of donations, whole or in part."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of refunds: their postings, and that they add up and arrive (M3)."""
+"""Self-checks of refunds: their postings, and that they add up and arrive (M3)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Refunds of gifts: their states, what may go back, and who bears it (settled 4, 5); pure."""
+"""Refunds of donations: their states, what may go back, and who bears it (settled 4, 5); pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,13 +16,13 @@ from almoner.kit.states import Lifecycle
 REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
 RefundStatus = Literal["pending", "sent", "refused"]
 NOTE_LENGTH: Final = 500
-NAME_LENGTH: Final = 255
+_NAME_LENGTH: Final = 255
 """Of what a provider, or our bank, calls a refund."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """One refund. ``payment_id``: None for a direct gift, which goes back to the partner by bank.
+    """One refund of a donation. ``payment_id``: None for a direct donation, which is refunded by bank.
 
     ``nonprofit_share_of``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours.
     ``started_by``, ``note``:
@@ -47,13 +47,13 @@ class Refund:
 
     @property
     def is_by_bank(self) -> bool:
-        """Whether an officer sends it, and no provider is asked."""
+        """Whether an operator sends the refund by bank rather than the provider."""
         return self.provider in (PARTNER_TRANSFERS, BANK_TRANSFER)
 
 
 @dataclass(frozen=True, slots=True)
 class RefundSent:
-    """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
+    """The internal event that a refund was sent."""
 
     donation: UUID
     refund: UUID
@@ -65,7 +65,7 @@ SENT: Final = InternalEvent("internal.donation_refunded", RefundSent)
 
 @dataclass(frozen=True, slots=True)
 class ProviderRefundState:
-    """A refund as its provider shows it: fetched from there, never taken from a notice.
+    """A refund as fetched from its provider.
 
     ``payment``: what the payment is kept as. ``live``: real money. ``why``: it does not arrive; None unless it failed.
     """
@@ -78,22 +78,22 @@ class ProviderRefundState:
 
 
 class RetryLater(Exception):
-    """What a notice tells of cannot be judged before what is under way has ended."""
+    """A change under way must end first: handle the webhook again later."""
 
 
 class RefundError(Exception):
-    """What an officer asked of a refund cannot be done; the message says why."""
+    """The requested change of a refund is not possible; the message says why."""
 
 
 class NoSuchRefund(RefundError):
-    """There is no refund of this identifier."""
+    """There is no refund with this ID."""
 
     def __str__(self) -> str:
         return "There is no refund of this identifier: see `almoner refunds list --all`."
 
 
 def refund_amount_of(donation: Donation, minor: int | None) -> Money:
-    """How much is to go back: ``minor``, or all that is left.
+    """The amount to refund: ``minor``, or all that is left.
 
     Raises InvalidState when nothing can go back, IncorrectParams for an amount that cannot.
     """
@@ -114,29 +114,29 @@ def refund_amount_of(donation: Donation, minor: int | None) -> Money:
 
 
 def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
-    """What of a refund is taken from what is owed to the nonprofit; the provider's fee is not, so the rest is ours."""
+    """The part of a refund that reduces what is owed to the nonprofit; the rest is ours."""
     return min(donation.owed, refund)
 
 
 def restored_amount(donation: Donation, refund: Money) -> Money:
-    """What is owed to the nonprofit again once a refund of the gift as it stands is refused."""
+    """What is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
     return without.owed - donation.owed
 
 
 def ensure_valid_note(note: str) -> None:
-    """Raises RefundNotPossible for a note that cannot be kept."""
+    """Raises RefundError if the note is empty or too long."""
     if not 1 <= len(note) <= NOTE_LENGTH:
         raise RefundError(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
 def ensure_valid_reference(name: str) -> None:
-    """Raises RefundNotPossible for what no refund is called."""
-    if not 1 <= len(name) <= NAME_LENGTH:
-        raise RefundError(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+    """Raises RefundError if the refund's reference at the provider is not valid."""
+    if not 1 <= len(name) <= _NAME_LENGTH:
+        raise RefundError(f"the name of a refund has 1 to {_NAME_LENGTH} characters")
 
 
 def ensure_pending(refund: Refund) -> None:
-    """It is still on its way. Raises RefundNotPossible."""
+    """Raises RefundError unless the refund is pending."""
     if refund.status != "pending":
         raise RefundError(f"the refund is {refund.status}: only a pending one can be ended or asked for")

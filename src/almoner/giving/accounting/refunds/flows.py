@@ -1,4 +1,4 @@
-"""Sending a gift back: the call to the payment provider, between two transactions (architecture 3).
+"""Sending a donation back: the call to the payment provider, between two transactions (architecture 3).
 
 The recovery point is the ``refund`` row, committed with its posting before the provider is asked; the key of the call
 is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
@@ -142,5 +142,5 @@ async def handle_provider_webhook(work: RefundContext, payment: str, refund: str
 
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:
-    """Have the provider send a gift back; when this returns, what it said is recorded. Raises ProviderFailure."""
+    """Have the provider send a donation back; when this returns, what it said is recorded. Raises ProviderFailure."""
     await leases.run_leased_flow(db, _SendRefund(provider, refund_id))

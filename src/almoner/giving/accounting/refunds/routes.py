@@ -29,6 +29,6 @@ def refund_routes(rules: DisbursementRules) -> Routes:
         `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
         """
         await service.begin_refund(call.tx, call.partner, id, body.amount, rules)
-        return donations.build_api_record(call.tx, await donations.get(call.tx, call.partner, id))
+        return donations.serialise_for_api(call.tx, await donations.get(call.tx, call.partner, id))
 
     return routes

@@ -84,11 +84,11 @@ async def begin_refund(
     note: str | None = None,
     called: str | None = None,
 ) -> Refund:
-    """Have a received gift sent back to whoever paid: ``minor`` of it, or all that is left.
+    """Start the refund of a received donation: ``minor`` of it, or all that is left.
 
     It leaves its payout, if that was not sent; what is left goes into the next one once the refund has ended.
     ``started_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
-    has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundNotPossible.
+    has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundError.
     """
     if note is not None:
         domain.ensure_valid_note(note)
@@ -131,19 +131,19 @@ def _new_refund(
 
 
 async def _payment_of(tx: Tx, donation: Donation) -> Payment | None:
-    """The payment that a hosted gift was paid with; a direct one has none."""
+    """The payment that a hosted donation was paid with; a direct one has none."""
     return await payments.find(tx, donation.payment_id) if donation.payment_id else None
 
 
 async def get(tx: Tx, refund_id: UUID) -> Refund:
-    """One of them. Raises NoSuchRefund."""
+    """One refund. Raises NoSuchRefund."""
     if (refund := await store.find(tx, refund_id)) is None:
         raise NoSuchRefund
     return refund
 
 
 async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
-    """One of them with its donation, held until the transaction ends. Raises NoSuchRefund."""
+    """A refund and its donation, locked until the transaction ends. Raises NoSuchRefund."""
     donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
     if (refund := await store.get_for_update(tx, refund_id)) is None:
         raise NoSuchRefund
@@ -151,14 +151,14 @@ async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]
 
 
 async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
-    """The provider has sent it; told any number of times, it has one effect."""
+    """Record that the provider sent the refund; idempotent."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
         ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
-    """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
+    """Record that the provider refused the refund: the nonprofit is owed its money again; idempotent."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
         reported = {"refund": tx.ids.text("refund", refund.id), "why": stated}
@@ -171,7 +171,7 @@ async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
 
 
 async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState) -> None:
-    """How a refund stands at its provider. One that failed after it was sent waits for a person, told once (M4, M5).
+    """Apply a refund's state at the provider. A refund that fails after it was sent waits for an operator (M4, M5).
 
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
@@ -207,14 +207,14 @@ async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundSt
 
 
 async def enqueue_refresh(tx: Tx, payment: str, refund: str, due: datetime) -> None:
-    """Have a refund looked at again."""
+    """Enqueue a job that refreshes a refund from its provider."""
     await REFRESH.enqueue(tx, RefreshRefund(payment, refund), unique=refund, due=due)
 
 
 async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
-    """An officer has sent it, by bank or in the provider's own dashboard, where it is called ``name``.
+    """Record that an operator sent the refund by bank or in the provider's dashboard.
 
-    Raises NoSuchRefund, RefundNotPossible.
+    Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
     domain.ensure_valid_reference(name)
@@ -225,7 +225,7 @@ async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by
 
 
 async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
-    """An officer knows that it was not, and will not be sent. Raises NoSuchRefund, RefundNotPossible."""
+    """Record an operator's finding that the refund was not and will not be sent. Raises NoSuchRefund, RefundError."""
     domain.ensure_valid_note(note)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
@@ -234,9 +234,9 @@ async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
 
 
 async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
-    """A person has seen to what a provider would not send back, or to what came back.
+    """Record how an operator resolved a refused or failed refund.
 
-    Raises NoSuchRefund, RefundNotPossible.
+    Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
     _, refund = await lock_with_donation(tx, refund_id)
@@ -250,7 +250,7 @@ async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
 
 
 async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
-    """Have the provider asked again, whom a worker gave up asking. Raises NoSuchRefund, RefundNotPossible."""
+    """Ask the provider again for a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
     _, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     if refund.is_by_bank:
@@ -310,7 +310,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 
 
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
-    """The gift after a refund of it has ended; what is left of it may be paid out."""
+    """The donation after a refund of it has ended; what is left of it may be paid out."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
     await disbursements.enqueue_batch_collection(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)

@@ -1,4 +1,4 @@
-"""SQL of refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
+"""SQL for refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -26,7 +26,7 @@ def _refund(row: Record) -> Refund:
 async def insert(tx: Tx, refund: Refund) -> None:
     """Store a new refund; the donation, which the caller holds, counts it.
 
-    Raises CheckViolationError when more would go back than was given, or the gift is in a payout.
+    Raises CheckViolationError when more would go back than was given, or the donation is in a payout.
     """
     await tx.execute(
         """
@@ -49,13 +49,13 @@ async def insert(tx: Tx, refund: Refund) -> None:
 
 
 async def find(tx: Tx, refund_id: UUID) -> Refund | None:
-    """One of them."""
+    """One refund."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1", refund_id)
     return _refund(row) if row else None
 
 
 async def get_for_update(tx: Tx, refund_id: UUID) -> Refund | None:
-    """One of them, held until the transaction ends; its donation is held before it."""
+    """One refund, locked until the transaction ends; lock its donation first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
     return _refund(row) if row else None
 
@@ -79,7 +79,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refun
 
 
 async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | None, note: str | None) -> bool:
-    """It was sent; False when its state does not allow that.
+    """Mark a refund as sent; False if its state does not allow it.
 
     Raises UniqueViolationError when the provider's refund has ended another one.
     """
@@ -101,7 +101,7 @@ async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | Non
 
 
 async def mark_refused(tx: Tx, refund_id: UUID, given_back: Money, by: str | None, note: str) -> bool:
-    """It will not be sent; False when its state does not allow that."""
+    """Mark a refund as refused; False if its state does not allow it."""
     return bool(
         await tx.fetchval(
             """
@@ -152,13 +152,13 @@ _FAILED: Final = ", ".join(
     {"ended_at": "f.reported_at as ended_at", "ended_note": "f.reason as ended_note"}.get(column, f"r.{column}")
     for column in _COLUMNS.split(", ")
 )
-OLDEST_FAILED: Final = f"select {_FAILED} {FAILED_AFTER_SENT} order by f.reported_at, f.refund_id limit $1"
+_OLDEST_FAILED: Final = f"select {_FAILED} {FAILED_AFTER_SENT} order by f.reported_at, f.refund_id limit $1"
 
 
 @across_partners("operators")
 async def unsent_refunds(tx: Tx, limit: int) -> list[Refund]:
     """Refused and failed ones that wait for a person, the oldest first."""
-    waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({OLDEST_FAILED}) f"
+    waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({_OLDEST_FAILED}) f"
     rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
     return [_refund(row) for row in rows]
 
@@ -176,13 +176,13 @@ FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and 
 
 
 async def find_by_provider_refund(tx: Tx, provider: str, name: str) -> UUID | None:
-    """The one that a provider calls so."""
+    """The refund with this ID at the provider."""
     found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, name)
     return found
 
 
 async def has_unidentified_refund(tx: Tx, provider: str, payment: str) -> bool:
-    """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
+    """Whether the payment has a pending refund whose ID at the provider is not known yet."""
     return bool(
         await tx.fetchval(
             """
@@ -196,7 +196,7 @@ async def has_unidentified_refund(tx: Tx, provider: str, payment: str) -> bool:
 
 
 async def insert_failure(tx: Tx, refund_id: UUID, why: str) -> bool:
-    """A refund that was sent has failed; False when that was heard before."""
+    """Record that a sent refund failed; False if that is recorded already."""
     return bool(
         await tx.fetchval(
             """
@@ -216,7 +216,7 @@ async def has_failed(tx: Tx, refund_id: UUID) -> bool:
 
 
 async def close_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
-    """Nobody sends a refused one again; False when that was noted before."""
+    """Mark a refused refund as resolved by an operator; False if it is resolved already."""
     return bool(
         await tx.fetchval(
             """

@@ -1,1 +1,1 @@
-"""What providers paid out to us: their reports, line by line, against what donors paid."""
+"""Provider payouts: reports of what providers paid out to us, reconciled line by line."""

@@ -39,7 +39,7 @@ class _ReportHeader(NamedTuple):
 
 
 def parse_report(provider: str, content: bytes) -> SettlementReport:
-    """The report in a file. Raises ReportRefused with every problem."""
+    """The report in a file. Raises SettlementReportError with every problem."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]

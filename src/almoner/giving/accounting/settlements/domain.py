@@ -33,7 +33,7 @@ DISPUTE_KINDS: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
 
 
 class Mismatch(StrEnum):
-    """Why a line is not booked."""
+    """Why a report line does not match a payment and is not booked."""
 
     UNKNOWN_PAYMENT = "unknown_payment"
     NOT_PAID = "not_paid"
@@ -47,7 +47,7 @@ class Mismatch(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The reason as a sentence."""
         return _SENTENCES[self]
 
 
@@ -65,7 +65,7 @@ _SENTENCES: Final = {
 
 
 class ClearExceptionError(Exception):
-    """A line cannot be cleared; the message says why."""
+    """An unbooked report line cannot be cleared; the message says why."""
 
 
 class SettlementReportError(Exception):
@@ -73,7 +73,7 @@ class SettlementReportError(Exception):
 
 
 class ImportInterrupted(Exception):
-    """An import has ended before its last line; the message says how to go on."""
+    """An import stopped before its last line; the message says how to continue."""
 
 
 LineKey = tuple[str, LineKind, str]
@@ -82,7 +82,7 @@ LineKey = tuple[str, LineKind, str]
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One line of a report. ``gross``: what the donor paid or was given back; ``fee``: what the provider keeps.
+    """One line of a settlement report: a payment, refund or dispute with its gross amount and fee.
 
     ``refund``: what the provider calls the refund or the dispute, of which a payment may have several; empty where it
     does not say.
@@ -96,24 +96,24 @@ class ReportLine:
 
     @property
     def key(self) -> LineKey:
-        """What a report has once."""
+        """The line's unique key within a report."""
         return self.payment, self.kind, self.refund
 
     @property
     def signed_gross(self) -> int:
-        """In minor units, below zero for a refund and a dispute, as the report has it."""
+        """The gross amount in minor units; negative for refunds and disputes."""
         comes = self.kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON)
         return self.gross.minor if comes else -self.gross.minor
 
     @property
     def signed_net(self) -> int:
-        """What came to our bank account by it, in minor units."""
+        """The net amount that reached our bank account, in minor units."""
         return self.signed_gross - self.fee.minor
 
 
 @dataclass(frozen=True, slots=True)
 class SettlementReport:
-    """What a provider paid out at once: its own ``reference``, one currency, at least one line."""
+    """A provider's report of one payout to us, in one currency."""
 
     provider: str
     reference: str
@@ -137,7 +137,7 @@ class StoredReportLine:
 
 @dataclass(frozen=True, slots=True)
 class UnbookedLine:
-    """A line that is not booked, with the ``reference`` of its report.
+    """A report line that is not booked, with its report's reference.
 
     ``booked_in``: the reference of the report that has the same and is booked.
     """
@@ -149,7 +149,7 @@ class UnbookedLine:
 
 @dataclass(frozen=True, slots=True)
 class CurrencyTotal:
-    """Of several lines: what came to our bank account by them, below zero when it left, in minor units."""
+    """The net total of several report lines in one currency."""
 
     currency: str
     lines: int
@@ -176,9 +176,9 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class PaymentMatch:
-    """What we know of a provider's payment. ``counted``: whether a line of this kind was booked for it.
+    """What is known about a payment that a report line names: donation, refunds, disputes, bookings.
 
-    ``refunds``: what was sent back of a gift, oldest first; ``drawn``: those of them that a line is booked for.
+    ``refunds``: what was sent back of a donation, oldest first; ``drawn``: those of them that a line is booked for.
     ``disputes``: of the payment, oldest first; ``told``: those that a line of this kind is booked for.
     """
 
@@ -193,7 +193,7 @@ class PaymentMatch:
 
 
 def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
-    """Why a line cannot be booked, None when it can: to held money if there is some, else to the donation."""
+    """Why a report line cannot be booked; None if it can."""
     if line.kind in DISPUTE_KINDS:
         ours = known.unallocated is not None or known.payment is not None
         disputed = match_dispute(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
@@ -213,7 +213,7 @@ def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
 
 
 def match_refund(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
-    """The refund of a gift that a line draws: the one it names, else the oldest of its amount; or why there is none."""
+    """The donation refund that a report line belongs to, or why there is none."""
     sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
     if not sent:
         return Mismatch.NOT_REFUNDED
@@ -226,7 +226,7 @@ def match_refund(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
 
 
 def match_dispute(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
-    """The dispute that a line draws or gives back: the one it names, else the oldest; or why there is none."""
+    """The dispute that a report line belongs to, or why there is none."""
     named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
     if not named:
         return Mismatch.NOT_DISPUTED

@@ -36,10 +36,10 @@ async def import_report(
     report: Callable[[ImportProgress], None] | None = None,
     record: OnFinished | None = None,
 ) -> Settlement:
-    """Import the file of a provider's report; importing it twice is importing it once.
+    """Import a provider's settlement report; importing it twice has no further effect.
 
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
-    the file again. Raises ReportRefused, ImportInterrupted.
+    the file again. Raises SettlementReportError, ImportInterrupted.
     """
     return await import_parsed_report(db, csv_reports.parse_report(provider, content), report, record)
 
@@ -50,7 +50,7 @@ async def import_parsed_report(
     report: Callable[[ImportProgress], None] | None = None,
     record: OnFinished | None = None,
 ) -> Settlement:
-    """As ``import_report``, of a report that is read already."""
+    """Import a report that is already parsed."""
     started_at = perf_counter()
     async with db.write() as tx:
         started = tx.now

@@ -1,4 +1,4 @@
-"""Booking what providers paid out to us, line by line.
+"""Books provider payouts line by line.
 
 Held money is held first, then donations, then lines, then the accounts of the books: two imports of one report wait for
 each other, and the second finds everything done (M4).
@@ -74,7 +74,7 @@ class _ReconciledLine:
 
     @property
     def refund(self) -> Refund | None:
-        """The refund of a gift that the line draws."""
+        """The refund of a donation that the line draws."""
         if self.stored.line.kind is not LineKind.REFUND or self.matched.unallocated is not None:
             return None
         found = domain.match_refund(self.stored.line, self.matched)
@@ -90,20 +90,21 @@ class _ReconciledLine:
 
     @property
     def charged(self) -> Money:
-        """What of the fee the gift bears: no more than is left of it after its refunds."""
+        """What of the fee the donation bears: no more than is left of it after its refunds."""
         donation, fee = self.matched.donation, self.stored.line.fee
         return min(donation.left, fee) if donation and not self.matched.unallocated else fee
 
     @property
     def charged_to(self) -> UUID | None:
-        """The nonprofit whose gift bears the fee."""
+        """The nonprofit whose donation bears the fee."""
         return self.matched.donation.organisation_id if self.matched.donation and not self.matched.unallocated else None
 
 
 async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlement:
-    """The report's row, a new one unless its file was imported before.
+    """The stored report, created unless its file was imported before.
 
-    Raises ReportRefused for another file of it, for a day too far ahead, and for a provider that we have no payment at.
+    Raises SettlementReportError for another file of it, for a day too far ahead, and for a provider that we have no
+    payment at.
     """
     if not await store.has_payments_at_provider(tx, report.provider):
         names = ", ".join(await store.list_providers(tx))
@@ -126,20 +127,20 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
 
 
 async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
-    """What became of an imported report. Raises LookupError when it was not."""
+    """The stored state of a report. Raises LookupError if it was not imported."""
     if (found := await store.find_settlement(tx, report.provider, report.reference)) is None:
         raise LookupError(f"settlement {report.reference}")
     return found
 
 
 async def missing_reports(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
-    """Those of these reports whose lines are not all here, in the given order."""
+    """Those of these reports that are not completely imported."""
     taken = await store.fully_stored_reports(tx, provider, references)
     return [reference for reference in references if reference not in taken]
 
 
 async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
-    """When a provider is next asked what it has paid out; None while there is no payment at it."""
+    """When the provider's payouts are fetched next; None while it has no payments."""
     if not await store.has_payments_at_provider(tx, provider):
         return None
     looked = await store.last_fetch_at(tx, provider)
@@ -147,7 +148,7 @@ async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
 
 
 async def claim_fetch(tx: Tx, provider: str) -> bool:
-    """Note that a provider is asked now; False when it was asked within the hour."""
+    """Record that a provider's payouts are fetched now; False if that was done within the hour."""
     return await store.claim_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
@@ -157,9 +158,9 @@ async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence
 
 
 async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:
-    """Take a line off the exceptions: a person knows that nothing of it will be booked. No money moves.
+    """Clear an unbooked line: an operator knows that it will never be booked. No money moves.
 
-    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises ClearRefused.
+    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises ClearExceptionError.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -199,7 +200,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
 
 
 async def recheck_exceptions(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
-    """Look at exceptions once more; how many there were that were last looked at before that moment."""
+    """Try again to book lines last checked before a moment; returns how many there were."""
     found = await store.exceptions_checked_before(tx, looked_before, limit)
     if not found:
         return 0
@@ -226,7 +227,7 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
 
 
 async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
-    """What a report that holds this one donation does. Raises NotFound, InvalidState."""
+    """Settle one donation as a provider report would. Raises NotFound, InvalidState."""
     donation = await donations.get(tx, partner, donation_id)
     payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
     if payment is None or payment.provider_payment is None:
@@ -246,12 +247,12 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
 
 
 async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> dict[LineKey, PaymentMatch]:
-    """What we know of the payments that the lines name; money and donations are held until the transaction ends."""
+    """What we know of the payments that the lines name; money and donations are locked until the transaction ends."""
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
     held = await suspense.lock_by_provider_payments(tx, provider, named)
     paid = await payments.find_by_provider_payments(tx, provider, named)
-    given = await donations.lock_all(
+    given = await donations.lock_donations(
         tx, [paid[name].donation_id for name in named if name in paid and name not in held]
     )
     counted = await store.booked_line_kinds(tx, provider, named)
@@ -343,13 +344,13 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
 
 
 async def next_recheck_at(tx: Tx) -> datetime | None:
-    """When exceptions are looked at again: at the midnight (UTC) after the last look."""
+    """When unbooked lines are rechecked: at midnight (UTC) after the last check."""
     looked = await store.oldest_check_at(tx)
     return None if looked is None else _midnight(looked) + _DAY
 
 
 async def recheck_due_exceptions(tx: Tx) -> int:
-    """Look once more at the exceptions of yesterday."""
+    """Recheck the unbooked lines that were last checked before today."""
     return await recheck_exceptions(tx, _midnight(tx.now))
 
 

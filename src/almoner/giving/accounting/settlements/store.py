@@ -1,4 +1,4 @@
-"""SQL of settlements and their lines. They belong to nobody's key: partners see their donations."""
+"""SQL for settlements and their lines. They belong to nobody's key: partners see their donations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ _LINE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LineOwner:
-    """The payment, the held payment, the refund of a gift or the dispute that a booked line belongs to.
+    """The payment, the held payment, the refund of a donation or the dispute that a booked line belongs to.
 
-    ``waived_fee_minor``: what of the fee a gift does not bear, since it has gone back.
+    ``waived_fee_minor``: what of the fee a donation does not bear, since it has gone back.
     """
 
     payment_id: UUID | None = None
@@ -116,7 +116,7 @@ async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
 
 
 async def claim_fetch(tx: Tx, provider: str, before: datetime) -> bool:
-    """Note that a provider is asked now; False unless it was last asked by that moment."""
+    """Record that a provider is asked now; False unless it was last asked by that moment."""
     return bool(
         await tx.fetchval(
             """
@@ -178,7 +178,7 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 
 
 async def booked_line_kinds(tx: Tx, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
-    """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
+    """For which of a provider's payments a line is booked; those of donations' refunds are told apart by the refund."""
     return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, payments)}
 
 
@@ -222,7 +222,7 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
 
 
 async def update_exceptions(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
-    """Note what another look at held exceptions has found."""
+    """Record what another look at held exceptions has found."""
     await tx.execute(
         """
         update settlement_line l
@@ -307,7 +307,7 @@ async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by:
 
 
 async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
-    """Those of these lines that are not booked, in one order, held until the transaction ends."""
+    """Those of these lines that are not booked, in one order, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_LINE} from settlement_line where id = any($1::uuid[]) and status = 'exception'

@@ -1,1 +1,1 @@
-"""Money that a provider took and that pays no donation: why it is held, and what becomes of it (M6)."""
+"""Unallocated payments: received money that pays no donation, and what is done with it (M6)."""

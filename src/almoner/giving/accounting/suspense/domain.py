@@ -1,4 +1,4 @@
-"""Held money and the rules for it, as ``docs/money-rules.md`` writes them down (M6, settled 5); pure."""
+"""Unallocated money and the rules for it, as ``docs/money-rules.md`` writes them down (M6, settled 5); pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
 
 
 class RuleAction(StrEnum):
-    """What becomes of held money."""
+    """What a rule does with an unallocated payment."""
 
     REFUND = "refund"
     """The provider sends it back to whoever paid."""
@@ -38,7 +38,7 @@ class RuleAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UnallocatedPaymentRule:
-    """What the service does with money of one reason, and how long a person may do something else before."""
+    """What is done automatically with payments of one reason, and after which grace period."""
 
     action: RuleAction
     grace_period: timedelta
@@ -60,14 +60,14 @@ RULES: Final[Mapping[UnallocatedReason, UnallocatedPaymentRule]] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleDecision:
-    """What the rule does, and from when on."""
+    """The automatic action for an unallocated payment, and when it is taken."""
 
     action: RuleAction
     at: datetime
 
 
 def rule_decision_of(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
-    """What becomes of money that is held for this reason since ``received_at``, if no person decides before.
+    """The automatic action for an unallocated payment unless an operator decides before.
 
     A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
     """
@@ -78,13 +78,13 @@ def rule_decision_of(reason: UnallocatedReason, received_at: datetime, provider:
 
 
 def is_posted(reason: UnallocatedReason) -> bool:
-    """Whether it is in the books: what went to another account, and money of the other mode, is none of ours (M5)."""
+    """Whether payments with this reason are posted to the ledger."""
     return reason not in (UnallocatedReason.OTHER_MODE, UnallocatedReason.OTHER_ACCOUNT)
 
 
 @dataclass(frozen=True, slots=True)
 class UnallocatedPayment:
-    """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches.
+    """A received payment that pays no donation. ``payment_id``, ``donation_id``: None if nothing matches.
 
     ``auto_decide_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
     ``provider_refund``: what the provider calls the refund, once it is made.
@@ -112,12 +112,12 @@ class UnallocatedPayment:
 
     @property
     def is_posted(self) -> bool:
-        """Whether it is in the books."""
+        """Whether it is in the ledger."""
         return is_posted(self.reason)
 
 
 class OfficerChoice(StrEnum):
-    """What a person decided."""
+    """What an operator decided about an unallocated payment."""
 
     REFUND = "refund"
     ASK_AGAIN = "ask_again"
@@ -131,7 +131,7 @@ class OfficerChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OfficerDecision:
-    """What a person decided over held money, and why. ``by``: a login. ``provider_refund``: of a refund by hand."""
+    """An operator's decision about an unallocated payment, with its note."""
 
     unallocated_id: UUID
     choice: OfficerChoice
@@ -143,7 +143,7 @@ class OfficerDecision:
 
 @dataclass(frozen=True, slots=True)
 class UnallocatedPaymentRefunded:
-    """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
+    """The internal event that an unallocated payment was refunded."""
 
     held: UUID
 
@@ -153,11 +153,11 @@ REFUNDED: Final = InternalEvent("internal.unallocated_payment_refunded", Unalloc
 
 
 class UnallocatedPaymentError(Exception):
-    """What a person asked for cannot be done to this held money; the message says why."""
+    """The requested action on an unallocated payment is not possible; the message says why."""
 
 
 class NoSuchUnallocatedPayment(Exception):
-    """There is no held money of this identifier."""
+    """There is no unallocated payment with this ID."""
 
     def __str__(self) -> str:
         return "There is no held money of this identifier: see `almoner unallocated-payments list --all`."

@@ -1,4 +1,4 @@
-"""Sending held money back: the call to the payment provider, between two transactions (architecture 3).
+"""Sending unallocated money back: the call to the payment provider, between two transactions (architecture 3).
 
 The recovery point is the ``unallocated_payment`` row in ``refunding``, committed with its posting before the provider
 is asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
@@ -59,5 +59,5 @@ class _RefundUnallocatedPayment:
 
 
 async def refund_unallocated_payment(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
-    """Have the provider send held money back; when this returns, that is recorded. Raises ProviderFailure."""
+    """Have the provider send unallocated money back; when this returns, that is recorded. Raises ProviderFailure."""
     await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, held_id))

@@ -1,4 +1,4 @@
-"""Keeping money apart, and deciding over it by rule or by a person. Asking the provider is the flow's part."""
+"""Records unallocated payments and applies decisions by rules and operators."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -42,7 +42,7 @@ class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
 
 REFUND: Final = JobKind("suspense.refund", RefundUnallocatedPayment)
 BATCH: Final = 100
-SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
+_SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
 UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 """The constraint that lets one refund of a provider end one held payment."""
@@ -57,7 +57,7 @@ def refund_idempotency_key(tx: Tx, held_id: UUID) -> str:
 async def record_unallocated_payment(
     tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
 ) -> None:
-    """Keep money apart with the reason, and post it; what is held already stays as it is."""
+    """Record and post a payment that pays no donation, with the reason; idempotent."""
     held = UnallocatedPayment(
         tx.new_id(),
         provider,
@@ -90,7 +90,7 @@ async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
 
 
 async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
-    """One of them, held until the transaction ends. Raises NoSuchUnallocatedPayment."""
+    """One of them, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
     if (held := await store.get_for_update(tx, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
@@ -102,7 +102,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Unall
 
 
 async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
-    """Do what the rules say with money that no person has decided over; how many were decided."""
+    """Apply the automatic action to payments whose grace period is over; returns how many."""
     due = await store.lock_due(tx, limit)
     to_refund = [held for held in due if domain.RULES[held.reason].action is RuleAction.REFUND]
     to_dismiss = [held for held in due if held not in to_refund]
@@ -113,9 +113,9 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """A person has it sent back, or has the provider asked again when it refused before.
+    """Start the refund of an unallocated payment on an operator's decision, or retry a refused one.
 
-    Raises NoSuchUnallocatedPayment, DecisionRefused.
+    Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
     held = await get_for_update(tx, held_id)
     if held.status == "refunding" and held.is_by_bank:
@@ -134,9 +134,9 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
 
 
 async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note: str, by: str) -> UnallocatedPayment:
-    """A person sent it back in the provider's own dashboard: nothing is asked, it is recorded.
+    """Record that an operator refunded it in the provider's dashboard.
 
-    Raises NoSuchUnallocatedPayment, DecisionRefused.
+    Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
     held = await get_for_update(tx, held_id)
     transfers: list[LedgerTransfer] = []
@@ -159,14 +159,14 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
 
 
 async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """A person found out that it is none of ours. Raises NoSuchUnallocatedPayment, DecisionRefused."""
+    """Take an unallocated payment off the ledger because it is not ours. Raises UnallocatedPaymentError."""
     held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
     await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
     try:
         transfers = await _write_off(tx, [held], by, note)
     except CheckViolationError as refused:
-        if refused.constraint_name != SETTLED_CONSTRAINT:
+        if refused.constraint_name != _SETTLED_CONSTRAINT:
             raise
         raise UnallocatedPaymentError(
             "The provider has already paid this money out to our bank account, so you can only refund it."
@@ -176,9 +176,9 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
 
 
 async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """Held money that may become a gift; a person's decision is noted.
+    """Record an operator's decision to apply an unallocated payment to a donation.
 
-    Raises NoSuchUnallocatedPayment, DecisionRefused.
+    Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
     held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
@@ -195,7 +195,7 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
 async def apply_to_donation(
     tx: Tx, held: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
 ) -> None:
-    """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
+    """Apply a locked unallocated payment to a donation with this payment, and post it."""
     await store.mark_applied(tx, held.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
@@ -204,14 +204,14 @@ async def apply_to_donation(
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
-    """The provider has sent it back; told any number of times, it has one effect."""
+    """Record that the provider refunded the payment; idempotent."""
     held = await get_for_update(tx, held_id)
     if held.status == "refunding":
         await _finish_refund(tx, held, provider_refund, [])
 
 
 async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_dispute: str) -> list[LedgerTransfer]:
-    """The donor's bank has taken money back that is not refunded yet, and the caller holds; what is to be posted.
+    """Record that a dispute took the money back; returns the transfers to post.
 
     Nobody is told: the donor knows.
     """
@@ -273,6 +273,6 @@ def _ensure_posted(held: UnallocatedPayment) -> None:
 async def lock_by_provider_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> dict[str, UnallocatedPayment]:
-    """What is held of these payments of a provider, by its ids, until the transaction ends."""
+    """The unallocated payments among these provider payments, locked until the transaction ends."""
     found = await store.lock_by_provider_payments(tx, provider, provider_payments)
     return {held.provider_payment: held for held in found}

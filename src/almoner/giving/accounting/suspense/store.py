@@ -1,4 +1,4 @@
-"""SQL of held money. It belongs to no key: partners see donations, never what was held."""
+"""SQL for unallocated money. It belongs to no key: partners see donations, never what was held."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -43,7 +43,7 @@ def _unallocated_payment(row: Record) -> UnallocatedPayment:
 
 
 async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
-    """Keep money apart with its reason; False when it is held already."""
+    """Store money apart with its reason; False when it is held already."""
     return bool(
         await tx.fetchval(
             """
@@ -76,7 +76,7 @@ async def find(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
 
 
 async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
-    """One of them, held until the transaction ends."""
+    """One of them, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
     return _unallocated_payment(row) if row else None
 
@@ -97,7 +97,7 @@ async def lock_by_provider_payments(
 
 
 async def lock_due(tx: Tx, limit: int) -> list[UnallocatedPayment]:
-    """Those that the rule decides now, held until the transaction ends."""
+    """Those that the rule decides now, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from unallocated_payment where status = 'held' and auto_decide_at <= $1
@@ -146,7 +146,7 @@ async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, n
 
 
 async def mark_applied(tx: Tx, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
-    """A person has made it a gift, with this payment."""
+    """A person has made it a donation, with this payment."""
     await tx.execute(
         """
         update unallocated_payment
@@ -162,15 +162,15 @@ async def mark_applied(tx: Tx, held_id: UUID, payment_id: UUID, by: str, note: s
     )
 
 
-APPLIED_PAYMENTS: Final = """
+_APPLIED_PAYMENTS: Final = """
 select applied_payment_id from unallocated_payment
 where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and applied_payment_id is not null
 """
 
 
 async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
-    """The payments of the gifts that people made of transfers under a reference."""
-    return [row["applied_payment_id"] for row in await tx.fetch(APPLIED_PAYMENTS, reference)]
+    """The payments of the donations that people made of transfers under a reference."""
+    return [row["applied_payment_id"] for row in await tx.fetch(_APPLIED_PAYMENTS, reference)]
 
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
@@ -202,7 +202,7 @@ async def mark_refunded(tx: Tx, held_id: UUID, provider_refund: str) -> bool:
 
 
 async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
-    """Keep what a person decided, and why."""
+    """Store what a person decided, and why."""
     await tx.execute(
         """
         insert into unallocated_payment_decision (id, unallocated_payment_id, decision, note, decided_by, decided_at,

@@ -1,1 +1,1 @@
-"""Statements of our bank accounts, and what each line of them is the movement of."""
+"""Bank statements and their reconciliation line by line."""

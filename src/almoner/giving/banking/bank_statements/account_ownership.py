@@ -1,10 +1,10 @@
-"""Whose statements are believed: those of our own accounts, however a bank writes them."""
+"""Checks that a statement is of one of our own accounts."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.banking.bank_statements.domain import Statement, normalise_account_number
+from almoner.giving.banking.bank_statements.domain import BankStatement, normalise_account_number
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
@@ -14,8 +14,8 @@ _SHORTEST: Final = 6
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
-def ownership_problems(statement: Statement, own: Mapping[str, OwnAccount] | None) -> list[str]:
-    """Why a statement is not believed: it is of an account that is not ours in its currency, or of none."""
+def ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> list[str]:
+    """Why the statement is not of one of our accounts; empty if it is."""
     if own is not None:
         if _find_own_account(statement, own) is not None:
             return []
@@ -30,13 +30,13 @@ def ownership_problems(statement: Statement, own: Mapping[str, OwnAccount] | Non
     return []
 
 
-def canonical_account_number(statement: Statement, own: Mapping[str, OwnAccount] | None) -> str:
-    """The account in the one spelling that we keep."""
+def canonical_account_number(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> str:
+    """Our account's number in its canonical form."""
     ours = _find_own_account(statement, own) if own is not None else None
     return ours.numbers.account if ours else normalise_account_number(statement.account)
 
 
-def _find_own_account(statement: Statement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
+def _find_own_account(statement: BankStatement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
     """A bank names an account by its number, or with that of the bank before it."""
     known = own.get(statement.currency)
     if known is None:

@@ -1,4 +1,4 @@
-"""What our bank has booked of many payouts at once: each becomes a line of its own, as where banks book them singly.
+"""Splits a bank's collective booking of many disbursements into one line each.
 
 Banks book a batch of a file in one line where that is agreed, whatever the file asks for. Only what names the file or
 its payouts, and comes to their sum to the penny, is taken for it.
@@ -12,10 +12,10 @@ from almoner.giving.banking.bank_statements import domain, store
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
+    BankStatement,
     LineReferences,
-    NewLine,
+    NewStatementLine,
     OpenLineReason,
-    Statement,
 )
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedTransfer
@@ -27,7 +27,7 @@ _RULE: Final = "rule"
 
 
 async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found: object) -> bool:
-    """Whether a held line is that of many payouts, which are kept as lines now; it is dismissed by rule.
+    """Split a locked collective line into one line for each disbursement; False if it is not one.
 
     ``found``: what it is by itself.
     """
@@ -41,8 +41,8 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
     name = f"batch {encode_uuid(line.id)}"
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
-    statement = Statement(line.account, name, moved.currency, None, None, digest, tuple(parts))
-    lines = [NewLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
+    statement = BankStatement(line.account, name, moved.currency, None, None, digest, tuple(parts))
+    lines = [NewStatementLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
     await store.insert(tx, statement, lines, (1, 1), _RULE)
     note = f"the bank has booked {len(parts):,} payouts at once: each is a line of its own ({name})"
     await store.mark_dismissed(tx, line.id, _RULE, note)
@@ -57,7 +57,7 @@ def _referenced_transfers(named: LineReferences) -> list[ReleasedTransfer]:
 
 
 def match_batch_total(text: str, money: Money, ordered: Sequence[ReleasedTransfer]) -> Sequence[ReleasedTransfer]:
-    """The payments of the one file, or the one batch, that come to this sum: all, or those that did not come back.
+    """The transfers of the file or batch whose sum equals this amount.
 
     ``text``: what the line says. ``ordered``: what is in the files that it names. Nothing where several would do.
     """

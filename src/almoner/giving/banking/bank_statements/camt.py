@@ -1,4 +1,4 @@
-"""camt.053.001.02 to .14: statements as banks give them (ISO 20022). Imported on first use: its library is large.
+"""Parses camt.053 statements (ISO 20022), versions 02 to 14.
 
 What schemas demand and nothing here needs may be missing. What stands in one of several places, by the version or by
 the bank, is looked for in each of them.
@@ -14,10 +14,17 @@ from typing import Final, NamedTuple
 from lxml.etree import _Element as Element
 
 from almoner.giving.banking.bank_statements import movements
-from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, Statement, StatementError
+from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS
 from almoner.platform.files import iso20022
-from almoner.platform.files.iso20022 import MessageRefused, children, find, find_all, text_at, texts_in
+from almoner.platform.files.iso20022 import (
+    MessageRefused,
+    child_elements,
+    descendant_texts,
+    element_text,
+    find_element,
+    find_elements,
+)
 
 _MESSAGE: Final = "camt.053.001"
 _VERSIONS: Final = range(2, 15)
@@ -49,10 +56,10 @@ class _Unreadable(Exception):
     """Of one entry; the message says why."""
 
 
-def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
-    """The statements of a file, and what is wrong with others of it; what is announced and not booked is left out.
+def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
+    """The statements in a file, and the problems of those that cannot be read.
 
-    Raises StatementRefused when it is none.
+    Raises StatementError when it is none.
     """
     try:
         kind, version, message = iso20022.parse_message(content)
@@ -63,19 +70,19 @@ def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
         if kind == _MESSAGE:
             what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
         raise StatementError(f"This is not a bank statement but {what}.")
-    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[Statement]()
-    file_page = find(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
-    for one in children(message, "Stmt"):
+    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[BankStatement]()
+    file_page = find_element(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
+    for one in child_elements(message, "Stmt"):
         problems: list[str] = []
-        page = find(one, "StmtPgntn")
+        page = find_element(one, "StmtPgntn")
         if statement := _statement(one, file_page if page is None else page, digest, problems):
             found.append(statement)
-        name = text_at(one, "Id") or "without a number"
+        name = element_text(one, "Id") or "without a number"
         wrong += [f"{_account(one) or 'no account'}, {name}: {problem}" for problem in problems]
     return found, wrong
 
 
-def _statement(one: Element, page: Element | None, digest: str, problems: list[str]) -> Statement | None:
+def _statement(one: Element, page: Element | None, digest: str, problems: list[str]) -> BankStatement | None:
     account, currency = _account(one), _currency(one)
     if not account:
         problems.append("it has no account number")
@@ -88,16 +95,18 @@ def _statement(one: Element, page: Element | None, digest: str, problems: list[s
     first, last = [_signed(balance, currency, problems) for balance in balances]
     if problems or currency is None:
         return None
-    ended = _day(find(balances[1], "Dt")) or _day(find(one, "FrToDt", "ToDtTm"))
+    ended = _day(find_element(balances[1], "Dt")) or _day(find_element(one, "FrToDt", "ToDtTm"))
     reading = _StatementReader(currency, ended)
     found = [
-        moved for position, entry in enumerate(children(one, "Ntry"), 1) for moved in reading.read(entry, position)
+        moved
+        for position, entry in enumerate(child_elements(one, "Ntry"), 1)
+        for moved in reading.read(entry, position)
     ]
-    sequence = (text_at(one, "ElctrncSeqNb") or text_at(one, "LglSeqNb") or "")[:MAX_STATEMENT] or None
-    name = text_at(one, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
-    return Statement(
+    sequence = (element_text(one, "ElctrncSeqNb") or element_text(one, "LglSeqNb") or "")[:MAX_STATEMENT] or None
+    name = element_text(one, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
+    return BankStatement(
         account=account,
-        reference=movements.shortened(_page_name(name, page), MAX_STATEMENT),
+        reference=movements.shorten_with_digest(_page_name(name, page), MAX_STATEMENT),
         currency=currency,
         opening_minor=first,
         closing_minor=last,
@@ -112,31 +121,31 @@ def _statement(one: Element, page: Element | None, digest: str, problems: list[s
 
 def _account(one: Element) -> str:
     for way in (("IBAN",), ("Othr", "Id"), ("BBAN",), ("PrtryAcct", "Id"), ("UPIC",)):
-        if found := text_at(one, "Acct", "Id", *way):
+        if found := element_text(one, "Acct", "Id", *way):
             return found
     return ""
 
 
 def _currency(one: Element) -> str | None:
     """Of the account; or of its balances, or of all entries."""
-    stated = text_at(one, "Acct", "Ccy")
+    stated = element_text(one, "Acct", "Ccy")
     if stated is None:
-        balances = {_currency_of(balance) for balance in children(one, "Bal")} - {None}
-        entries = {_currency_of(entry) for entry in children(one, "Ntry")} - {None}
+        balances = {_currency_of(balance) for balance in child_elements(one, "Bal")} - {None}
+        entries = {_currency_of(entry) for entry in child_elements(one, "Ntry")} - {None}
         stated = next((some.pop() for some in (balances, entries) if len(some) == 1), None)
     return stated.upper() if stated and stated.upper() in EXPONENTS else None
 
 
 def _currency_of(one: Element) -> str | None:
-    amount = find(one, "Amt")
+    amount = find_element(one, "Amt")
     return (amount.get("Ccy") or "").strip().upper() or None if amount is not None else None
 
 
 def _balances(one: Element) -> tuple[Element | None, Element | None]:
     """The first opening balance and the last closing one: a statement of several days has a pair for each."""
     by_code: dict[str, list[Element]] = {}
-    for balance in sorted(children(one, "Bal"), key=lambda some: _day(find(some, "Dt")) or date.min):
-        code = text_at(balance, "Tp", "CdOrPrtry", "Cd") or text_at(balance, "Tp", "Cd") or ""
+    for balance in sorted(child_elements(one, "Bal"), key=lambda some: _day(find_element(some, "Dt")) or date.min):
+        code = element_text(balance, "Tp", "CdOrPrtry", "Cd") or element_text(balance, "Tp", "Cd") or ""
         by_code.setdefault(code.upper(), []).append(balance)
     interim = by_code.get("ITBD", [])
     between = interim if len(interim) > 1 else []
@@ -147,8 +156,8 @@ def _balances(one: Element) -> tuple[Element | None, Element | None]:
 
 def _page_name(name: str, page: Element | None) -> str:
     """The bank's name of a statement; a long one comes in pages, each of which has lines of its own."""
-    number = text_at(page, "PgNb")
-    is_whole = number is None or (number.lstrip("0") == "1" and text_at(page, "LastPgInd") in ("true", "1"))
+    number = element_text(page, "PgNb")
+    is_whole = number is None or (number.lstrip("0") == "1" and element_text(page, "LastPgInd") in ("true", "1"))
     return name if is_whole else f"{name}/{number}"
 
 
@@ -168,21 +177,23 @@ class _StatementReader:
             return []
 
     def _movements(self, entry: Element) -> Iterator[BankMovement]:
-        status = (text_at(entry, "Sts", "Cd") or text_at(entry, "Sts", "Prtry") or text_at(entry, "Sts") or "").upper()
+        status = (
+            element_text(entry, "Sts", "Cd") or element_text(entry, "Sts", "Prtry") or element_text(entry, "Sts") or ""
+        ).upper()
         if status in _NOT_BOOKED:
             return
         if status not in _BOOKED:
             raise _Unreadable(f"the status {status[:40]} is not known")
-        details = [*find_all(entry, "NtryDtls", "TxDtls"), *children(entry, "TxDtls")]
+        details = [*find_elements(entry, "NtryDtls", "TxDtls"), *child_elements(entry, "TxDtls")]
         whole = self._entry_amount(entry)
         if whole == 0:  # what banks tell beside: no money has moved
             return
-        sign, reversal = self._sign(entry, details), (text_at(entry, "RvslInd") or "") in ("true", "1")
+        sign, reversal = self._sign(entry, details), (element_text(entry, "RvslInd") or "") in ("true", "1")
         day = self._booking_day(entry)
         lines = self._lines(entry, details, whole, sign, reversal=reversal)
         batch = _batch_references(entry, details) if len(lines) == 1 else []
         for part, minor, reference in lines:
-            end_to_end = movements.reference_or_none(text_at(part, "Refs", "EndToEndId"))
+            end_to_end = movements.reference_or_none(element_text(part, "Refs", "EndToEndId"))
             yield movements.new_movement(
                 booked_on=day,
                 minor=sign * minor,
@@ -197,9 +208,9 @@ class _StatementReader:
 
     def _entry_amount(self, entry: Element) -> int:
         """In the account's currency; converted amounts are taken from the details of the entry."""
-        amounts = [find(entry, "Amt")]
+        amounts = [find_element(entry, "Amt")]
         for kind in ("TxAmt", "CntrValAmt", "InstdAmt"):
-            amounts += find_all(entry, "AmtDtls", kind, "Amt")
+            amounts += find_elements(entry, "AmtDtls", kind, "Amt")
         stated = [one for one in amounts if one is not None]
         if not stated:
             raise _Unreadable("it has no amount")
@@ -215,15 +226,15 @@ class _StatementReader:
         return found
 
     def _sign(self, entry: Element, details: Sequence[Element]) -> int:
-        stated = text_at(entry, "CdtDbtInd")
-        ways = {stated} if stated else {text_at(part, "CdtDbtInd") for part in details} - {None}
+        stated = element_text(entry, "CdtDbtInd")
+        ways = {stated} if stated else {element_text(part, "CdtDbtInd") for part in details} - {None}
         sign = {"CRDT": 1, "DBIT": -1}.get((ways.pop() or "").upper(), _NO_SIGN) if len(ways) == 1 else _NO_SIGN
         if sign == _NO_SIGN:
             raise _Unreadable("it does not say whether it came or left")
         return sign
 
     def _booking_day(self, entry: Element) -> date:
-        dates = [one for name in ("BookgDt", "ValDt") if (one := find(entry, name)) is not None]
+        dates = [one for name in ("BookgDt", "ValDt") if (one := find_element(entry, name)) is not None]
         if day := next((day for one in dates if (day := _day(one))), None if dates else self._ended):
             return day
         raise _Unreadable("it has no date")
@@ -231,7 +242,7 @@ class _StatementReader:
     def _lines(
         self, entry: Element, details: Sequence[Element], whole: int, sign: int, *, reversal: bool
     ) -> list[_Line]:
-        named = movements.reference_or_none(text_at(entry, "AcctSvcrRef"))
+        named = movements.reference_or_none(element_text(entry, "AcctSvcrRef"))
         minors = self._part_amounts(details, sign)
         if len(details) > 1 and sum(one or 0 for one in minors) == whole and all(minors):
             return [
@@ -250,23 +261,26 @@ class _StatementReader:
 
 
 def _part_amount(part: Element, currency: str) -> Element | None:
-    stated = [find(part, "Amt"), *(find(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt"))]
+    stated = [
+        find_element(part, "Amt"),
+        *(find_element(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt")),
+    ]
     return next((one for one in stated if one is not None and (one.get("Ccy") or currency) == currency), None)
 
 
 def _same_way(part: Element, sign: int) -> bool:
-    return text_at(part, "CdtDbtInd") in (None, "CRDT" if sign > 0 else "DBIT")
+    return element_text(part, "CdtDbtInd") in (None, "CRDT" if sign > 0 else "DBIT")
 
 
 def _reference(part: Element | None) -> str | None:
     for name in ("AcctSvcrRef", "AcctSvcrTxId"):
-        if found := movements.reference_or_none(text_at(part, "Refs", name)):
+        if found := movements.reference_or_none(element_text(part, "Refs", name)):
             return found
     return None
 
 
 def _counterparty(part: Element | None, *, came: bool) -> str | None:
-    parties = find(part, "RltdPties")
+    parties = find_element(part, "RltdPties")
     for role in ("Dbtr", "UltmtDbtr") if came else ("Cdtr", "UltmtCdtr"):
         for way in (
             ("Nm",),
@@ -275,66 +289,66 @@ def _counterparty(part: Element | None, *, came: bool) -> str | None:
             ("PstlAdr", "AdrLine"),
             ("Pty", "PstlAdr", "AdrLine"),
         ):
-            if name := text_at(parties, role, *way):
+            if name := element_text(parties, role, *way):
                 return name
     return None
 
 
 def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     """What an entry names that may be of several payments: our file, the batch, the payments."""
-    if len(parts) == 1 and movements.reference_or_none(text_at(parts[0], "Refs", "EndToEndId")):
+    if len(parts) == 1 and movements.reference_or_none(element_text(parts[0], "Refs", "EndToEndId")):
         return []
-    sources = [*find_all(entry, "NtryDtls", "Btch"), *find_all(entry, "NtryDtls", "TxDtls", "Refs")]
-    names = [text_at(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
-    names += [text_at(part, "Refs", "EndToEndId") for part in parts]
+    sources = [*find_elements(entry, "NtryDtls", "Btch"), *find_elements(entry, "NtryDtls", "TxDtls", "Refs")]
+    names = [element_text(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
+    names += [element_text(part, "Refs", "EndToEndId") for part in parts]
     return [one for name in names if (one := movements.reference_or_none(name))]
 
 
 def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
     """All elements that can contain a payer's reference, the reference elements first."""
-    references = find(part, "Refs")
-    names = [text_at(references, name) for name in _REFERENCES]
+    references = find_element(part, "Refs")
+    names = [element_text(references, name) for name in _REFERENCES]
     yield from (one for name in names if (one := movements.reference_or_none(name)) and one != end_to_end)
-    yield from texts_in(find(references, "Prtry"))
-    structured = find_all(part, "RmtInf", "Strd")
+    yield from descendant_texts(find_element(references, "Prtry"))
+    structured = find_elements(part, "RmtInf", "Strd")
     for one in (
-        inner for outer in structured for name in ("CdtrRefInf", "RfrdDocInf") for inner in children(outer, name)
+        inner for outer in structured for name in ("CdtrRefInf", "RfrdDocInf") for inner in child_elements(outer, name)
     ):
         yield from _stated(one, ("Ref",), ("Nb",), ("LineDtls", "Id", "Nb"))
     yield from _stated(part, ("RmtInf", "Ustrd"), ("RmtInf", "Strd", "AddtlRmtInf"), ("AddtlTxInf",))
-    for related in find_all(part, "RltdRmtInf", "RmtId"):
-        yield from texts_in(related)
+    for related in find_elements(part, "RltdRmtInf", "RmtId"):
+        yield from descendant_texts(related)
     yield from _stated(entry, ("AddtlNtryInf",))
-    if (counted := text_at(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
+    if (counted := element_text(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
         yield counted
 
 
 def _stated(one: Element | None, *ways: Sequence[str]) -> Iterator[str]:
-    yield from (text for way in ways for text in map(text_at, find_all(one, *way)) if text)
+    yield from (text for way in ways for text in map(element_text, find_elements(one, *way)) if text)
 
 
 def _return_reason(part: Element | None) -> str | None:
-    information = find(part, "RtrInf")
+    information = find_element(part, "RtrInf")
     if information is None:
         return None
-    code = text_at(information, "Rsn", "Cd") or text_at(information, "Rsn", "Prtry") or "returned"
-    more = [text for text in map(text_at, children(information, "AddtlInf")) if text]
+    code = element_text(information, "Rsn", "Cd") or element_text(information, "Rsn", "Prtry") or "returned"
+    more = [text for text in map(element_text, child_elements(information, "AddtlInf")) if text]
     return " ".join([code, *more])
 
 
 def _signed(balance: Element | None, currency: str | None, problems: list[str]) -> int | None:
-    amount = find(balance, "Amt")
+    amount = find_element(balance, "Amt")
     if amount is None or currency is None:
         return None
     minor = amount_in_minor(amount, currency)
     if isinstance(minor, str):
         problems.append(f"a balance: {minor}")
         return None
-    return minor if text_at(balance, "CdtDbtInd") != "DBIT" else -minor
+    return minor if element_text(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
 def amount_in_minor(amount: Element, currency: str) -> int | str:
-    """An amount in minor units, or what is wrong with it."""
+    """An amount in minor units, or the problem with it."""
     text = "".join((amount.text or "").split())
     try:
         value = Decimal(text)
@@ -344,7 +358,7 @@ def amount_in_minor(amount: Element, currency: str) -> int | str:
 
 
 def _day(one: Element | None) -> date | None:
-    text = text_at(one, "Dt") or text_at(one, "DtTm") or text_at(one)
+    text = element_text(one, "Dt") or element_text(one, "DtTm") or element_text(one)
     try:
         return date.fromisoformat(text[:10]) if text else None
     except ValueError:  # of a year that no calendar here has

@@ -10,7 +10,7 @@ from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.kit.money import EXPONENTS
 from almoner.platform.files.mappings import ENCODINGS, FILE_OPTIONS, ColumnMapping, MappingParser
 
-COLUMNS: Final = {
+_COLUMNS: Final = {
     "day": "day",
     "amount": "text",
     "debit": "text",
@@ -37,7 +37,7 @@ _MORE_ENCODINGS: Final = frozenset({"utf-16", "utf-16-le", "utf-16-be", "cp850",
 
 @dataclass(frozen=True, slots=True)
 class StatementMapping:
-    """A mapping file without a mistake. Without a ``header``, columns are named by their number, from 1."""
+    """How the columns of a bank's CSV export map to statement fields."""
 
     account: str
     currency: str
@@ -51,12 +51,12 @@ class StatementMapping:
 
     @property
     def names(self) -> list[str]:
-        """The columns that are read, once each."""
+        """The columns that are read."""
         return list(dict.fromkeys(name for one in self.columns.values() for name in one.columns))
 
 
 def load_mapping(path: Path) -> StatementMapping:
-    """The mapping of a file. Raises StatementRefused that names every problem."""
+    """Load a mapping file. Raises StatementError with every problem."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -74,21 +74,22 @@ class _Parser(MappingParser):
     def mapping(self) -> StatementMapping:
         """What the document says; of use only without problems."""
         self._reject_unknown_keys("the mapping", self.document, _TABLES, "member")
-        file, columns = self._table("file", _FILE), self._table("columns", frozenset(COLUMNS))
+        file, columns = self._table("file", _FILE), self._table("columns", frozenset(_COLUMNS))
         taken = {
             name: taking
             for name, stated in columns.items()
-            if (kind := COLUMNS.get(name)) and (taking := self._taking(f"columns.{name}", stated, _OPTIONS[kind], kind))
+            if (kind := _COLUMNS.get(name))
+            and (taking := self._taking(f"columns.{name}", stated, _OPTIONS[kind], kind))
         }
         self._require(columns)
         decimal, skip = file.get("decimal", "."), file.get("skip", 0)
         if decimal not in (".", ","):
-            self.say('file.decimal must be "." or ","')
+            self.add_problem('file.decimal must be "." or ","')
         if not isinstance(skip, int) or isinstance(skip, bool) or not 0 <= skip <= 1000:
-            self.say("file.skip is not a number of lines from 0 to 1000")
+            self.add_problem("file.skip is not a number of lines from 0 to 1000")
         header = self._flag(file, "file.header", default=True)
         if not header and any(not name.isdigit() or name == "0" for one in taken.values() for name in one.columns):
-            self.say('without a header, columns are named by their number: "1" is the first')
+            self.add_problem('without a header, columns are named by their number: "1" is the first')
         return StatementMapping(
             account=str(self.document.get("account", "")),
             currency=str(self.document.get("currency", "")),
@@ -103,15 +104,15 @@ class _Parser(MappingParser):
         for name in ("account", "currency"):
             stated = self.document.get(name)
             if name not in self.document and name not in columns:
-                self.say(f"{name} is required")
+                self.add_problem(f"{name} is required")
             elif name in self.document and not (isinstance(stated, str) and stated.strip()):
-                self.say(f"{name} is not a text")
+                self.add_problem(f"{name} is not a text")
         if (currency := self.document.get("currency")) and currency not in EXPONENTS:
-            self.say("currency is not an active ISO 4217 currency")
+            self.add_problem("currency is not an active ISO 4217 currency")
         if "day" not in columns:
-            self.say("columns.day is required")
+            self.add_problem("columns.day is required")
         has_two = {"debit", "credit"} <= set(columns)
         if ("amount" in columns) == has_two or (not has_two and {"debit", "credit"} & set(columns)):
-            self.say("columns.amount is required, or columns.debit and columns.credit")
+            self.add_problem("columns.amount is required, or columns.debit and columns.credit")
         if "incoming" in columns and "amount" not in columns:
-            self.say("columns.incoming says which way columns.amount went: it needs that")
+            self.add_problem("columns.incoming says which way columns.amount went: it needs that")

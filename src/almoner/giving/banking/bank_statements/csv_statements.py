@@ -17,7 +17,7 @@ from typing import Final
 
 from almoner.giving.banking.bank_statements import csv_mapping, movements
 from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
-from almoner.giving.banking.bank_statements.domain import BankMovement, Statement, StatementError
+from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.platform.files.mappings import ColumnMapping
 
@@ -36,8 +36,8 @@ class _Unreadable(Exception):
     """Of one row; the message says why."""
 
 
-def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
-    """The statements of a file, one for each account. Raises StatementRefused when the mapping does not fit it."""
+def parse_statement(content: bytes, mapping: Path) -> list[BankStatement]:
+    """The statements of a file, one for each account. Raises StatementError when the mapping does not fit it."""
     form = csv_mapping.load_mapping(mapping)
     digest = sha256(content).hexdigest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
@@ -51,7 +51,7 @@ def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
         except _Unreadable as why:
             rejected.append(f"line {number}: {why}")
     return [
-        Statement(
+        BankStatement(
             account=account,
             reference=digest[:16],
             currency=currency,

@@ -19,21 +19,21 @@ from almoner.kit.ids import encode_uuid
 from almoner.kit.money import MAX_MINOR, Money, currency_exponent
 from almoner.kit.states import Lifecycle
 
-BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
+_BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
 MAX_REMITTANCE_TEXT: Final = 1000
 DAYS_AHEAD: Final = 3
 """A bank may date what it books by the next day of business; a day further ahead is mistyped."""
-MAX_ACCOUNT: Final = 60
+_MAX_ACCOUNT: Final = 60
 MAX_STATEMENT: Final = 60
 MAX_REFERENCE: Final = 140
 MAX_END_TO_END: Final = 35
 DERIVED: Final = "#"
 """Begins the names of movements that the bank has given none: made of what they are."""
 _BETWEEN: Final = re.compile(r"[\s.\-/]+")
-END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | re.IGNORECASE)
+_END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | re.IGNORECASE)
 
 
 _BLANKS: Final = re.compile(r"\s+")
@@ -45,11 +45,11 @@ _DENSE_END_TO_END: Final = re.compile(r"(?=([0-7][0-9a-hjkmnp-tv-z]{25}))", re.A
 
 
 class StatementError(Exception):
-    """A statement cannot be imported, or a line not decided; the message names every reason."""
+    """A statement cannot be imported, or a line not reconciled; the message says why."""
 
 
 class OpenLineReason(StrEnum):
-    """Why a line waits for a person."""
+    """Why a statement line is not reconciled and waits for an operator."""
 
     UNKNOWN = "unknown"
     SEEN_BEFORE = "seen_before"
@@ -86,7 +86,7 @@ _SENTENCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BankMovement:
-    """One movement as a statement tells it. ``minor``: in minor units, below zero when it left.
+    """One movement on a bank statement. ``minor``: negative for outgoing money.
 
     ``reference``: the bank's own name of it. ``remittance_information``: what the payer wrote. ``return_reason``: why
     it came back. ``reversal``: the bank undoes a movement, mostly under the same name.
@@ -104,28 +104,28 @@ class BankMovement:
 
     @property
     def money(self) -> Money:
-        """How much it was, whichever way it went."""
+        """The absolute amount."""
         return Money(abs(self.minor), self.currency)
 
     @property
     def text(self) -> str:
-        """All that it may name something by."""
+        """All texts in which a reference may occur."""
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
     def fact(self) -> tuple[date, int, str, str, str | None, str | None]:
-        """What stays of it once who and what for are forgotten, by which it is known again."""
+        """The non-personal fields by which a movement is recognised after its texts were erased."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
     @property
     def key(self) -> tuple[date, int, str, bool]:
-        """What the bank calls it: several movements may have one, which are counted then."""
+        """The bank's key of the movement; several movements may share one."""
         return self.booked_on, self.minor, self.reference, self.reversal
 
 
 @dataclass(frozen=True, slots=True)
-class NewLine:
-    """A movement that no line is of yet. ``occurrence``: which it is of those with its key in one statement."""
+class NewStatementLine:
+    """A movement that is not stored yet. ``occurrence``: its number among movements with the same key."""
 
     position: int
     movement: BankMovement
@@ -133,8 +133,8 @@ class NewLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement of one account in one currency. Balances are None where the file has none.
+class BankStatement:
+    """A statement of one account in one currency. Balances are None if the file has none.
 
     ``ends_on``: the day of the closing balance. ``export``: lines of some days, of which others may tell again.
     ``sequence``: the bank's count of statements, mostly of a year. ``form``: of the file; None of what we make.
@@ -163,7 +163,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class BankLine:
-    """A movement as it is kept. ``reason``: why it is open; ``since``: when it was imported.
+    """A stored statement line with its reconciliation status. ``reason``: why it is open.
 
     ``booking_error``: what spoke against booking it, of a refused one. ``occurrence``: as of ``NewLine``.
     """
@@ -181,7 +181,7 @@ class BankLine:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPayout:
-    """What a provider says that it paid out to us at once, by the sum of all lines of its report."""
+    """A provider's payout to us, by the sum of its report."""
 
     id: UUID
     reference: str
@@ -191,7 +191,7 @@ class ProviderPayout:
 
 @dataclass(frozen=True, slots=True)
 class MissingProviderPayout:
-    """A report of a provider whose payout no line tells of. ``since``: when it was imported.
+    """A provider payout that no statement line shows yet.
 
     ``near``: lines that wait and name it, but are of another amount.
     """
@@ -204,7 +204,7 @@ class MissingProviderPayout:
 
     @property
     def why(self) -> str:
-        """For people."""
+        """The explanation for operators."""
         return (
             "an unmatched bank statement line refers to it, but has a different amount"
             if self.candidate_lines
@@ -214,7 +214,7 @@ class MissingProviderPayout:
 
 @dataclass(frozen=True, slots=True)
 class UnreconciledItem:
-    """What a provider or our bank tells of and the books do not show yet.
+    """Something that a provider or our bank reports and the ledger does not show yet.
 
     ``since``: when it was imported. ``name``: of the line or the report. ``minor``: below zero when it left.
     """
@@ -230,7 +230,7 @@ class UnreconciledItem:
 
 @dataclass(frozen=True, slots=True)
 class StatementGap:
-    """A statement that opens with a balance which no other one ended with, or lines of which could not be read.
+    """A statement whose opening balance no other statement ends with: one may be missing.
 
     ``since``: when it was imported.
     """
@@ -255,7 +255,7 @@ class StatementGap:
 
 @dataclass(frozen=True, slots=True)
 class LineReferences:
-    """What of ours a line names. ``duplicate``: how another statement of the account seems to tell of it, too.
+    """Our records that a statement line refers to, and its possible duplicates.
 
     ``taken``: what other lines are the movements of. ``released``: payouts that went in a file which was released.
     """
@@ -273,17 +273,17 @@ MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
 def line_reference(line: BankLine) -> str:
-    """What names one line where the bank has several under one reference."""
+    """A unique reference of one line, where the bank uses one for several."""
     return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
 
 
 def normalise_account_number(account: str) -> str:
-    """An account as it is compared and kept, however it was written."""
+    """The account number in the form in which it is stored and compared."""
     return _BETWEEN.sub("", account).upper()
 
 
-def without_rejected_lines(statement: Statement, latest: date) -> Statement:
-    """A statement with the lines that can be booked; of the others it keeps why. Nothing is booked after ``latest``."""
+def without_rejected_lines(statement: BankStatement, latest: date) -> BankStatement:
+    """The statement without lines that cannot be booked, such as those dated after ``latest``."""
     found = [(one, _line_problem(one, statement, latest)) for one in statement.movements]
     rejected = [f"line {position}: {problem}" for position, (_, problem) in enumerate(found, 1) if problem]
     return replace(
@@ -293,7 +293,7 @@ def without_rejected_lines(statement: Statement, latest: date) -> Statement:
     )
 
 
-def _line_problem(one: BankMovement, statement: Statement, latest: date) -> str | None:
+def _line_problem(one: BankMovement, statement: BankStatement, latest: date) -> str | None:
     if not one.minor:
         return "it has an amount of zero"
     if abs(one.minor) > MAX_MINOR:
@@ -305,10 +305,10 @@ def _line_problem(one: BankMovement, statement: Statement, latest: date) -> str 
     return None
 
 
-def statement_problems(statement: Statement) -> list[str]:
-    """All that is wrong with a statement as a whole, whose lines can be booked."""
+def statement_problems(statement: BankStatement) -> list[str]:
+    """The problems that prevent importing a statement."""
     found = (
-        [] if 1 <= len(statement.account) <= MAX_ACCOUNT else [f"the account must have 1 to {MAX_ACCOUNT} characters"]
+        [] if 1 <= len(statement.account) <= _MAX_ACCOUNT else [f"the account must have 1 to {_MAX_ACCOUNT} characters"]
     )
     balances = statement.opening_minor, statement.closing_minor
     found += ["a balance is too large" for one in balances if one is not None and abs(one) > MAX_MINOR]
@@ -325,16 +325,16 @@ def statement_problems(statement: Statement) -> list[str]:
     return found
 
 
-def _decimal(minor: int, statement: Statement) -> str:
+def _decimal(minor: int, statement: BankStatement) -> str:
     exponent = currency_exponent(statement.currency)
     return f"{Decimal(minor).scaleb(-exponent):.{exponent}f} {statement.currency}"
 
 
-def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[NewLine]:
-    """What of a statement the bank has not told in it before, with its positions; ``known``: what it has.
+def new_movements(statement: BankStatement, known: Sequence[BankMovement]) -> list[NewStatementLine]:
+    """The movements of a statement that are not among the ``known`` ones.
 
     A bank may make a file again, or add lines to it. What it tells under one name several times, it has moved several
-    times. Raises StatementRefused that names every line which it tells otherwise now; of an export, which tells of the
+    times. Raises StatementError that names every line which it tells otherwise now; of an export, which tells of the
     days that were chosen, nothing is.
     """
     # First what it has told in these very words, so that of several alike those are new that nobody has.
@@ -358,12 +358,12 @@ def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[N
     lines = []
     for position, one in new:
         counts[one.key] += 1
-        lines.append(NewLine(position, one, counts[one.key]))
+        lines.append(NewStatementLine(position, one, counts[one.key]))
     return lines
 
 
 def _ensure_nothing_gone(
-    statement: Statement,
+    statement: BankStatement,
     new: Sequence[BankMovement],
     left: Sequence[tuple[date, int, str, str, str | None, str | None]],
 ) -> None:
@@ -379,24 +379,24 @@ def _ensure_nothing_gone(
 
 
 def donation_request_references(movement: BankMovement) -> list[str]:
-    """The donation requests that it may name, however banks have spaced and cut it into lines."""
+    """Donation request references that occur in the movement's texts."""
     found = _DENSE_REQUEST.findall(_BETWEEN.sub("", movement.text.upper()))
     return list(dict.fromkeys(f"ALM-{one.translate(_MISREAD)}-{other.translate(_MISREAD)}" for one, other in found))
 
 
 def donation_references(movement: BankMovement) -> list[str]:
-    """The donors' transfers that it may name."""
+    """Donors' bank transfer references that occur in the movement's texts."""
     return iso11649.find_references(movement.text)
 
 
 def end_to_end_ids(movement: BankMovement) -> list[str]:
-    """The payouts that it may name, however banks have cut it into lines."""
-    found = END_TO_END.findall(movement.text) or _DENSE_END_TO_END.findall(_BLANKS.sub("", movement.text))
+    """Disbursements' end-to-end IDs that occur in the movement's texts."""
+    found = _END_TO_END.findall(movement.text) or _DENSE_END_TO_END.findall(_BLANKS.sub("", movement.text))
     return list(dict.fromkeys(one.lower() for one in found))
 
 
 def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:
-    """How other lines seem to tell of a movement, too; ``similar``: those, and whether they are surely the same.
+    """Why the movement may be a duplicate of ``similar`` lines; None if it is not.
 
     What names other things of ours is another movement.
     """
@@ -409,12 +409,12 @@ def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankM
 
 def _references(movement: BankMovement) -> set[str]:
     payout = movement.end_to_end_id
-    own = {payout.lower()} if payout and END_TO_END.fullmatch(payout) else set[str]()
+    own = {payout.lower()} if payout and _END_TO_END.fullmatch(payout) else set[str]()
     return {*donation_request_references(movement), *donation_references(movement), *own}
 
 
 def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
-    """What a line is the movement of, or why a person has to look. Only what is certain is matched.
+    """The record that a movement belongs to, or why an operator must decide; only certain matches.
 
     Money that came for a request may be any amount: the request takes what it is open for, the rest is held. So may
     money that came for a gift: what is not the gift itself is held (settled 5). What went back is looked up. Statements

@@ -1,4 +1,4 @@
-"""Lines of donors' bank transfers. Each is a settlement of its own: the money is on our account already.
+"""Books statement lines of donors' bank transfers.
 
 So what came is booked as a provider's payment is, by the same rules, and settled in the same transaction (settled 5).
 Held money is held first, then session, donation and payment, as everywhere: of two lines of one gift the second sees
@@ -41,9 +41,9 @@ _GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 
 
 async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
-    """Book what came with a gift's reference: it pays the gift, or is held with the reason. Its settlement.
+    """Book a transfer with a donation's reference: it pays the donation or becomes unallocated.
 
-    Raises StatementRefused when the books did not take it.
+    Raises StatementError when the ledger did not take it.
     """
     payment = await bank_transfers.lock_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
@@ -64,9 +64,9 @@ async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 
 
 async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLineReason:
-    """Money left under a gift's reference: the oldest refund of this amount is sent by it. Its settlement.
+    """Book an outgoing transfer with a donation's reference as the oldest refund of this amount.
 
-    Raises StatementRefused when the books did not take it.
+    Raises StatementError when the ledger did not take it.
     """
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
@@ -105,7 +105,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
 
 
 async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Payment]) -> None:
-    """The bank has taken back what paid these gifts: no payout to their nonprofits before people have looked."""
+    """Hold disbursements of donations whose payment the bank reversed, until operators have looked."""
     gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in taken}]
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
@@ -116,7 +116,7 @@ async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Paymen
 
 
 async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
-    """The gift that a reference was given for, and those that people made of what came under it."""
+    """The donation that a reference was given for, and those that people made of what came under it."""
     accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_ids(tx, reference)]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
@@ -126,7 +126,7 @@ async def _outgoing_refunds(
 ) -> list[UnallocatedPayment | Refund]:
     """What of these is on its way back, or is noted as sent and no line has told of it yet: the reference's own first.
 
-    Then what is of the same gifts, each the oldest first.
+    Then what is of the same donations, each the oldest first.
     """
     debited = await settlements.payments_with_booked_refund(tx, BANK_TRANSFER, [one.provider_payment for one in held])
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]

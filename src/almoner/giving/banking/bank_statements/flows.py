@@ -15,7 +15,7 @@ import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.bank_statements import service
-from almoner.giving.banking.bank_statements.domain import Statement, StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.platform.database.transactions import Database, Tx
 
@@ -24,7 +24,7 @@ _REFUSED: Final = 2
 """How often a line is refused before it waits: what it names may have moved on since it was read."""
 _log: Final = structlog.get_logger("almoner.giving")
 
-OnFinished = Callable[[Tx, Sequence[Statement], "ImportProgress"], Awaitable[None]]
+OnFinished = Callable[[Tx, Sequence[BankStatement], "ImportProgress"], Awaitable[None]]
 """Says who imported, in the transaction that finishes it."""
 
 
@@ -52,10 +52,10 @@ async def import_statements(
     record: OnFinished,
     report: Callable[[ImportProgress], None] | None = None,
 ) -> ImportProgress:
-    """Keep the statements of a file, and match every open line of all of them that can be.
+    """Store the statements in a file and reconcile every open line that can be.
 
     Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
-    currency; only the sandbox takes statements of any account where none are set. Raises StatementRefused.
+    currency; only the sandbox takes statements of any account where none are set. Raises StatementError.
     """
     if own is None and not db.deployment.sandbox:
         raise StatementError(
@@ -89,7 +89,7 @@ async def import_statements(
     return looked
 
 
-def _oldest_first(one: Statement) -> tuple[str, date]:
+def _oldest_first(one: BankStatement) -> tuple[str, date]:
     return one.account, one.days[0] if one.days else date.min
 
 

@@ -1,4 +1,4 @@
-"""What files of all forms tell of a movement, made one: names that are none, texts that are too long; pure."""
+"""Normalises the movements of all file formats; pure."""
 
 import re
 from collections.abc import Iterable
@@ -27,12 +27,12 @@ _DIGEST: Final = 16
 
 
 def reference_or_none(text: str | None) -> str | None:
-    """A reference; None of what banks write where there is none."""
+    """A reference; None for a bank's placeholder such as NONREF."""
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
 def minor_units(value: Decimal, currency: str, stated: str) -> int | str:
-    """An amount in minor units, or what is wrong with it; ``stated``: as the file has it."""
+    """An amount in minor units, or the problem with it; ``stated``: as in the file."""
     if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
         return f"{stated} is not a valid amount"
     exponent = EXPONENTS[currency]
@@ -54,7 +54,7 @@ def new_movement(
     return_reason: str | None,
     reversal: bool = False,
 ) -> BankMovement:
-    """A movement, with all that may name something. Without a name of the bank it is named by what it is."""
+    """Build a movement; without a bank reference, one is derived from its fields."""
     end_to_end = reference_or_none(end_to_end_id)
     stated = list(texts)
     if end_to_end and len(end_to_end) > MAX_END_TO_END:
@@ -67,12 +67,12 @@ def new_movement(
         told = "\x00".join(str(one or "") for one in (booked_on, minor, currency, end_to_end, other, words, reversal))
         known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"
     return BankMovement(
-        booked_on, minor, currency, shortened(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
+        booked_on, minor, currency, shorten_with_digest(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
     )
 
 
-def shortened(name: str, most: int) -> str:
-    """A name, of which one that is too long keeps its beginning and a digest: it stays the name of one thing."""
+def shorten_with_digest(name: str, most: int) -> str:
+    """Shorten an identifier to ``most`` characters by a digest that keeps it unique."""
     if len(name) <= most:
         return name
     return f"{name[: most - _DIGEST - 1]}~{sha256(name.encode()).hexdigest()[:_DIGEST]}"

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from almoner.giving.banking.bank_statements import movements, mt940_details
-from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, Statement, StatementError
+from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS
 
 _TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 13D 34F 90C 90D".split())
@@ -58,15 +58,15 @@ def is_mt940(content: bytes) -> bool:
     return _LOOKS_SO.search(content[:_SNIFFED].lstrip(b"\xef\xbb\xbf\x01")) is not None
 
 
-def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
-    """The statements of a file, and what is wrong with others of it. Raises StatementRefused."""
+def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
+    """The statements in a file, and the problems of those that cannot be read. Raises StatementError."""
     messages = list(_messages(_decoded(content)))
     if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
         raise StatementError(
             "This is not a bank statement but a report of the day (MT942), whose entries may still change. Ask the "
             "bank for statements, MT940."
         )
-    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[Statement]()
+    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[BankStatement]()
     for one in messages:
         problems: list[str] = []
         if statement := _statement(one, digest, problems):
@@ -127,7 +127,7 @@ def _continue_field(message: _Message, tag: str, line: str) -> None:
         message.entries[-1].details[-1] += f"\n{line}"
 
 
-def _statement(one: _Message, digest: str, problems: list[str]) -> Statement | None:
+def _statement(one: _Message, digest: str, problems: list[str]) -> BankStatement | None:
     opening, closing = (_BALANCE.match(one.fields.get(tag, "")) for tag in ("60F", "62F"))
     stated = next((some[3] for some in (opening, closing) if some is not None and some[3]), "")
     account = _account(one.fields.get("25", ""), stated)
@@ -145,9 +145,9 @@ def _statement(one: _Message, digest: str, problems: list[str]) -> Statement | N
     name = "/".join(part for part in number.groups() if part) if number and number[1] != "0" else ""
     if problems:
         return None
-    return Statement(
+    return BankStatement(
         account=account,
-        reference=movements.shortened(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
+        reference=movements.shorten_with_digest(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
         currency=stated,
         opening_minor=first,
         closing_minor=last,

@@ -36,7 +36,7 @@ _NS_LINE: Final = re.compile(r"(?:^|\n)(?::NS:)?(\d{2})([^\n]*)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class EntryDetails:
-    """What the details of an entry tell. ``texts``: all of them, the references first."""
+    """The parsed details (field 86) of an MT940 entry."""
 
     texts: Sequence[str] = ()
     end_to_end_id: str | None = None
@@ -45,7 +45,7 @@ class EntryDetails:
 
 
 def parse_details(fields: Sequence[str], *, came: bool) -> EntryDetails:
-    """What the fields 86 of an entry tell, in whichever dialect. ``came``: whether the money came."""
+    """Parse the 86 fields of an entry in any dialect. ``came``: it is incoming money."""
     numbered = [one for one in fields if one.startswith(":NS:")]
     written = [one for one in fields if not one.startswith(":NS:")]
     if numbered and not written:

@@ -1,4 +1,4 @@
-"""Files as banks hand them out: one, or many in an archive (zip, tar, gzip). Read in memory, within bounds."""
+"""Unpacks bank files from zip, tar and gzip archives, in memory and within limits."""
 
 import gzip
 import io
@@ -22,8 +22,8 @@ _BROKEN: Final = (
 )
 
 
-def unpack(content: bytes) -> list[tuple[str, bytes]]:
-    """The files in a file, with their names; itself when it is no archive. Raises StatementError."""
+def unpack_archive(content: bytes) -> list[tuple[str, bytes]]:
+    """The files in an archive with their names; the file itself if it is none. Raises StatementError."""
     found: list[tuple[str, bytes]] = []
     left = _MOST_BYTES
     for name, inner in _files("", content, _LAYERS):

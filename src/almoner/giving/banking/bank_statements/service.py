@@ -1,4 +1,4 @@
-"""What can be done with lines of our bank's statements. Reading files is in ``camt`` and ``tables``."""
+"""Imports statements and reconciles their lines, by rule or by operators."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,12 +27,12 @@ from almoner.giving.banking.bank_statements import (
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
+    BankStatement,
     LineReferences,
     MatchedAs,
     MatchTarget,
     MissingProviderPayout,
     OpenLineReason,
-    Statement,
     StatementError,
     StatementGap,
     UnreconciledItem,
@@ -59,7 +59,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.observability.telemetry import Telemetry
 
 BY_RULE: Final = "rule"
-SANDBOX: Final = "sandbox"
+_SANDBOX: Final = "sandbox"
 """The account that simulated transfers come to."""
 PAGE_SIZE: Final = 500
 REFUSALS: Final = (
@@ -75,15 +75,15 @@ _LEAST_REFERENCE: Final = 6
 
 def parse_file(
     content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None, today: date
-) -> tuple[list[Statement], list[str]]:
-    """The statements of a file, and all that is wrong with it: with single lines, statements, or files in an archive.
+) -> tuple[list[BankStatement], list[str]]:
+    """The statements in a file of any format, and all problems.
 
-    camt.053, MT940, or CSV by a mapping; packed or not. Raises StatementRefused when there is no statement to import.
+    camt.053, MT940, or CSV by a mapping; packed or not. Raises StatementError when there is no statement to import.
     ``own``: our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
     """
     wrong: list[str] = []
-    found: list[Statement] = []
-    files = packed_files.unpack(content)
+    found: list[BankStatement] = []
+    files = packed_files.unpack_archive(content)
     for name, inner in files:
         where = f"{name}: " if len(files) > 1 else ""
         try:
@@ -105,7 +105,7 @@ def parse_file(
     return believed, wrong
 
 
-def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[Statement], list[str]]:
+def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[BankStatement], list[str]]:
     if mapping is not None:
         return csv_statements.parse_statement(content, mapping), []
     if mt940.is_mt940(content):
@@ -119,8 +119,8 @@ def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[Statement], l
     return camt.parse_statements(content)
 
 
-async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
-    """Keep a statement with its lines, or what is new of it; False when nothing is. Raises StatementRefused.
+async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
+    """Store a statement, or its new lines; False if nothing is new. Raises StatementError.
 
     It is known by the account, the bank's name of it, its days and its lines, not by its file: that may have been made
     again.
@@ -139,12 +139,12 @@ async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
 
 
 async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
-    """Lines that wait, the oldest first, after one of them."""
+    """Unreconciled lines, oldest first, after the given one."""
     return await store.open_line_ids(tx, after, PAGE_SIZE)
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
-    """A person found out that no statement is missing before one. Raises NotFound, StatementRefused."""
+    """Record an operator's explanation why no statement is missing. Raises NotFound, StatementError."""
     if await store_gaps.find_gap(tx, statement_id) is None:
         raise NotFound
     _ensure_note(note)
@@ -153,9 +153,9 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: s
 
 
 async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
-    """A person found out why a provider's payout never came as it was told. Raises NotFound, StatementRefused.
+    """Record an operator's explanation why a provider payout never arrived. Raises NotFound, StatementError.
 
-    No money moves: what the books have more at the bank than there is comes by a later report, or is a cost.
+    No money moves: what the ledger have more at the bank than there is comes by a later report, or is a cost.
     """
     _ensure_note(note)
     if not await store_gaps.record_payout_explanation(tx, provider, reference, note, by):
@@ -163,7 +163,7 @@ async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, no
 
 
 async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
-    """All that providers and our bank tell of and the books do not show yet, the oldest first (M7)."""
+    """Everything that is unreconciled, oldest first (M7)."""
     lines = [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, limit)]
     lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, every=False)]
     lines += [_missing_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
@@ -218,12 +218,12 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 
 async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) -> None:
-    """What a statement does that holds this one transfer to us."""
+    """Book an incoming transfer as a statement with this one line would."""
     name = f"simulated-{encode_uuid(tx.new_id())}"
     moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
-    await store_statement(tx, Statement(SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
-    for line_id in await store.lines_of_statement(tx, SANDBOX, name):
+    await store_statement(tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
+    for line_id in await store.lines_of_statement(tx, _SANDBOX, name):
         try:
             async with tx.savepoint():
                 await match_open_line(tx, line_id)
@@ -232,7 +232,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) ->
 
 
 async def match_open_line(tx: Tx, line_id: UUID) -> bool:
-    """Match a line that waits, if it is certain what it is; whether it was. Raises one of ``REFUSALS``.
+    """Reconcile an open line if its match is certain; False if not. May raise one of ``REFUSALS``.
 
     What the bank has booked of many payouts at once becomes lines of their own, which wait to be looked at.
     """
@@ -261,7 +261,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
 
 
 async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) -> None:
-    """Money left for payouts that came back, and no line tells of their return: their gifts would be paid twice."""
+    """Money left for payouts that came back, and no line tells of their return: their donations would be paid twice."""
     for one in named.payouts:
         if line.movement.minor < 0 and one.status == "RETURNED":
             names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
@@ -273,7 +273,7 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) ->
 
 
 def refusal_text(refused: Exception) -> str:
-    """What a refusal says for officers: of the database's its message alone, which names nobody."""
+    """The message for operators about an error while booking a line."""
     if isinstance(refused, PostgresError):
         if refused.constraint_name in (suspense.UNIQUE_PROVIDER_REFUND, refunds.UNIQUE_PROVIDER_REFUND):
             return "the bank's reference for this movement is already recorded for another refund: check the reference"
@@ -282,7 +282,7 @@ def refusal_text(refused: Exception) -> str:
 
 
 async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
-    """Note what spoke against booking a line that waits, and whether that is new; the next import looks again."""
+    """Record why booking an open line failed; True if the reason is new."""
     line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
@@ -353,7 +353,7 @@ async def _apply_to_disbursement(tx: Tx, line: BankLine, matched_as: MatchedAs, 
 
 
 async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
-    """A person knows that a line is the transfer for a request. Raises NotFound, StatementRefused."""
+    """Reconcile a line with a donation request on an operator's decision. Raises NotFound, StatementError."""
     line = await _lock_open_line(tx, line_id)
     if line.movement.minor < 0:
         raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
@@ -361,9 +361,9 @@ async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by:
 
 
 async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
-    """A person knows that a line is the transfer of a donor who left out the reference, or what went back to one.
+    """Reconcile a line with a donation's transfer or refund on an operator's decision.
 
-    The rules are the same. Raises NotFound, StatementRefused.
+    The rules are the same. Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
     payment = await bank_transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
@@ -373,9 +373,9 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, b
 
 
 async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
-    """A person knows that a line is what a provider's report tells of, though it does not name it.
+    """Reconcile a line with a provider payout on an operator's decision.
 
-    Raises NotFound, StatementRefused.
+    Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
     if (report := await store.find_provider_payout(tx, provider, reference)) is None:
@@ -386,9 +386,9 @@ async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference:
 
 
 async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, by: str) -> None:
-    """A person knows that a line is the transfer of a payout, or (it came) what the bank has returned of one.
+    """Reconcile a line with a disbursement, or with its return, on an operator's decision.
 
-    Raises NotFound, StatementRefused.
+    Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
     payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
@@ -417,7 +417,7 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
 
 
 async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
-    """A person knows that a line is no movement of ours, such as a fee of the bank. Raises StatementRefused."""
+    """Dismiss a line that belongs to none of our records, such as a bank fee. Raises StatementError."""
     line = await _lock_open_line(tx, line_id)
     _ensure_note(note)
     await store.mark_dismissed(tx, line.id, by, note)

@@ -1,4 +1,4 @@
-"""SQL of bank statements and their lines."""
+"""SQL for bank statements and their lines."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -10,12 +10,12 @@ from asyncpg import Record
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
+    BankStatement,
     MatchedAs,
     MissingProviderPayout,
-    NewLine,
+    NewStatementLine,
     OpenLineReason,
     ProviderPayout,
-    Statement,
 )
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -45,12 +45,12 @@ def _line(row: Record) -> BankLine:
 
 
 async def lock_account(tx: Tx, account: str) -> None:
-    """Let one import of an account keep its lines after the other, until the transaction ends."""
+    """Let imports of the same account run one after the other, until the transaction ends."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
 async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
-    """Look at lines of one day and amount one after the other, until the transaction ends."""
+    """Let lines of the same day and amount be reconciled one after the other."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
         line.account,
@@ -58,8 +58,8 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def statement_parts(tx: Tx, new: Statement) -> tuple[int, int]:
-    """Which of the statements with its name this one is, and how many files have brought lines of it.
+async def statement_parts(tx: Tx, new: BankStatement) -> tuple[int, int]:
+    """This statement's number among those with its name, and how many files brought lines of it.
 
     Banks use their numbers anew: what tells of other days, or is counted otherwise by the bank, is another statement.
     """
@@ -86,7 +86,7 @@ async def statement_parts(tx: Tx, new: Statement) -> tuple[int, int]:
 
 
 async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: int) -> list[BankMovement]:
-    """What a statement has told."""
+    """The stored movements of a statement."""
     rows = await tx.fetch(
         f"""
         select {_MOVEMENT} from bank_statement_line
@@ -102,7 +102,7 @@ async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: i
 
 
 async def exported_movements(tx: Tx, account: str, currency: str, first: date, last: date) -> list[BankMovement]:
-    """What the exports of an account have told of some days."""
+    """The stored movements of an account's exports for some days."""
     rows = await tx.fetch(
         f"""
         select {_MOVEMENT} from bank_statement_line where booked_on between $3 and $4 and statement_id in (
@@ -117,8 +117,10 @@ async def exported_movements(tx: Tx, account: str, currency: str, first: date, l
     return [BankMovement(*row) for row in rows]
 
 
-async def insert(tx: Tx, new: Statement, lines: Sequence[NewLine], place: tuple[int, int], by: str) -> None:
-    """Store a statement, or what is new of one, with lines which nobody has looked at yet.
+async def insert(
+    tx: Tx, new: BankStatement, lines: Sequence[NewStatementLine], place: tuple[int, int], by: str
+) -> None:
+    """Store a statement, or its new lines.
 
     ``place``: as ``statement_parts`` has it, with this one.
     """
@@ -152,7 +154,7 @@ async def insert(tx: Tx, new: Statement, lines: Sequence[NewLine], place: tuple[
     await _insert_lines(tx, statement_id, new, lines)
 
 
-async def _insert_lines(tx: Tx, statement_id: UUID, new: Statement, lines: Sequence[NewLine]) -> None:
+async def _insert_lines(tx: Tx, statement_id: UUID, new: BankStatement, lines: Sequence[NewStatementLine]) -> None:
     moved = [one.movement for one in lines]
     await tx.execute(
         """
@@ -185,14 +187,14 @@ async def _insert_lines(tx: Tx, statement_id: UUID, new: Statement, lines: Seque
     )
 
 
-OPEN_LINES: Final = (
+_OPEN_LINES: Final = (
     "select id from bank_statement_line where status = 'open' and ($1::uuid is null or id > $1) order by id limit $2"
 )
 
 
 async def open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
-    return [row[0] for row in await tx.fetch(OPEN_LINES, after, limit)]
+    return [row[0] for row in await tx.fetch(_OPEN_LINES, after, limit)]
 
 
 async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
@@ -203,12 +205,12 @@ async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
 
 
 async def get_for_update(tx: Tx, line_id: UUID) -> BankLine | None:
-    """One line, held until the transaction ends."""
+    """One line, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None
 
 
-DUPLICATES: Final = """
+_DUPLICATES: Final = """
 select l.bank_reference = mine.bank_reference and o.id <> s.id
            and coalesce(l.end_to_end_id = mine.end_to_end_id, true)
            and coalesce(l.remittance_information = mine.remittance_information, true),
@@ -246,12 +248,12 @@ first may be kept, and looked at, last."""
 
 
 async def similar_movements(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
-    """Movements that may be that of a line, and whether they surely are."""
-    return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(DUPLICATES, line.id)]
+    """Movements that may be the same as a line's, and whether they surely are."""
+    return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
 
 async def mark_distinct(tx: Tx, line: BankLine) -> None:
-    """Count a held line as another movement than those with its date, amount and reference in other statements."""
+    """Mark a line as different from similar ones in other statements."""
     await tx.execute(
         """
         update bank_statement_line set occurrence = 1 + (
@@ -273,7 +275,7 @@ async def mark_distinct(tx: Tx, line: BankLine) -> None:
 
 
 async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
-    """Whether another line has booked something of this kind under the bank's reference: then it names several."""
+    """Whether another line with the same bank reference is already booked as this kind."""
     return bool(
         await tx.fetchval(
             "select exists (select from bank_statement_line "
@@ -286,7 +288,7 @@ async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> 
 
 
 async def payments_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
-    """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
+    """The payments of the donations that a line takes back, by the bank's name of what it had told."""
     rows = await tx.fetch(
         """
         select distinct payment_id from settlement_line where payment_id is not null and settlement_id in (
@@ -398,7 +400,7 @@ async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
 
 
 async def matched_targets(tx: Tx, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
-    """What lines are the movements of, among these."""
+    """Those of these records that statement lines are already reconciled with."""
     rows = await tx.fetch(
         """
         select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_statement_line
@@ -410,7 +412,7 @@ async def matched_targets(tx: Tx, things: Sequence[UUID]) -> set[tuple[MatchedAs
 
 
 async def mark_open(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str | None = None) -> None:
-    """Note why a held line waits; ``booking_error``: what spoke against booking it."""
+    """Record why a locked line stays open."""
     await tx.execute(
         """
         update bank_statement_line set reason = $2, booking_error = $3
@@ -423,7 +425,7 @@ async def mark_open(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str 
 
 
 async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
-    """Note what a held line is the movement of."""
+    """Record what a locked line is reconciled with."""
     await tx.execute(
         f"""
         update bank_statement_line
@@ -440,7 +442,7 @@ async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID
 
 
 async def mark_dismissed(tx: Tx, line_id: UUID, by: str, note: str) -> None:
-    """Note that a held line is the movement of nothing here."""
+    """Record that a locked line was dismissed."""
     await tx.execute(
         """
         update bank_statement_line

@@ -1,4 +1,4 @@
-"""SQL of what is missing: statements that follow no other one of their account, and payouts that never came."""
+"""SQL for what is missing: statements that follow no other one of their account, and payouts that never came."""
 
 from typing import Final
 from uuid import UUID
@@ -27,7 +27,7 @@ async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str) -> bool:
-    """Note why no statement leads to one; whether nobody had."""
+    """Record why no statement leads to one; whether nobody had."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
         "values ($1, $2, $3, $4) on conflict do nothing",
@@ -40,7 +40,7 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str)
 
 
 async def record_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
-    """Note why a provider's payout never came as told; whether it was waited for."""
+    """Record why a provider's payout never came as told; whether it was waited for."""
     done = await tx.execute(
         """
         insert into settlement_explanation (settlement_id, note, explained_by, explained_at)

@@ -1,1 +1,1 @@
-"""Files of payments that our bank is given, and what it answers (ISO 20022)."""
+"""Payment files for our bank and its status reports (ISO 20022)."""

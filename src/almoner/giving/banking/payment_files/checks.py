@@ -1,4 +1,4 @@
-"""What the self-check asks of files of payments: their sums are the books', and no payout is paid twice (M11)."""
+"""Self-checks of files of payments: their sums are the ledger', and no disbursement is paid twice (M11)."""
 
 from typing import Final
 

@@ -14,7 +14,7 @@ from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, currency_exponent
 from almoner.kit.states import Lifecycle
 
-PAYMENT_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
+_PAYMENT_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
 PaymentFileStatus = Literal["created", "released", "withdrawn"]
 MAX_PAYMENTS: Final = 10_000
 MAX_NOTE: Final = 2000
@@ -25,18 +25,18 @@ _QUOTED: Final = 40
 
 
 class PaymentFileError(Exception):
-    """What was asked of a file cannot be done, or an answer is none of ours; the message names every reason."""
+    """A payment file or status report cannot be processed; the message lists every reason."""
 
 
 class BankOutcome(StrEnum):
-    """What a bank says of a payment."""
+    """What the bank reports about a payment."""
 
     ACCEPTED = "accepted"
     PAID = "paid"
     REJECTED = "rejected"
 
 
-OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
+_OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
     **dict.fromkeys(("RCVD", "PDNG", "ACTC", "ACCP", "ACSP", "ACWC", "ACFC", "PART"), BankOutcome.ACCEPTED),
     **dict.fromkeys(("ACSC", "ACCC"), BankOutcome.PAID),
     **dict.fromkeys(("RJCT", "CANC"), BankOutcome.REJECTED),
@@ -46,7 +46,7 @@ OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnAccount:
-    """Our own account of a currency. ``alone``: up to this sum one person may release a file."""
+    """Our own bank account for a currency. ``single_release_limit``: the sum one operator may release alone."""
 
     name: str
     numbers: AccountNumbers
@@ -56,15 +56,15 @@ class OwnAccount:
 
 @dataclass(frozen=True, slots=True)
 class CreditTransfer:
-    """One payout with the account that it goes to."""
+    """One disbursement with the account it is paid to."""
 
     payout: Disbursement
     payee: Payee
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedText:
-    """What of a payee a bank gets in other characters than it was entered in. ``name``: of the field."""
+class TransliteratedText:
+    """A payee's text that is sent to the bank in other characters than entered."""
 
     account_id: UUID
     name: str
@@ -74,7 +74,7 @@ class ChangedText:
 
 @dataclass(frozen=True, slots=True)
 class CreditTransferInitiation:
-    """What a file asks our bank for."""
+    """A payment order with its credit transfers, to be written as pain.001."""
 
     message_id: str
     own: OwnAccount
@@ -90,7 +90,7 @@ class CreditTransferInitiation:
 
 @dataclass(frozen=True, slots=True)
 class PaymentFile:
-    """A file as it is kept. ``content_encrypted``: its bytes, packed and encrypted; ``sha256``: of the bytes."""
+    """A payment file as stored, with its status and who created and released it."""
 
     id: UUID
     message_id: str
@@ -110,13 +110,13 @@ class PaymentFile:
 
     @property
     def requires_second_approval(self) -> bool:
-        """Whether somebody else than who made it has to release it."""
+        """Whether a different operator than its creator must release it."""
         return self.single_release_limit < self.total
 
 
 @dataclass(frozen=True, slots=True)
 class BankStatus:
-    """What a bank says of something. ``reason``: its code and words."""
+    """A status code from the bank, with its reason."""
 
     code: str
     reason: str | None
@@ -124,7 +124,7 @@ class BankStatus:
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """What an answer says of a file, or of a batch: what was in it, as the bank has it, and what becomes of it."""
+    """The bank's status for a whole file or batch."""
 
     status: BankStatus | None
     payments: str | None
@@ -133,7 +133,7 @@ class GroupStatus:
 
 @dataclass(frozen=True, slots=True)
 class TransactionStatus:
-    """What an answer says of one payment; ``stated`` is None where the bank tells it of the batch or the file alone."""
+    """The bank's status for one payment."""
 
     end_to_end_id: str
     batch: str
@@ -144,7 +144,7 @@ class TransactionStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """A bank's status file, about a message of a ``form``: of all of it, of batches by their names, of payments.
+    """A bank's payment status report (pain.002) about one of our files.
 
     What is said of a payment counts before what is said of its batch, and that before what is said of all.
     """
@@ -160,7 +160,7 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class RequestedTransfer:
-    """A payment as the bank was asked for it."""
+    """A payment as we ordered it."""
 
     batch: str
     money: Money
@@ -168,7 +168,7 @@ class RequestedTransfer:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTransfer:
-    """A payment of a released file. ``came_back``: it was rejected or returned since."""
+    """A payment of a released file. ``was_returned``: it was rejected or returned since."""
 
     batch: str
     end_to_end_id: str
@@ -177,24 +177,24 @@ class ReleasedTransfer:
 
 
 def message_id_of(file_id: UUID) -> str:
-    """What names a file between us and the bank: 26 characters, those of the identifier."""
+    """The message ID of a file: the 26 characters of its identifier."""
     return encode_uuid(file_id)
 
 
 def is_sepa_transfer(currency: str, scheme: Scheme, account: str) -> bool:
-    """Whether SEPA's rules hold: euros to an IBAN, which begins like ``account``, of a country that is in SEPA."""
+    """Whether the transfer follows SEPA rules: euros to an IBAN in a SEPA country."""
     return currency == "EUR" and is_in_sepa(scheme, account)
 
 
 def batch_name(message: str, *, sepa: bool) -> str:
-    """What names the payments of a file that go by SEPA, or any other way."""
+    """The ID of a file's SEPA or non-SEPA batch."""
     return f"{message}-{'sepa' if sepa else 'other'}"
 
 
 def bank_outcomes(
     answer: StatusReport, asked: Mapping[str, RequestedTransfer]
 ) -> Mapping[str, tuple[BankOutcome, str]]:
-    """What becomes of the payments of the file that is answered. Raises PaymentFileRefused with all that does not fit.
+    """What a status report says about each payment of its file. Raises PaymentFileError.
 
     ``asked``: what the file holds, by the end-to-end ids.
     """
@@ -204,7 +204,7 @@ def bank_outcomes(
     batches = {name: part.status for name, part in answer.batches if part.status}
     reported = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
     return {
-        one: (OUTCOME_BY_CODE[stated.code], _status_text(stated))
+        one: (_OUTCOME_BY_CODE[stated.code], _status_text(stated))
         for one, stated in reported.items()
         if stated is not None
     }
@@ -250,7 +250,7 @@ def _unknown_codes(answer: StatusReport) -> Iterator[str]:
         *(part.status for _, part in answer.batches),
         *(one.status for one in answer.transactions),
     ]
-    for code in sorted({one.code for one in stated if one} - OUTCOME_BY_CODE.keys()):
+    for code in sorted({one.code for one in stated if one} - _OUTCOME_BY_CODE.keys()):
         yield f"the status {code[:_QUOTED]!r} is none that we know"
     if len({one.end_to_end_id for one in answer.transactions}) < len(answer.transactions):
         yield "one payment is named twice"

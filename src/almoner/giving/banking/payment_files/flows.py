@@ -1,4 +1,4 @@
-"""Doing what a bank answered, one payout in each transaction: what was done before is not done again."""
+"""Doing what a bank answered, one disbursement in each transaction: what was done before is not done again."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -18,14 +18,14 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partn
 OnFinished = Callable[[Tx, PaymentFile, dict[BankOutcome, int]], Awaitable[None]]
 """Says who read the answer, in the last transaction of it."""
 MAX_ATTEMPTS: Final = 5
-BY_RULE: Final = "rule"
+_BY_RULE: Final = "rule"
 _STATUS: Final = {BankOutcome.PAID: "PAID", BankOutcome.REJECTED: "RETURNED"}
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
 class StatusReportResult:
-    """What an answer changed: payouts confirmed and returned by it, and how many it spoke of. Nothing when repeated.
+    """What importing a status report changed.
 
     ``contradicted``: the bank says that it paid what it had returned, or the other way round; payouts are held for it.
     ``refused``: what could not be done, and why; the answer is not done then.
@@ -40,9 +40,9 @@ class StatusReportResult:
 
 
 async def import_status_report(db: Database, content: bytes, *, by: str, record: OnFinished) -> StatusReportResult:
-    """Confirm what the bank has paid, return what it rejected. An answer that does not fit changes nothing.
+    """Confirm paid and return rejected disbursements by a status report; a wrong report changes nothing.
 
-    One that was interrupted is finished by hearing it again. Raises PaymentFileRefused.
+    One that was interrupted is finished by hearing it again. Raises PaymentFileError.
     """
     answer = service.parse_status_report(content)
     async with db.read() as tx:
@@ -62,7 +62,7 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
 async def _apply_outcome(
     db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str, by: str
 ) -> None:
-    """Do what is said of one payout; what the database refuses of it keeps none of the others back."""
+    """Do what is said of one disbursement; what the database refuses of it keeps none of the others back."""
     why = f"other work was let pass {MAX_ATTEMPTS} times"
     for _ in range(MAX_ATTEMPTS):
         try:
@@ -88,7 +88,7 @@ async def _apply_outcome(
 async def _compare_outcome(
     db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str
 ) -> None:
-    """It is so already; or it is not, and somebody has to find out: its gifts wait, and would be paid twice."""
+    """It is so already; or it is not, and somebody has to find out: its donations wait, and would be paid twice."""
     named = db.deployment.ids.text("disbursement", payout)
     async with db.write() as tx:
         standing = await disbursements.get(tx, ALL_PARTNERS, payout)
@@ -97,7 +97,7 @@ async def _compare_outcome(
         note = f"{named} is {standing.status}, and {words}: find out which is true before its gifts are paid again"
         scope = Partner(standing.partner_id)
         await disbursements.hold_disbursements(
-            tx, scope, standing.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
+            tx, scope, standing.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
         )
     reported.contradicted.append(payout)
     _log.error("bank_contradicts", payout=named, is_now=standing.status)

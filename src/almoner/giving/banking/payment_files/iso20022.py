@@ -35,7 +35,7 @@ from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import MessageRefused
 
-PAIN_001_VERSION: Final = "pain.001.001.09"
+_PAIN_001_VERSION: Final = "pain.001.001.09"
 _ANSWER: Final = "pain.002.001"
 _VERSIONS: Final = range(3, 15)
 _TWO: Final = {three: two for two, three in ALPHA3_BY_ALPHA2.items()}
@@ -46,7 +46,7 @@ _NAME, _STREET, _BUILDING, _TOWN = 70, 70, 16, 35
 
 
 def write_pain001(order: CreditTransferInitiation) -> bytes:
-    """The file of an order, valid by its schema. Raises PaymentFileRefused when some payment cannot be written."""
+    """Write a pain.001.001.09 file. Raises PaymentFileError."""
     batches = [
         _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_sort_key), key=_is_sepa)
     ]
@@ -60,7 +60,7 @@ def write_pain001(order: CreditTransferInitiation) -> bytes:
     )
     initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
-    content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + PAIN_001_VERSION}).encode()
+    content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + _PAIN_001_VERSION}).encode()
     schema = _schema()
     if not schema.validate(etree.fromstring(content, iso20022.safe_xml_parser())):
         raise PaymentFileError(f"the file would not be valid: {schema.error_log[0].message}")
@@ -160,12 +160,14 @@ def _day(day: date) -> str:
 @cache
 def _schema() -> etree.XMLSchema:
     """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
-    with files("almoner.giving.banking.payment_files").joinpath(f"schemas/{PAIN_001_VERSION}.xsd").open("rb") as opened:
+    with (
+        files("almoner.giving.banking.payment_files").joinpath(f"schemas/{_PAIN_001_VERSION}.xsd").open("rb") as opened
+    ):
         return etree.XMLSchema(etree.parse(opened, iso20022.safe_xml_parser()))
 
 
 def parse_pain002(content: bytes) -> StatusReport:
-    """What a bank says of a file, from pain.002.001.03 to .14. Raises PaymentFileRefused."""
+    """Parse a pain.002 status report (versions 03 to 14). Raises PaymentFileError."""
     try:
         kind, version, report = iso20022.parse_message(content)
     except MessageRefused as refused:
@@ -175,41 +177,41 @@ def parse_pain002(content: bytes) -> StatusReport:
             f"This is no status report of a bank: it is {kind}.{version:02}, and what is read is {_ANSWER}."
             f"{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}."
         )
-    about = iso20022.find(report, "OrgnlGrpInfAndSts")
-    batches = iso20022.children(report, "OrgnlPmtInfAndSts")
-    named = iso20022.find_all(about, "OrgnlMsgId")
-    original = iso20022.text_at(named[0]) if len(named) == 1 else None
+    about = iso20022.find_element(report, "OrgnlGrpInfAndSts")
+    batches = iso20022.child_elements(report, "OrgnlPmtInfAndSts")
+    named = iso20022.find_elements(about, "OrgnlMsgId")
+    original = iso20022.element_text(named[0]) if len(named) == 1 else None
     if about is None or original is None:
         raise PaymentFileError("This status report does not name the one file that it is of, in OrgnlMsgId.")
     digest = sha256(content).hexdigest()
     return StatusReport(
-        message_id=(iso20022.text_at(report, "GrpHdr", "MsgId") or digest)[:35],
+        message_id=(iso20022.element_text(report, "GrpHdr", "MsgId") or digest)[:35],
         original_message_id=original,
-        original_message_form=iso20022.text_at(about, "OrgnlMsgNmId") or "",
+        original_message_form=iso20022.element_text(about, "OrgnlMsgNmId") or "",
         sha256=digest,
         whole=_group_status(about, "GrpSts"),
         batches=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),
         transactions=tuple(
             _transaction_status(one, _batch_id(some))
             for some in batches
-            for one in iso20022.children(some, "TxInfAndSts")
+            for one in iso20022.child_elements(some, "TxInfAndSts")
         ),
     )
 
 
 def _batch_id(some: Element) -> str:
-    return iso20022.text_at(some, "OrgnlPmtInfId") or ""
+    return iso20022.element_text(some, "OrgnlPmtInfId") or ""
 
 
 def _group_status(one: Element, status: str) -> GroupStatus:
     return GroupStatus(
-        _bank_status(one, status), _stated(one, "OrgnlNbOfTxs"), _sum(iso20022.find(one, "OrgnlCtrlSum"))
+        _bank_status(one, status), _stated(one, "OrgnlNbOfTxs"), _sum(iso20022.find_element(one, "OrgnlCtrlSum"))
     )
 
 
 def _stated(one: Element, name: str) -> str | None:
     """A text that may be empty, which is not the same as missing."""
-    found = iso20022.find(one, name)
+    found = iso20022.find_element(one, name)
     return None if found is None else (found.text or "").strip()
 
 
@@ -223,23 +225,23 @@ def _sum(one: Element | None) -> Decimal | None:
 
 
 def _transaction_status(one: Element, batch: str) -> TransactionStatus:
-    amount = iso20022.find(one, "OrgnlTxRef", "Amt", "InstdAmt")
+    amount = iso20022.find_element(one, "OrgnlTxRef", "Amt", "InstdAmt")
     currency = amount.get("Ccy") if amount is not None else None
     return TransactionStatus(
-        iso20022.text_at(one, "OrgnlEndToEndId") or "", batch, currency, _sum(amount), _bank_status(one, "TxSts")
+        iso20022.element_text(one, "OrgnlEndToEndId") or "", batch, currency, _sum(amount), _bank_status(one, "TxSts")
     )
 
 
 def _bank_status(one: Element, status: str) -> BankStatus | None:
     code = _stated(one, status)
-    return None if code is None else BankStatus(code, _reason(iso20022.children(one, "StsRsnInf")))
+    return None if code is None else BankStatus(code, _reason(iso20022.child_elements(one, "StsRsnInf")))
 
 
 def _reason(reasons: list[Element]) -> str | None:
     """The first reason: the bank's code, and its words."""
     for one in reasons:
-        code = iso20022.text_at(one, "Rsn", "Cd") or iso20022.text_at(one, "Rsn", "Prtry")
-        words = [iso20022.text_at(some) for some in iso20022.children(one, "AddtlInf")]
+        code = iso20022.element_text(one, "Rsn", "Cd") or iso20022.element_text(one, "Rsn", "Prtry")
+        words = [iso20022.element_text(some) for some in iso20022.child_elements(one, "AddtlInf")]
         if stated := " ".join(part for part in (code, *words) if part):
             return stated[:400]
     return None

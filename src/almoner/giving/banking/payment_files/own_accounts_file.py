@@ -19,7 +19,7 @@ _NAMES: Final = {"name", "single_approval_limit", *_NUMBERS, *_ADDRESS}
 
 
 def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency. Raises PaymentFileRefused, with every problem of the file."""
+    """Our accounts by currency. Raises PaymentFileError, with every problem of the file."""
     if file is None:
         raise PaymentFileError(
             "Say which accounts payouts are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "

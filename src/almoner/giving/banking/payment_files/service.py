@@ -1,4 +1,4 @@
-"""What can be done with files of payments. Writing and reading their XML is in ``messages``, imported on first use."""
+"""Operations on files of payments. Writing and reading their XML is in ``messages``, imported on first use."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ from almoner.giving.banking.payment_files import domain, own_accounts_file, stor
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
     BankOutcome,
-    ChangedText,
     CreditTransfer,
     CreditTransferInitiation,
     OwnAccount,
@@ -24,6 +23,7 @@ from almoner.giving.banking.payment_files.domain import (
     ReleasedTransfer,
     RequestedTransfer,
     StatusReport,
+    TransliteratedText,
 )
 from almoner.giving.banking.payment_files.store import is_in_released_file as is_in_released_file
 from almoner.giving.banking.payment_files.store import newest_files as newest_files
@@ -56,9 +56,9 @@ _NOT_RELEASED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CreatedFile:
-    """A new file. ``homeless``: payouts that wait since their nonprofits have no approved account in the currency.
+    """A new payment file, and the disbursements left out of it.
 
-    ``held``: payouts to nonprofits that something has come up about since they were sent.
+    ``held``: disbursements to nonprofits that something has come up about since they were sent.
     """
 
     file: PaymentFile | None
@@ -67,9 +67,9 @@ class CreatedFile:
 
 
 async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
-    """A file of all payouts of the account's currency that are SENT and in no file, 10,000 at most.
+    """Create a file of all sent disbursements in the currency that are in no file, 10,000 at most.
 
-    ``file`` is None when there is none to pay. Raises PaymentFileRefused.
+    ``file`` is None when there is none to pay. Raises PaymentFileError.
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
@@ -99,7 +99,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
 
 
 def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency, from the file that an administrator writes. Raises PaymentFileRefused."""
+    """Our accounts by currency, from the file that an administrator writes. Raises PaymentFileError."""
     return own_accounts_file.parse_own_accounts(file)
 
 
@@ -110,7 +110,7 @@ def _render_file(order: CreditTransferInitiation) -> bytes:
 
 
 def parse_status_report(content: bytes) -> StatusReport:
-    """A bank's status file. Raises PaymentFileRefused."""
+    """A bank's status file. Raises PaymentFileError."""
     from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
 
     return messages.parse_pain002(content)
@@ -163,19 +163,19 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     return found
 
 
-async def changed_texts(tx: Tx, file_id: UUID) -> list[ChangedText]:
-    """Names and addresses of a file's payees that are sent in other characters than were entered."""
+async def transliterated_texts(tx: Tx, file_id: UUID) -> list[TransliteratedText]:
+    """The payees' texts in a file that are sent in other characters than entered."""
     return [
-        ChangedText(account_id, name, text, sent)
+        TransliteratedText(account_id, name, text, sent)
         for account_id, holder, address in await store.payees_of_file(tx, file_id)
-        for name, text, sent in payee_accounts.changed_texts(holder, address)
+        for name, text, sent in payee_accounts.transliterated_texts(holder, address)
     ]
 
 
 async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
-    """It goes to the bank: above what one person may release, somebody else than who made it says so.
+    """Release a file to the bank; above a limit a second operator must do it.
 
-    Raises NotFound, PaymentFileRefused.
+    Raises NotFound, PaymentFileError.
     """
     tx.deployment.identity.ensure_active()
     held = await _lock_file(tx, file_id)
@@ -191,7 +191,7 @@ async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
 
 
 async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
-    """It never goes to the bank. Raises NotFound, PaymentFileRefused."""
+    """Withdraw a file that is not released. Raises NotFound, PaymentFileError."""
     held = await _lock_file(tx, file_id)
     if held.status != "created":
         raise PaymentFileError(
@@ -204,7 +204,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
 
 
 def released_content(tx: Tx, file: PaymentFile) -> bytes:
-    """The bytes of a released file, the same each time. Raises PaymentFileRefused."""
+    """The bytes of a released file, the same each time. Raises PaymentFileError."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")
@@ -217,9 +217,9 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
 async def evaluate_status_report(
     tx: Tx, answer: StatusReport
 ) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
-    """What a bank's answer means for the payouts of its file; nothing when it was noted before.
+    """What a status report means for the disbursements of its file; empty if it was recorded before.
 
-    Raises PaymentFileRefused, with all that does not fit: then nothing of it may be done.
+    Raises PaymentFileError, with all that does not fit: then nothing of it may be done.
     """
     file = await store.find_by_message(tx, answer.original_message_id)
     if file is None or file.status != "released":
@@ -252,7 +252,7 @@ def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
 async def record_status_report(
     tx: Tx, file: PaymentFile, answer: StatusReport, counts: dict[BankOutcome, int], *, by: str
 ) -> None:
-    """All of an answer is done."""
+    """Record that a status report was processed."""
     await store.insert_status_report(tx, file.id, answer, counts, by)
 
 

@@ -1,4 +1,4 @@
-"""SQL of files of payments."""
+"""SQL for files of payments."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -66,7 +66,7 @@ async def find_by_message(tx: Tx, message: str) -> PaymentFile | None:
 
 
 async def get_for_update(tx: Tx, file_id: UUID) -> PaymentFile | None:
-    """One file, held until the transaction ends."""
+    """One file, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None
 
@@ -78,29 +78,29 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     ]
 
 
-DISBURSEMENTS_IN_FILES: Final = (
+_DISBURSEMENTS_IN_FILES: Final = (
     "select disbursement_id from payment_file_transaction where active and disbursement_id = any($1::uuid[])"
 )
 
 
 async def disbursements_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these payouts are in a file that was not withdrawn."""
-    return {row[0] for row in await tx.fetch(DISBURSEMENTS_IN_FILES, disbursement_ids)}
+    """Which of these disbursements are in a file that was not withdrawn."""
+    return {row[0] for row in await tx.fetch(_DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
 
-HELD_DISBURSEMENTS: Final = """
+_HELD_DISBURSEMENTS: Final = """
 select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is_held(d.partner_id, d.organisation_id)
 """
 
 
 @across_partners("banking")
 async def held_disbursements(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these payouts are to nonprofits that are not to be paid now."""
-    return {row[0] for row in await tx.fetch(HELD_DISBURSEMENTS, disbursement_ids)}
+    """Which of these disbursements are to nonprofits that are not to be paid now."""
+    return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
 
 async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
-    """Whether a payout went to the bank in a file."""
+    """Whether a disbursement went to the bank in a file."""
     return bool(
         await tx.fetchval(
             """
@@ -126,7 +126,7 @@ async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
 
 
 async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
-    """A held file never goes to the bank: its payouts may go into another one."""
+    """A held file never goes to the bank: its disbursements may go into another one."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
         "where id = $1",
@@ -192,7 +192,7 @@ async def has_status_report(tx: Tx, sha256: str) -> bool:
 async def insert_status_report(
     tx: Tx, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
 ) -> None:
-    """Note what a bank said; once."""
+    """Record what a bank said; once."""
     await tx.execute(
         """
         insert into payment_status_report (id, file_id, message_id, sha256, accepted, paid, rejected, recorded_by,

@@ -1,1 +1,1 @@
-"""Donors' bank transfers: where they go, and that the donor has sent one (settled 5)."""
+"""Donations by bank transfer (settled 5)."""

@@ -18,7 +18,7 @@ _MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12
 
 @dataclass(frozen=True, slots=True)
 class TransferConfirmed:
-    """What is told of a transfer: identifiers alone; whoever reacts reads the rest."""
+    """The internal event that a donor confirmed having sent a bank transfer."""
 
     donation: UUID
 
@@ -29,14 +29,14 @@ CONFIRMED: Final = InternalEvent("internal.transfer_confirmed", TransferConfirme
 
 @dataclass(frozen=True, slots=True)
 class BankDetails:
-    """Our account of a currency, as donors are told it."""
+    """Our bank account for a currency, as shown to donors."""
 
     holder: str
     numbers: AccountNumbers
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The key of each number's name, and the number as people write it."""
+        """The account's numbers with their label keys, for display."""
         numbers = self.numbers
         if numbers.scheme == "iban":
             rows = [("transfer.iban", _groups(numbers.account, 4))]
@@ -59,7 +59,7 @@ class BankDetails:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedTransfer:
-    """One transfer that is waited for. ``until``: how long, once it is confirmed."""
+    """A bank transfer that a donor is to make: account, amount and reference."""
 
     pay_to: BankDetails
     money: Money
@@ -68,17 +68,17 @@ class AwaitedTransfer:
 
     @property
     def shown_reference(self) -> str:
-        """In groups that people can type."""
+        """The reference in groups, for display."""
         return iso11649.format_reference(self.reference)
 
     @property
     def until(self) -> datetime | None:
-        """When it is not waited for any more."""
+        """Until when the transfer is awaited."""
         return self.confirmed_at and self.confirmed_at + TRANSFER_LIFETIME
 
 
 def epc_qr_payload(transfer: AwaitedTransfer) -> str | None:
-    """What a banking app reads from a QR code: EPC069-12, for euros to an IBAN."""
+    """The EPC QR code content (EPC069-12) for euro transfers to an IBAN; else None."""
     numbers, money = transfer.pay_to.numbers, transfer.money
     if money.currency != _EURO or numbers.scheme != "iban" or money.minor > _MOST_IN_CODE:
         return None

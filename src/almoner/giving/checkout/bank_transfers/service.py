@@ -1,4 +1,4 @@
-"""What can be done with donors' bank transfers; that one came is told by our bank's lines."""
+"""Operations on donors' bank transfers; that one came is told by our bank's lines."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from almoner.platform.events import outbox
 
 
 async def find_awaited_payment(tx: Tx, donation: Donation) -> Payment | None:
-    """The transfer by which a donation is to be paid, None when it is paid otherwise or not at all."""
+    """The awaited bank transfer of a donation, if it has one."""
     payment = await payments.newest_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_live else None
 
@@ -36,13 +36,13 @@ async def lock_payment(tx: Tx, payment: Payment) -> Payment:
 
 
 def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) -> AwaitedTransfer:
-    """What the donor of an awaited transfer is told."""
+    """The transfer details that a donor is shown."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
     return AwaitedTransfer(pay_to, payment.money, payment.provider_payment, donation.confirmed_at)
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
-    """The donor says that the transfer was sent; told any number of times, it has one effect (settled 5).
+    """Record that the donor says the transfer was sent; idempotent (settled 5).
 
     None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
     """
@@ -61,9 +61,9 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
 
 
 async def apply_to_donation(tx: Tx, held_id: UUID, note: str, by: str) -> Donation:
-    """An officer makes held money the gift that it was meant to be, of the amount that came, in the gift's currency.
+    """Turn an unallocated transfer into the donation it was meant for, on an operator's decision.
 
-    Raises NoSuchUnallocatedPayment, DecisionRefused.
+    Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
     held = await suspense.ensure_applicable(tx, held_id, note, by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None

@@ -1,1 +1,1 @@
-"""Brakes against card testing (H6, H7): who began which payment, what was declined, and the code by e-mail (H11)."""
+"""Protection against card testing (H6, H7): velocity limits, decline counts, and a code by email (H11)."""

@@ -1,4 +1,4 @@
-"""When somebody who pays is let through, asked for a code, or told to wait (H6, H7, H11); pure.
+"""Rules that let a payment start, require an email code, or make the donor wait (H6, H7, H11); pure.
 
 All moments here are real time. A try is one card at the provider; a source is an address or a device.
 """
@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 MINUTE: Final = timedelta(minutes=1)
-TEN_MINUTES: Final = timedelta(minutes=10)
+_TEN_MINUTES: Final = timedelta(minutes=10)
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(hours=24)
 BLOCK_DURATION: Final = timedelta(minutes=30)  # H6
@@ -27,18 +27,18 @@ MAX_CODES_PER_ADDRESS: Final = 20
 """Codes sent in an hour for one network address, which an office or a telephone network may share."""
 
 ALERT_WINDOW: Final = timedelta(minutes=10)  # H7
-ALERT_DECLINES: Final = 30  # H7: more than these
-ALERT_SHARE: Final = 0.2  # H7: of all tries, more than this
+_ALERT_DECLINES: Final = 30  # H7: more than these
+_ALERT_SHARE: Final = 0.2  # H7: of all tries, more than this
 ALERT_DURATION: Final = timedelta(minutes=30)
 """A partner is calm when so long no decline has found the rule of H7 true."""
 
-IPV6_NETWORK: Final = 64
+_IPV6_NETWORK: Final = 64
 """One customer has at least so much of IPv6: its 2^64 addresses are one source."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardTestingLimits:
-    """How hard the brakes are.
+    """The limits that protect against card testing.
 
     ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: tries of
     one source in any hour, those not yet made on open payments included. ``first``: tries on the payment of a source
@@ -59,7 +59,15 @@ class CardTestingLimits:
 
 
 STRICT_LIMITS: Final = CardTestingLimits(
-    6, 20, 10, budget=6, first=3, tries_beside_open=1, suspect_after=3, payment_lifetime=TEN_MINUTES, asks_for_code=True
+    6,
+    20,
+    10,
+    budget=6,
+    first=3,
+    tries_beside_open=1,
+    suspect_after=3,
+    payment_lifetime=_TEN_MINUTES,
+    asks_for_code=True,
 )
 LOOSE_LIMITS: Final = CardTestingLimits(
     500,
@@ -76,21 +84,21 @@ LOOSE_LIMITS: Final = CardTestingLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
-    """Whose browser asks: keyed hashes of 16 bytes. ``device`` is None when it sent no cookie of ours."""
+class BrowserFingerprint:
+    """Keyed hashes of a browser's network address and device cookie (None without one)."""
 
     address: bytes
     device: bytes | None
 
     @property
     def sources(self) -> list[bytes]:
-        """Address and device."""
+        """The hashes of address and device that attempts are counted by."""
         return [self.address] if self.device is None else [self.address, self.device]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """What is known of one source. ``left_open``: tries that may still be made on its open payments.
+    """Recent declines, open attempts and blocks of one address or device.
 
     ``declines``: moments within the last hour, oldest first. ``open_since``: when the oldest of those payments began.
     """
@@ -102,16 +110,16 @@ class SourceHistory:
 
     @property
     def used_budget(self) -> int:
-        """Tries of the last hour, with those that are still possible."""
+        """Card attempts in the last hour, including those still possible on open payments."""
         return len(self.declines) + self.open_tries
 
 
 @dataclass(frozen=True, slots=True)
 class VelocityState:
-    """All that one decision needs. ``begun``: payments begun from the address in the last hour, oldest first.
+    """Everything that the decision about a new payment depends on.
 
     ``device_begun``: by the device in the last day. ``forced``: the partner is under attack. ``passed``: a code was
-    given for this session and e-mail address, and has not been spent.
+    given for this session and email address, and has not been spent.
     """
 
     sources: tuple[SourceHistory, ...]
@@ -123,15 +131,15 @@ class VelocityState:
 
 
 class PaymentBlocked(Exception):
-    """The brakes do not let this payment begin now."""
+    """The payment may not start now."""
 
 
 class CodeRequired(PaymentBlocked):
-    """The donor is to show, by a code sent to the e-mail address, that a person gives."""
+    """The donor must first enter a code sent to their email address."""
 
 
 class WaitReason(Enum):
-    """What makes somebody wait: a true word for each, since most who wait have done nothing."""
+    """Why a donor must wait."""
 
     SLOW = "slow"
     """Many payments were begun from the address or device."""
@@ -146,7 +154,7 @@ class WaitReason(Enum):
 
 
 class RateLimited(PaymentBlocked):
-    """Not before ``until``."""
+    """The payment may not start before ``until``."""
 
     def __init__(self, until: datetime, why: WaitReason = WaitReason.SLOW) -> None:
         super().__init__()
@@ -155,11 +163,11 @@ class RateLimited(PaymentBlocked):
 
 
 class CodesExhausted(RateLimited):
-    """No more codes are sent before ``until``."""
+    """No further email code is sent before ``until``."""
 
 
 class CodeResult(Enum):
-    """What becomes of a typed code."""
+    """The result of checking a typed code."""
 
     RIGHT = "right"
     MISSING = "missing"
@@ -169,7 +177,7 @@ class CodeResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EmailCode:
-    """A code that was sent. ``recipient`` is sealed. ``spent``: it has opened a payment."""
+    """An email code that was sent. ``recipient`` is encrypted; ``spent``: it was used to start a payment."""
 
     id: UUID
     session_id: UUID
@@ -180,11 +188,11 @@ class EmailCode:
     spent: bool
 
     def is_valid_at(self, at: datetime) -> bool:
-        """Whether it may still be given."""
+        """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
     def check(self, typed: str, right: str, at: datetime) -> CodeResult:
-        """What becomes of ``typed``; a code that is over is never told right or wrong (H11)."""
+        """Check a typed code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(typed)):
             return CodeResult.MISSING
         if not self.is_valid_at(at):
@@ -194,7 +202,7 @@ class EmailCode:
 
 @dataclass(frozen=True, slots=True)
 class CodeMail:
-    """A code to be mailed, and whose session it is for."""
+    """An email code to be sent, and its partner."""
 
     code: EmailCode
     partner_id: UUID
@@ -202,7 +210,7 @@ class CodeMail:
 
 @dataclass(frozen=True, slots=True)
 class PaymentOutcome:
-    """What the provider shows of a payment: ``declined`` cards, whether it was paid, whether it has ended."""
+    """What the provider reports about a payment: declined cards, paid, ended."""
 
     payment_id: UUID
     declined: int
@@ -212,15 +220,15 @@ class PaymentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DeclineSource:
-    """Whose payment it was on which a card was declined."""
+    """The partner and browser behind a payment on which a card was declined."""
 
     partner_id: UUID
-    visitor: Visitor
+    visitor: BrowserFingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class RecentDeclines:
-    """Declines of the last hour by address and by device; declines and tries of the partner in ten minutes."""
+    """Recent declines by address, device and partner."""
 
     by_address: int
     by_device: int
@@ -229,7 +237,7 @@ class RecentDeclines:
 
 
 def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
-    """How many cards may be tried on a new payment, at least one. Raises RateLimited, CodeRequired."""
+    """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
     _ensure_below_rate(sight.address_attempts, MINUTE, figures.per_minute, at)
     _ensure_below_rate(sight.address_attempts, HOUR, figures.per_hour, at)
     _ensure_below_rate(sight.device_attempts, DAY, figures.per_day, at)
@@ -248,19 +256,19 @@ def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: date
     return min(figures.tries_beside_open if beside_others else figures.first, left)
 
 
-def sources_to_block(visitor: Visitor, recent: RecentDeclines, figures: CardTestingLimits) -> list[bytes]:
-    """The sources whose declines of the last hour have used up the budget (H6)."""
+def sources_to_block(visitor: BrowserFingerprint, recent: RecentDeclines, figures: CardTestingLimits) -> list[bytes]:
+    """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
     counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
     return [source for source, declines in counted if declines >= figures.budget]
 
 
 def is_under_attack(recent: RecentDeclines, figures: CardTestingLimits) -> bool:
-    """Whether the declines of one partner in ten minutes are those of a card tester (H7)."""
-    return figures.asks_for_code and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
+    """Whether a partner's declines in ten minutes indicate card testing (H7)."""
+    return figures.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.tries * _ALERT_SHARE
 
 
 def source_of_address(address: str) -> str:
-    """What of a network address counts as one source: the address, or the network of an IPv6 address."""
+    """The address as one source: itself, or its network for IPv6."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -268,12 +276,12 @@ def source_of_address(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         if parsed.ipv4_mapped is not None:
             return str(parsed.ipv4_mapped)
-        return str(ip_network((parsed.packed, IPV6_NETWORK), strict=False))
+        return str(ip_network((parsed.packed, _IPV6_NETWORK), strict=False))
     return str(parsed)
 
 
 def extract_digits(typed: str) -> str:
-    """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
+    """The digits in a typed text, as ASCII."""
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 

@@ -1,4 +1,4 @@
-"""The code goes out by e-mail, and what the brakes know is forgotten after a day."""
+"""The code goes out by email, and what the brakes know is forgotten after a day."""
 
 from datetime import timedelta
 from pathlib import Path

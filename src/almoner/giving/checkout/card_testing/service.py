@@ -1,4 +1,4 @@
-"""Who may begin a payment, what declined cards teach, and the code by e-mail (H6, H7, H11)."""
+"""Who may begin a payment, what declined cards teach, and the code by email (H6, H7, H11)."""
 
 from datetime import datetime
 from typing import Final
@@ -15,13 +15,13 @@ from almoner.giving.checkout.card_testing.domain import (
     HOUR,
     MAX_CODES_PER_ADDRESS,
     MAX_CODES_PER_EMAIL,
+    BrowserFingerprint,
     CardTestingLimits,
     CodeMail,
     CodeResult,
     CodesExhausted,
     EmailCode,
     PaymentOutcome,
-    Visitor,
     WaitReason,
 )
 from almoner.giving.checkout.card_testing.store import active_alerts as active_alerts
@@ -43,16 +43,16 @@ _CONTEXT: Final = "gift-code"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
-def identify_visitor(vault: Vault, address: str, device: bytes | None) -> Visitor:
-    """Whose browser asks, in a form that names nobody: keyed hashes."""
+def fingerprint_browser(vault: Vault, address: str, device: bytes | None) -> BrowserFingerprint:
+    """The keyed hashes of a browser's address and device cookie."""
     hashed = None if device is None else vault.sign("brakes:device", device)
-    return Visitor(vault.sign("brakes:address", domain.source_of_address(address).encode()), hashed)
+    return BrowserFingerprint(vault.sign("brakes:address", domain.source_of_address(address).encode()), hashed)
 
 
 async def check_velocity(
-    tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: Visitor, email: str
+    tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
 ) -> tuple[int, UUID | None]:
-    """How many cards may be tried on a new payment, and the code that it spends. Raises RateLimited, CodeRequired.
+    """How many cards may be tried on a new payment, and the code it uses up. Raises RateLimited, CodeRequired.
 
     Others of the same address or device wait here until this transaction ends.
     """
@@ -63,16 +63,16 @@ async def check_velocity(
 
 
 async def record_attempt(
-    tx: Tx, partner: Partner, payment_id: UUID, browser: Visitor, allowed: int, code_id: UUID | None
+    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, allowed: int, code_id: UUID | None
 ) -> None:
-    """Remember whose browser began the payment that was admitted; the code is spent."""
+    """Record which browser started a payment, and use up its code."""
     await store.insert_attempt(tx, partner, payment_id, browser, allowed)
     if code_id is not None:
         await store.spend_code(tx, code_id)
 
 
 async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: PaymentOutcome) -> None:
-    """Count declined cards, each once however often it is reported; block where they come from, see who is attacked."""
+    """Count a payment's declines once, block their sources, and detect attacks."""
     suspect = await store.record_payment_outcome(tx, received)
     if suspect is None:
         return
@@ -90,8 +90,8 @@ async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: P
         tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))
 
 
-async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> None:
-    """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesExhausted."""
+async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
+    """Send a new code to the email address; earlier codes of the session expire. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, [browser.address, hashed])
     ours, other = await store.code_send_times(tx, browser.address, hashed)
@@ -107,20 +107,20 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
 
 
 async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
-    """Whether a code that still works was sent to this e-mail address for this session."""
-    code = await store.newest_code(tx, session_id)
+    """Whether a code that still works was sent to this email address for this session."""
+    code = await store.find_current_code(tx, session_id)
     return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
 
 
 async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
-    """Whether a code was sent to this e-mail address for this session, whatever has become of it."""
-    code = await store.newest_code(tx, session_id)
+    """Whether any code was sent to this email address for this session."""
+    code = await store.find_current_code(tx, session_id)
     return code is not None and code.email == _email_hash(tx, email)
 
 
 async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeResult:
-    """What becomes of a typed code. A wrong one is counted: the caller must commit."""
-    code = await store.lock_newest_code(tx, session_id)
+    """Check a typed code. A wrong one is counted: the caller must commit."""
+    code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeResult.OVER
     answer = code.check(typed, code_digits(tx, code.id), tx.real_now)
@@ -130,7 +130,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeRe
 
 
 async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | None:
-    """A code that still works, with the e-mail address that it goes to."""
+    """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
         return None
@@ -138,19 +138,19 @@ async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | No
 
 
 def code_digits(tx: Tx, code_id: UUID) -> str:
-    """The six digits: computed with the master key, so that no database has them."""
+    """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("gift-code", code_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """The brakes forget by real time: what is a day old is due now."""
+    """When the next records are a day old and due for deletion."""
     oldest = await store.oldest_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None
 
 
 async def delete_expired_records(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: remove what is a day old; how many records went."""
+    """Delete records that are a day old; returns how many."""
     return await store.delete_expired_records(tx, tx.real_now - DAY, limit)
 
 

@@ -1,4 +1,4 @@
-"""SQL of the brakes. All moments are real time; rows are reached by hashed source, by session or by payment."""
+"""SQL for the brakes. All moments are real time; rows are reached by hashed source, by session or by payment."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,6 +13,7 @@ from almoner.giving.checkout.card_testing.domain import (
     BLOCK_DURATION,
     DAY,
     HOUR,
+    BrowserFingerprint,
     CodeMail,
     DeclineSource,
     EmailCode,
@@ -20,7 +21,6 @@ from almoner.giving.checkout.card_testing.domain import (
     RecentDeclines,
     SourceHistory,
     VelocityState,
-    Visitor,
 )
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
@@ -57,15 +57,15 @@ $7 a day ago, $8 and $9 how many beginnings count at most, $10 e-mail address.""
 
 
 async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
-    """Let one transaction at a time decide about each source: all see what those before them began."""
+    """Lock these sources, so that payments from them are decided one at a time."""
     turns = sorted(int.from_bytes(source[:8], signed=True) for source in sources)
     await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
 
 
 async def load_velocity_state(
-    tx: Tx, partner: Partner, session_id: UUID, visitor: Visitor, email: bytes, most: tuple[int, int]
+    tx: Tx, partner: Partner, session_id: UUID, visitor: BrowserFingerprint, email: bytes, most: tuple[int, int]
 ) -> tuple[VelocityState, UUID | None]:
-    """What is known of whoever wants to pay, and the code that was passed. ``most``: beginnings that count."""
+    """Load what the decision about a new payment depends on, and the code that was entered."""
     row = await tx.fetchrow(
         VELOCITY_STATE,
         visitor.address,
@@ -99,7 +99,7 @@ def _source_history(row: Record, prefix: str) -> SourceHistory:
     return SourceHistory(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
 
 
-async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Visitor, allowed: int) -> None:
+async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: BrowserFingerprint, allowed: int) -> None:
     """Remember whose browser begins a payment."""
     await tx.execute(
         """
@@ -116,7 +116,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
 
 
 async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSource | None:
-    """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
+    """Store what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
     row = await tx.fetchrow(
         """
         with before as (
@@ -139,10 +139,10 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
         received.ended,
         tx.real_now,
     )
-    return None if row is None else DeclineSource(row["partner_id"], Visitor(row["address"], row["device"]))
+    return None if row is None else DeclineSource(row["partner_id"], BrowserFingerprint(row["address"], row["device"]))
 
 
-async def recent_declines(tx: Tx, partner: Partner, visitor: Visitor) -> RecentDeclines:
+async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint) -> RecentDeclines:
     """What happened lately from the same sources and to the same partner."""
     row = await tx.fetchrow(
         """
@@ -205,7 +205,7 @@ async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
 
 
 async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
-    """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
+    """When codes were sent in the last hour for an address, and to an email address; oldest first."""
     row = await tx.fetchrow(
         """
         select (select array_agg(sent_at order by sent_at) from donation_email_code where address = $1
@@ -245,8 +245,8 @@ def _code(row: Record | None) -> EmailCode | None:
     return None if row is None else EmailCode(*row)
 
 
-async def newest_code(tx: Tx, session_id: UUID) -> EmailCode | None:
-    """The code of a session that counts."""
+async def find_current_code(tx: Tx, session_id: UUID) -> EmailCode | None:
+    """The newest code of a session, the only one that can be entered."""
     return _code(
         await tx.fetchrow(
             f"select {_CODE} from donation_email_code where session_id = $1 order by sent_at desc, id desc limit 1",
@@ -255,8 +255,8 @@ async def newest_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     )
 
 
-async def lock_newest_code(tx: Tx, session_id: UUID) -> EmailCode | None:
-    """The same, held until the transaction ends: guesses take turns."""
+async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | None:
+    """The newest code of a session, locked until the transaction ends."""
     return _code(
         await tx.fetchrow(
             f"""
@@ -282,7 +282,7 @@ async def find_code(tx: Tx, code_id: UUID) -> CodeMail | None:
 
 
 async def record_code_attempt(tx: Tx, code_id: UUID, *, right: bool) -> None:
-    """Note a guess of a locked code."""
+    """Record a right or wrong attempt to enter a locked code."""
     await tx.execute(
         """
         update donation_email_code set failed_attempts = failed_attempts + (not $2)::int,
@@ -296,7 +296,7 @@ async def record_code_attempt(tx: Tx, code_id: UUID, *, right: bool) -> None:
 
 
 async def spend_code(tx: Tx, code_id: UUID) -> None:
-    """A code opens one payment, no more."""
+    """Mark a code as used for a payment."""
     await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.real_now)
 
 

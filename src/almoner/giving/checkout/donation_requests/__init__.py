@@ -1,1 +1,1 @@
-"""Donation requests: partners are asked for a period's direct donations, and pay them (settled 4, 5)."""
+"""Donation requests: partners are invoiced for a period's direct donations (settled 4, 5)."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of donation requests: their sums, their postings, and that nothing stays half done (M3)."""
+"""Self-checks of donation requests: their sums, their postings, and that nothing stays half done (M3)."""
 
 from typing import Final
 

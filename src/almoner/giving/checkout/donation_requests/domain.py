@@ -38,16 +38,16 @@ class InvalidState(BadRequest):
 
 
 class DonationRequestError(Exception):
-    """What was asked of a donation request cannot be done; the message says why."""
+    """The requested change of a donation request is not possible; the message says why."""
 
 
 class NothingToInvoice(Exception):
-    """There is nothing that a partner could be asked for: all was cancelled meanwhile."""
+    """No donations are left to invoice."""
 
 
 @dataclass(frozen=True, slots=True)
 class UninvoicedGroup:
-    """Whose donations are bundled together: of one partner, in one currency."""
+    """One partner's uninvoiced donations in one currency."""
 
     partner_id: UUID
     currency: str
@@ -55,7 +55,7 @@ class UninvoicedGroup:
 
 @dataclass(frozen=True, slots=True)
 class DonationRequest:
-    """What a partner is asked for. ``cutoff_at``: donations made before then are in it.
+    """An invoice to a partner for its direct donations made before ``cutoff_at``.
 
     ``collecting``: donations still come in. ``allocating``: some that its money covers have yet to be received;
     ``allocated_minor`` is the sum of those that were.
@@ -77,13 +77,13 @@ class DonationRequest:
 
     @property
     def outstanding_minor(self) -> int:
-        """What is still to be paid."""
+        """The unpaid amount."""
         return self.money.minor - self.paid_minor
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPayment:
-    """A partner's bank transfer. ``applied_minor``: what the request took; the rest is over and held.
+    """A partner's bank transfer for a donation request. ``applied_minor``: the part that the request takes.
 
     ``bank_reference``: what our bank calls it, each once. ``applied_from``: this is what was over of another.
     """
@@ -100,12 +100,12 @@ class RequestPayment:
 
     @property
     def overpaid_minor(self) -> int:
-        """What no request takes."""
+        """The part of the transfer that exceeds the request."""
         return self.money.minor - self.applied_minor
 
 
 def period_start_of(every: Period, now: datetime) -> datetime:
-    """When the period that ``now`` is in began, UTC: a request holds donations made before that."""
+    """The start (UTC) of the invoicing period that contains ``now``."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     match every:
         case "day":
@@ -117,14 +117,14 @@ def period_start_of(every: Period, now: datetime) -> datetime:
 
 
 def period_end_of(every: Period, now: datetime) -> datetime:
-    """When the period that ``now`` is in ends: donations of it are asked for from then on."""
+    """The end (UTC) of the invoicing period that contains ``now``."""
     started = period_start_of(every, now)
     days = {"day": 1, "week": 7, "month": 32}[every]
     return period_start_of(every, started + days * _DAY)
 
 
 def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
-    """The least that the partner is asked for, in minor units: less waits for the next period."""
+    """The smallest amount that is invoiced, in minor units; less waits for the next period."""
     return max(1, account.request_minimum_multiple * donation_amounts_for(currency).minimum)
 
 
@@ -150,25 +150,25 @@ def new_request(
 
 
 def reference_of(request_id: UUID) -> str:
-    """What the partner's transfer names: short enough for every bank, from the random end of the identifier."""
+    """The payment reference of a donation request."""
     end = encode_uuid(request_id).upper()[-10:]
     return f"ALM-{end[:5]}-{end[5:]}"
 
 
 def applied_amount(request: DonationRequest, money: Money) -> int:
-    """How much of a transfer the request takes: what it is still open for, nothing of another currency."""
+    """How much of a transfer the request takes: at most its unpaid amount."""
     return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 
 
 def request_status_of(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
-    """Where a request stands by what was paid on it."""
+    """The status of a request by its paid amount."""
     if paid_minor == 0:
         return "OPEN"
     return "PAID" if paid_minor == amount_minor else "PARTLY_PAID"
 
 
 def count_covered_donations(available_minor: int, gifts: Iterable[int]) -> int:
-    """How many of these gifts the money covers: whole ones, the oldest first, none out of turn."""
+    """How many of these donations the money covers, whole and oldest first."""
     count = 0
     for minor in gifts:
         if minor > available_minor:

@@ -18,14 +18,14 @@ from almoner.giving.checkout.donation_requests.domain import (
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 
-REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
+_REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with the donations of one partner, and not with the database."""
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What a run did. ``waiting``: how many pairs of partner and currency have too little, or no period over."""
+    """The result of an invoicing run. ``waiting``: partners and currencies not invoiced yet."""
 
     made: list[DonationRequest] = field(default_factory=list)
     waiting: int = 0
@@ -36,7 +36,7 @@ OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
 
 
 async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunResult:
-    """Ask every partner for the direct donations of the periods that are over.
+    """Invoice every partner for direct donations of periods that are over.
 
     ``record`` is called in the transaction that finishes the run.
     """
@@ -46,7 +46,7 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
     for of in found:
         try:
             made = await invoice_partner(db, of)
-        except REFUSALS as refused:
+        except _REFUSALS as refused:
             # One partner's donations that cannot be asked for do not keep the others back.
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
             made = []
@@ -59,7 +59,7 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
 
 
 async def invoice_partner(db: Database, of: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
-    """Bundle one partner's donations of a currency into a request, or into more when they are too much for one.
+    """Invoice one partner's donations of a currency in one or more requests.
 
     None of them when there is nothing to ask for yet.
     """
@@ -86,7 +86,7 @@ async def receive_payment(
     recorded_by: str,
     record: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
 ) -> RequestPayment:
-    """A partner's transfer came; all donations that it covers are received. Raises NotFound, RequestRefused.
+    """Record a partner's transfer and receive all donations it covers. Raises NotFound, DonationRequestError.
 
     ``record`` is called in the transaction that books the transfer.
     """
@@ -107,7 +107,7 @@ async def apply_overpayment(
     decided_by: str,
     record: Callable[[Tx, RequestPayment], Awaitable[None]],
 ) -> RequestPayment:
-    """What was over of a transfer pays another request; the part that does. Raises NotFound, RequestRefused.
+    """Apply the overpaid part of a transfer to another request. Raises NotFound, DonationRequestError.
 
     ``record`` is called in the transaction that books it.
     """
@@ -119,7 +119,7 @@ async def apply_overpayment(
 
 
 async def allocate_remaining_money(db: Database, request_id: UUID) -> None:
-    """Receive what a request's money covers, a batch in each transaction."""
+    """Receive all donations that a request's money covers, in batches."""
     async with db.read() as tx:
         more = (await service.get(tx, ALL_PARTNERS, request_id)).allocating
     while more:

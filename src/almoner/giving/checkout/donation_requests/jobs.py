@@ -32,7 +32,7 @@ async def _allocate_next(tx: Tx) -> int:
 
 
 async def _enqueue_run(tx: Tx) -> int:
-    """Have a worker bundle the donations, a batch in each transaction. The sweep itself deals with none."""
+    """Enqueue a job to bundle the donations, a batch in each transaction. The sweep itself deals with none."""
     await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 

@@ -1,6 +1,6 @@
-"""What can be done with donation requests.
+"""Operations on donation requests.
 
-A request is held first, then its donations, then the accounts of the books. What holds more donations than one
+A request is held first, then its donations, then the accounts of the ledger. What holds more donations than one
 transaction should is filled, and received, a batch in each; the row says that there is more (``collecting``,
 ``requests_awaiting_allocation``), so that a crash leaves nothing that the next run does not finish.
 """
@@ -41,7 +41,7 @@ from almoner.platform.events import outbox
 
 BATCH: Final = 1000
 """Donations that come into a request in one transaction."""
-ALLOCATION_BATCH: Final = 100
+_ALLOCATION_BATCH: Final = 100
 """Donations that are received, each with its posting, in one transaction."""
 _DAY: Final = timedelta(days=1)
 
@@ -53,13 +53,13 @@ async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donatio
     return found
 
 
-def build_api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
-    """The request as partners see it."""
+def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+    """The donation request as an API record."""
     return schemas.donation_request_out(tx, request)
 
 
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
-    """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
+    """Partners and currencies with donations that are not invoiced yet."""
     found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
     return list(dict.fromkeys([*await store.collecting_groups(tx), *found]))
 
@@ -67,7 +67,7 @@ async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
 async def fill_request(
     tx: Tx, of: UninvoicedGroup, *, now_asked: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
-    """Put donations of the periods that are over into their request: the request, and whether there are more of them.
+    """Add due donations to the open request; returns it, and whether more are left.
 
     A request is full when the next donation would make it more than any amount may be: that goes into the next request.
     None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
@@ -125,7 +125,8 @@ async def receive_payment(
     """A partner's transfer is on our bank account: ``ALLOCATION_BATCH`` of the donations it covers are received now.
 
     What is more than the request is still open for, or of another currency, is held in suspense until somebody returns
-    it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound, RequestRefused.
+    it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound,
+    DonationRequestError.
     """
     if not 1 <= len(bank_reference) <= domain.MAX_BANK_REFERENCE:
         raise DonationRequestError(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
@@ -157,7 +158,7 @@ async def _record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int) ->
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
-    """Receive more donations that a request's money covers; whether there may be more of them."""
+    """Receive a batch of donations that a request's money covers; True if there may be more."""
     held = await _lock(tx, ALL_PARTNERS, request_id)
     if held.allocating:
         ledger.post_at_commit(tx, await _allocate(tx, held))
@@ -165,7 +166,7 @@ async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
 
 
 async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
-    waiting = await donations.lock_unpaid_of_request(tx, held.id, ALLOCATION_BATCH)
+    waiting = await donations.lock_unpaid_of_request(tx, held.id, _ALLOCATION_BATCH)
     count = domain.count_covered_donations(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
     received = (
         await donations.receive_direct_donations(tx, [donation_id for donation_id, _ in waiting[:count]])
@@ -173,7 +174,7 @@ async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
         else []
     )
     covered = sum(one.money.minor for one in received)
-    await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == ALLOCATION_BATCH)
+    await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == _ALLOCATION_BATCH)
     return [
         move
         for one in received
@@ -182,7 +183,7 @@ async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
 
 
 async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
-    """What was over of a transfer went back to the partner by bank. Raises NotFound, RequestRefused."""
+    """Record that an overpaid part was returned by bank. Raises NotFound, DonationRequestError."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (held := await store.lock_payment(tx, payment_id)) is None:
@@ -201,7 +202,7 @@ async def apply_overpayment(
 ) -> tuple[RequestPayment, RequestPayment]:
     """What was over of a transfer pays another request of the same partner: the transfer, and the part that does.
 
-    What is more than that request is open for stays held, of the part. Raises NotFound, RequestRefused.
+    What is more than that request is open for stays held, of the part. Raises NotFound, DonationRequestError.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")

@@ -1,4 +1,4 @@
-"""SQL of donation requests and of what partners paid on them."""
+"""SQL for donation requests and of what partners paid on them."""
 
 from datetime import datetime
 from typing import Final
@@ -73,7 +73,7 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
 
 
 async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
-    """The request that donations come into now, held until the transaction ends."""
+    """The request to which donations are being added, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from donation_request where partner_id = $1 and currency = $2 and collecting
@@ -125,7 +125,7 @@ async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
-    """One request, held until the transaction ends."""
+    """One request, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -157,7 +157,7 @@ async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: i
 
 
 async def record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int, status: DonationRequestStatus) -> None:
-    """Note what was paid on a held request: donations that it covers have yet to be received.
+    """Record what was paid on a held request: donations that it covers have yet to be received.
 
     Raises LookupError when its state does not allow it.
     """
@@ -178,7 +178,7 @@ async def record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int, sta
 
 
 async def record_allocation(tx: Tx, held: DonationRequest, allocated_minor: int, *, more: bool) -> None:
-    """Note which part of a held request was received as donations, and whether its money covers more of them."""
+    """Record how much of a locked request's money was allocated to donations."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
         held.id,
@@ -219,7 +219,7 @@ async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
 
 
 async def lock_payment(tx: Tx, payment_id: UUID) -> RequestPayment | None:
-    """One transfer, held until the transaction ends."""
+    """One transfer, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
@@ -233,7 +233,7 @@ async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
 async def close_overpayment(
     tx: Tx, held: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
 ) -> None:
-    """Note what became of what was over of a held transfer."""
+    """Record what became of what was over of a held transfer."""
     await tx.execute(
         """
         update request_payment set status = $5, status_changed_at = $2, decided_at = $2, decided_by = $3, note = $4
@@ -247,10 +247,10 @@ async def close_overpayment(
     )
 
 
-LAST_RUN: Final = "select last_run_at from schedule where name = $1"
+_LAST_RUN: Final = "select last_run_at from schedule where name = $1"
 
 
 async def last_run_at(tx: Tx, schedule: str) -> datetime | None:
     """When a schedule last ran."""
-    found: datetime | None = await tx.fetchval(LAST_RUN, schedule)
+    found: datetime | None = await tx.fetchval(_LAST_RUN, schedule)
     return found

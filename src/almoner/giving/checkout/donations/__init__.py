@@ -1,1 +1,1 @@
-"""Donations: what was promised, paid or cancelled."""
+"""Donations: created, paid, cancelled, settled."""

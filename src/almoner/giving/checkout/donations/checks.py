@@ -1,4 +1,4 @@
-"""What the self-check asks of donations: their payments, their history, and the 24 hours."""
+"""Self-checks of donations: their payments, their history, and the 24 hours."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Promising a gift: the donation of a session that waits for its money, and what its donor changes meanwhile."""
+"""Creates and changes the unpaid donation of a session."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from almoner.platform.events import outbox
 
 
 async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetails) -> Donation:
-    """The session's donation with this gift: a new one, or the unpaid one changed. The caller holds the session's lock.
+    """Create the session's donation, or update its unpaid one. The caller has locked the session.
 
     Raises SessionExpired, SessionCompleted, WrongTargetCurrency.
     """
@@ -35,7 +35,7 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
 
 
 async def restore_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
-    """The session's donation, which the caller has locked, with what came for it; a new one if it was cancelled.
+    """The session's donation for a payment that arrived; a new one if it was cancelled.
 
     What gift aid there was covers it still, whatever its amount; a new one is declared for anew, as of now.
     """
@@ -64,7 +64,7 @@ async def _insert_created(tx: Tx, donation: Donation) -> Donation:
 
 
 async def change_donor(tx: Tx, donation: Donation, gift: DonationDetails) -> None:
-    """Note who gives, for a donation whose amount stays. The caller holds the session's lock."""
+    """Update the donor of a donation whose amount stays the same."""
     await _change_details(tx, donation, gift)
 
 

@@ -1,4 +1,4 @@
-"""What partners do with direct donations: make them, choose another organisation, cancel them (settled 4 and 5)."""
+"""Creates, reassigns and cancels partners' direct donations (settled 4 and 5)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class DirectDonationRequest:
 
 
 async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Donation:
-    """A new direct donation; the partner's events tell of it.
+    """Create a direct donation.
 
     Raises UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations, WrongPartnerCurrency,
     WrongTargetCurrency, GiftAidMissing.
@@ -67,7 +67,7 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
 
 
 async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organisation_id: str) -> Donation:
-    """Choose another organisation while nobody has been asked for the money.
+    """Change the organisation of a direct donation that is not invoiced yet.
 
     Raises NotFound, CannotEditOrganisation, InvalidState, MissingOrganisation, CannotAcceptDonations,
     WrongTargetCurrency, GiftAidMissing.
@@ -85,7 +85,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
 
 
 async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
-    """End a donation that the partner was not asked for yet; its events tell of it. Raises NotFound, InvalidState."""
+    """Cancel a direct donation that is not invoiced yet. Raises NotFound, InvalidState."""
     domain.ensure_cancellable(await service.get_for_update(tx, partner, donation_id))
     cancelled = await store.cancel(tx, partner, donation_id)
     assert cancelled is not None, "judged under the donation's lock"
@@ -109,7 +109,7 @@ async def _gift_aid_for(
     user_id: UUID | None,
     made: datetime,
 ) -> UUID | None:
-    """The declaration of a gift that may have gift aid: the named one, else the user's newest that covers it.
+    """The declaration of a donation that may have gift aid: the named one, else the user's newest that covers it.
 
     Raises GiftAidMissing when the partner asks for one and there is none.
     """
@@ -124,7 +124,7 @@ async def _gift_aid_for(
 async def _requested_declaration(
     tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None
 ) -> UUID | None:
-    """The declaration that is named: of nobody else's user, and covering a gift made now. Raises GiftAidMissing."""
+    """The declaration that is named: of nobody else's user, and covering a donation made now. Raises GiftAidMissing."""
     if gift_aid_id is None:
         return None
     parsed = tx.ids.parse("giftaid", gift_aid_id)

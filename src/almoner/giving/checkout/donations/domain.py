@@ -103,7 +103,7 @@ class TooManyTries(InvalidState):
 
 @dataclass(frozen=True, slots=True)
 class DonationDetails:
-    """What a donor gives on the hosted page: at least one minor unit, and who gives it.
+    """What a donor enters on the hosted page: amount, name, email and consents.
 
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
     a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
@@ -122,7 +122,7 @@ class DonationDetails:
 
 @dataclass(frozen=True, slots=True)
 class SettledAmount:
-    """What arrived of a gift after the provider's fee, and when."""
+    """What arrived of a donation after the provider's fee, and when."""
 
     at: datetime
     money: Money
@@ -183,13 +183,13 @@ class Donation:
 
     @property
     def left(self) -> Money:
-        """What is not back, nor on its way. A dispute that was lost when it had been paid out is not withdrawn."""
+        """The amount that is not refunded nor being refunded."""
         refunded = self.refunded.money.minor if self.refunded else 0
         return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
 
     @property
     def owed(self) -> Money:
-        """What of a received gift is owed to its nonprofit, or was paid: gross less fee less what goes back."""
+        """What is owed or was paid to the nonprofit: the amount less fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
 
@@ -207,7 +207,7 @@ class Donor:
 
 @dataclass(frozen=True, slots=True)
 class DisbursementBatch:
-    """Whose settled gifts are paid out together: of one partner, to one nonprofit, in one currency."""
+    """Donations disbursed together: of one partner, to one nonprofit, in one currency."""
 
     partner_id: UUID
     organisation_id: UUID
@@ -241,7 +241,7 @@ class DonationFilters:
 
 
 class CheckoutState(Enum):
-    """Where a session stands for the donor, once the provider has been asked."""
+    """The state of a session's payment, as shown to the donor."""
 
     NOT_STARTED = "not_started"
     """Nothing chosen yet, or the last try came to nothing: the form may be shown again if the session is open."""
@@ -259,7 +259,7 @@ class CheckoutState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionDonation:
-    """The donation of a session and its newest payment. ``url``: where the donor pays, while that is possible.
+    """A session's donation, its checkout state and payment URL.
 
     ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
     """
@@ -271,7 +271,7 @@ class SessionDonation:
 
 
 def session_donation_of(donation: Donation | None, payment: Payment | None) -> SessionDonation:
-    """From the rows to what the donor is to see."""
+    """Combine a donation and its payment into what the donor is shown."""
     if donation is None or payment is None:
         return SessionDonation(CheckoutState.NOT_STARTED, donation, None)
     if donation.payment_id is not None:
@@ -296,7 +296,7 @@ def unallocated_reason_of(
     found: ProviderPayment,
     now: datetime,
 ) -> UnallocatedReason | None:
-    """Whether money that has reached us pays the donation (None), or why it must be held (M4-M6)."""
+    """Why a payment cannot pay the donation and stays unallocated; None if it can (M4-M6)."""
     if donation.payment_id is not None:
         return UnallocatedReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
@@ -381,7 +381,7 @@ def new_direct_donation(
 
 
 def donation_details_of(donation: Donation) -> DonationDetails:
-    """What the donor gives by a hosted donation."""
+    """The details a donor entered for a hosted donation."""
     return DonationDetails(
         donation.money,
         donation.first_name or "",
@@ -395,7 +395,7 @@ def donation_details_of(donation: Donation) -> DonationDetails:
 
 
 def ensure_currency_receivable(currency: str, received: tuple[str, ...]) -> None:
-    """The organisation, which receives these currencies, can be given money in this one.
+    """Raises unless the organisation can receive this currency.
 
     Raises CannotAcceptDonations when it receives none, WrongTargetCurrency.
     """
@@ -406,13 +406,13 @@ def ensure_currency_receivable(currency: str, received: tuple[str, ...]) -> None
 
 
 def ensure_settlement_currency(currency: str, currencies: tuple[str, ...]) -> None:
-    """A partner that settles in these currencies may be asked for this one. Raises WrongPartnerCurrency."""
+    """Raises WrongPartnerCurrency unless the partner settles in this currency."""
     if currency not in currencies:
         raise WrongPartnerCurrency(f"your account settles in {', '.join(currencies)}, not {currency}")
 
 
 def ensure_cancellable(donation: Donation) -> None:
-    """A partner may cancel it (settled 5). Raises InvalidState."""
+    """Raises InvalidState unless a partner may cancel the donation (settled 5)."""
     if donation.type != "direct" or donation.status != "ACTIVE":
         raise InvalidState(
             f"the donation is {donation.type} and {donation.status}: only a direct one that is ACTIVE can be cancelled"
@@ -420,7 +420,7 @@ def ensure_cancellable(donation: Donation) -> None:
 
 
 def ensure_organisation_changeable(donation: Donation) -> None:
-    """A partner may choose another organisation. Raises CannotEditOrganisation, InvalidState."""
+    """Raises CannotEditOrganisation or InvalidState unless the organisation may be changed."""
     if donation.type != "direct":
         raise CannotEditOrganisation
     if donation.status != "ACTIVE":

@@ -1,4 +1,4 @@
-"""Paying: the calls to the payment provider, between transactions (architecture 3).
+"""Payment flows: the calls to the payment provider, outside transactions (architecture 3).
 
 The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
 call is made with. All flows lease the payment, so that one call at a time is under way; whatever a provider shows
@@ -13,7 +13,12 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits, PaymentOutcome, Visitor
+from almoner.giving.checkout.card_testing.domain import (
+    STRICT_LIMITS,
+    BrowserFingerprint,
+    CardTestingLimits,
+    PaymentOutcome,
+)
 from almoner.giving.checkout.donations import domain, service
 from almoner.giving.checkout.donations.domain import Donation, DonationDetails, SessionDonation
 from almoner.giving.checkout.payments import service as payments
@@ -41,13 +46,13 @@ from almoner.platform.jobs import leases
 from almoner.platform.jobs.leases import FlowDone
 
 LEASE_KIND: Final = "payment"
-DEFAULT_LANGUAGE: Final = "en"
+_DEFAULT_LANGUAGE: Final = "en"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentContext:
-    """What the flows work with. ``figures``: how hard the brakes against card testing are."""
+    """The database, provider and card testing limits that the flows need."""
 
     db: Database
     provider: PaymentProvider
@@ -119,10 +124,15 @@ class _PaymentFlow:
 
 
 class _StartPayment(_PaymentFlow):
-    """The donor has chosen a gift and goes on to pay."""
+    """The donor has chosen a donation and goes on to pay."""
 
     def __init__(
-        self, work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None, way: str
+        self,
+        work: PaymentContext,
+        session_id: UUID,
+        gift: DonationDetails,
+        browser: BrowserFingerprint | None,
+        way: str,
     ) -> None:
         super().__init__(work)
         self._session_id = session_id
@@ -169,7 +179,7 @@ class _StartPayment(_PaymentFlow):
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
         domain.ensure_currency_receivable(donation.money.currency, taken)
-        language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends_at(), None
+        language, due, code = session.language or _DEFAULT_LANGUAGE, session.grace_ends_at(), None
         if self._browser is not None:
             admitted, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
@@ -188,7 +198,7 @@ class _StartPayment(_PaymentFlow):
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         domain.ensure_currency_receivable(donation.money.currency, organisation.donation_currencies)
-        language = session.language or DEFAULT_LANGUAGE
+        language = session.language or _DEFAULT_LANGUAGE
         started = await payments.create_attempt(
             tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
         )
@@ -319,11 +329,11 @@ def _payment_outcome(payment: Payment, found: ProviderPayment) -> PaymentOutcome
 
 
 async def start_payment(
-    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
+    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
-    """Make the session's donation and the provider's page for it; ``url`` is where the donor pays.
+    """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
-    Without ``url`` the standing says why: PAID, HELD. A second call with the same gift gives the same page; with
+    Without ``url`` the standing says why: PAID, HELD. A second call with the same donation gives the same page; with
     another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
     WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 
@@ -334,16 +344,16 @@ async def start_payment(
 
 
 async def start_transfer(
-    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
+    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
-    """As ``start_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
+    """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
     return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
 
 
 async def handle_provider_return(
     work: PaymentContext, session_id: UUID, payment_id: UUID | None = None
 ) -> SessionDonation:
-    """Where the session stands, after asking the provider; what a browser says on its return is not believed.
+    """Refresh the payment when the donor returns from the provider's page.
 
     ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
     even where it has ended for us.
@@ -354,7 +364,7 @@ async def handle_provider_return(
 
 
 async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) -> bool:
-    """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
+    """Handle a payment webhook and commit its effect; False if the payment is not ours.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
@@ -371,10 +381,10 @@ async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) ->
 
 
 async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
-    """End an attempt at the provider; False when it is busy there and must be asked again later."""
+    """Cancel a payment attempt at the provider; False if it must be tried again later."""
     return await leases.run_leased_flow(work.db, _CancelPayment(work, payment_id))
 
 
 async def recover_payment(work: PaymentContext, payment_id: UUID) -> None:
-    """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
+    """Finish a provider call that a crash left unrecorded. Raises ProviderUnavailable."""
     await leases.run_leased_flow(work.db, _RecoverPayment(work, payment_id))

@@ -25,7 +25,7 @@ class RecoverPayment(msgspec.Struct, frozen=True):
     payment: UUID
 
 
-RECOVER_PAYMENT: Final = JobKind("donations.finish_payment", RecoverPayment)
+_RECOVER_PAYMENT: Final = JobKind("donations.finish_payment", RecoverPayment)
 RETRY_DELAY: Final = timedelta(minutes=1)
 
 
@@ -52,7 +52,7 @@ async def cancel_payment(parts: Parts, work: JobContext, job: JobOf[CancelPaymen
     return JobDone() if ended else JobRetry(RETRY_DELAY, "the provider is busy with the payment")
 
 
-@provider_tasks.job(RECOVER_PAYMENT)
+@provider_tasks.job(_RECOVER_PAYMENT)
 async def recover_payment(parts: Parts, work: JobContext, job: JobOf[RecoverPayment]) -> Result:
     """Finish a call of a process that crashed between asking and recording (I5)."""
     try:
@@ -76,7 +76,7 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_jobs(tx, [RECOVER_PAYMENT.new(RecoverPayment(payment_id)) for payment_id in lost])
+    await queue.enqueue_jobs(tx, [_RECOVER_PAYMENT.new(RecoverPayment(payment_id)) for payment_id in lost])
     return len(lost)
 
 

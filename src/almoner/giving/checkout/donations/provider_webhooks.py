@@ -1,4 +1,4 @@
-"""Where providers send their notices: /callbacks/{provider}, no key, signed by the provider (M4, M5)."""
+"""Receives payment providers' webhooks at /callbacks/{provider} (M4, M5)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -11,7 +11,7 @@ from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.kit.errors import ContentTooLarge, NotFound
 
-MAX_WEBHOOK_BYTES: Final = 64 * 1024
+_MAX_WEBHOOK_BYTES: Final = 64 * 1024
 
 
 def webhook_routes(
@@ -19,7 +19,7 @@ def webhook_routes(
     disputed: Callable[[str], Awaitable[None]],
     refunded: Callable[[str, str], Awaitable[None]] | None = None,
 ) -> list[BaseRoute]:
-    """The route, for wiring to mount.
+    """The webhook route, for wiring to mount.
 
     ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it.
     """
@@ -47,6 +47,6 @@ async def _read_body(request: Request) -> bytes:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_WEBHOOK_BYTES:
+        if len(body) > _MAX_WEBHOOK_BYTES:
             raise ContentTooLarge("a notice has at most 64 kB")
     return bytes(body)

@@ -127,8 +127,8 @@ class DonationPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class HostedOut(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a hosted donation came from."""
+class HostedDonationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The session from which a hosted donation came."""
 
     session_id: str
 
@@ -155,7 +155,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     user_id: str | None
     organisation_id: str
     type: DonationType
-    hosted: HostedOut | None
+    hosted: HostedDonationOut | None
     amount: int
     currency_code: str
     status: DonationStatus
@@ -206,7 +206,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         user_id=ids.text_or_none("user", donation.user_id),
         organisation_id=ids.text("organisation", donation.organisation_id),
         type=donation.type,
-        hosted=HostedOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
+        hosted=HostedDonationOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
         amount=donation.money.minor,
         currency_code=donation.money.currency,
         status=donation.status,

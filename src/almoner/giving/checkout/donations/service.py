@@ -1,4 +1,4 @@
-"""What can be done with donations, and what becomes of what a provider tells us."""
+"""Operations on donations, and what becomes of what a provider tells us."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -66,23 +66,23 @@ async def get(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donati
     return donation
 
 
-def build_api_record(tx: Tx, donation: Donation) -> DonationOut:
-    """The donation as partners see it."""
+def serialise_for_api(tx: Tx, donation: Donation) -> DonationOut:
+    """The donation as an API record."""
     return schemas.donation_out(tx, donation)
 
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
-    """Bring what has changed into the tallies that lists count from; how much there was."""
+    """Update the stored totals that lists count from; returns how many changes there were."""
     return await store_lists.refresh_list_totals(tx, limit)
 
 
 async def next_totals_refresh_at(tx: Tx) -> datetime | None:
-    """When there is something to gather: now, or nothing in sight."""
+    """When list totals need an update: now, or None."""
     return tx.now if await store_lists.has_stale_totals(tx) else None
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that had a gift made to each of these organisations: they hear when it changes (settled 6)."""
+    """The partners with donations to each of these organisations (settled 6)."""
     return await store.partners_by_organisation(tx, organisation_ids)
 
 
@@ -100,7 +100,7 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 
 
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
-    """Where a session stands by what we know now, for its page."""
+    """The session's donation and checkout state, from the database alone."""
     donation = await store.find_newest_by_session(tx, session_id)
     return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
 
@@ -113,7 +113,7 @@ async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
 
 
 async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
-    """What the provider calls the payment of an unpaid donation. Raises NotFound; InvalidState when there is none."""
+    """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.newest_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
     if payment is None or not payment.is_live or payment.provider_payment is None:
@@ -122,7 +122,7 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
 
 
 async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) -> None:
-    """Act on a payment as its provider shows it; any number of times, in any order, the effect is one (M4).
+    """Apply a payment's state at the provider; idempotent and independent of order (M4).
 
     Locks session, donation and payment, in this order, as everything does that needs more than one of them.
     """
@@ -198,14 +198,14 @@ def _foreign_reason(tx: Tx, found: ProviderPayment) -> UnallocatedReason | None:
 async def _record_unallocated(
     tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
 ) -> None:
-    """Keep the money apart, and tell the people who run the service (M5, M6)."""
+    """Store the money apart, and tell the people who run the service (M5, M6)."""
     if payment is not None:
         await payments.update_attempt_status(tx, payment, "held", found)
     await suspense.record_unallocated_payment(tx, provider, found, payment, reason)
 
 
 async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
-    """The donor says that the bank transfer was sent: it completes the session, which is held, and waits (settled 5).
+    """Record that the donor sent the bank transfer: completes the locked session (settled 5).
 
     None when it was confirmed before, or is not waited for.
     """
@@ -215,9 +215,9 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
 
 
 async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: str, by: str) -> Donation:
-    """A person makes held money of a bank transfer the gift that it was meant to be, of the amount that came.
+    """Make an unallocated bank transfer the donation it was meant to be, on an operator's decision.
 
-    It is settled. A gift that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
+    It is settled. A donation that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
     """
     source = await payments.find(tx, held.payment_id) if held.payment_id else None
     assert source is not None, "asked for before"
@@ -242,12 +242,12 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
 
 
 async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
-    """Cancel unpaid donations after 24 h (spec 3.2), confirmed bank transfers after 30 days (settled 5); how many."""
+    """Cancel donations unpaid after 24 h, or 30 days for bank transfers; returns how many."""
     cancelled = await store.cancel_abandoned_donations(tx, tx.now - domain.ABANDONED_AFTER, limit, awaited=False)
     cancelled += await store.cancel_abandoned_donations(tx, tx.now - TRANSFER_LIFETIME, limit, awaited=True)
     if cancelled:
         await outbox.emit_events(
-            tx, domain.CANCELLED, [(one.partner_id, build_api_record(tx, one)) for one in cancelled]
+            tx, domain.CANCELLED, [(one.partner_id, serialise_for_api(tx, one)) for one in cancelled]
         )
         await _enqueue_live_cancels(tx, [donation.id for donation in cancelled])
     return len(cancelled)
@@ -261,7 +261,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
-    """Forget the donors of gifts that were cancelled 30 days ago and never paid (V6); how many."""
+    """Erase donors of donations cancelled 30 days ago and never paid (V6); returns how many."""
     count, declarations = await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
     if declarations:
         await gift_aid_declarations.delete_unused(tx, declarations)
@@ -281,24 +281,24 @@ async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
 
 
 async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:
-    """Have the provider end a new attempt at a moment, if it is not paid by then (S5, H6)."""
+    """Enqueue the cancellation of a payment attempt at a moment, if it is unpaid by then (S5, H6)."""
     await CANCEL_PAYMENT.enqueue(tx, CancelPayment(payment.id), due=due)
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
-    """One donation, held until the transaction ends. Raises NotFound."""
+    """One donation, locked until the transaction ends. Raises NotFound."""
     if (donation := await store.get_for_update(tx, scope, donation_id)) is None:
         raise NotFound
     return donation
 
 
-async def lock_all(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
-    """These donations, held until the transaction ends."""
-    return {donation.id: donation for donation in await store_money.lock_all(tx, donation_ids)}
+async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
+    """These donations, locked until the transaction ends."""
+    return {donation.id: donation for donation in await store_money.lock_donations(tx, donation_ids)}
 
 
 async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
-    """Note what arrived of donations that the caller holds and that wait for it (settled 5); partners are told."""
+    """Record the settled amounts of locked donations and notify partners (settled 5)."""
     settled = await store_money.mark_settled(tx, list(nets), list(nets.values()))
     if len(settled) != len(nets):
         raise LookupError("a donation to be settled does not wait for it")
@@ -306,33 +306,33 @@ async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
 
 
 async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
-    """Of which partners, nonprofits and currencies there are settled donations that are in no payout."""
+    """Batches of settled donations that are in no disbursement."""
     return await store_money.unpaid_balances(tx)
 
 
 async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch, room: int = MAX_MINOR) -> bool:
-    """Whether settled donations of a bucket are in no payout, the oldest of which comes to no more than ``room``."""
+    """Whether a batch has settled donations in no disbursement that fit into ``room``."""
     return await store_money.has_unpaid_donations(tx, Partner(bucket.partner_id), bucket, room)
 
 
 async def add_to_disbursement(
     tx: Tx, bucket: DisbursementBatch, disbursement_id: UUID, limit: int, room: int
 ) -> tuple[int, Money]:
-    """Put settled donations into a payout that the caller holds: how many, and what they come to: at most ``room``."""
+    """Add settled donations to a locked disbursement, up to ``room``; returns number and sum."""
     partner = Partner(bucket.partner_id)
     count, minor = await store_money.add_to_disbursement(tx, partner, bucket, disbursement_id, limit, room)
     return count, Money(minor, bucket.currency)
 
 
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
-    """Move donations of a payout that was paid to DISBURSED; how many. Partners are told."""
+    """Mark donations of a paid disbursement as disbursed and notify partners; returns how many."""
     moved = await store_money.mark_disbursed(tx, disbursement_id, limit)
     await _emit_all(tx, domain.DISBURSED, moved)
     return len(moved)
 
 
 async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
-    """Move donations of a payout that came back to RECEIVED_PAYMENT; how many. Partners are told."""
+    """Move donations of a returned disbursement back to RECEIVED_PAYMENT; returns how many."""
     moved = await store_money.revert_donations(tx, disbursement_id, limit)
     await _emit_all(tx, domain.PAYOUT_RETURNED, moved)
     return len(moved)
@@ -346,7 +346,7 @@ async def donations_of_disbursement(
 
 
 async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
-    """Give a held donation to another nonprofit; the partner is told. Raises InvalidState.
+    """Assign a locked donation to another nonprofit and notify the partner. Raises InvalidState.
 
     It has gift aid no more: a declaration names its charity.
     """
@@ -358,9 +358,9 @@ async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Do
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
-    """Note that a donor has cancelled a declaration; gifts made from that moment on bear it no more.
+    """Cancel a Gift Aid declaration and remove it from donations made after that moment.
 
-    Raises NotFound, GiftAidRefused.
+    Raises NotFound, DeclarationError.
     """
     cancelled = await gift_aid_declarations.cancel_declaration(tx, declaration_id, cancelled_from)
     await store_money.remove_declaration(tx, declaration_id, cancelled.cancelled_from or tx.now)
@@ -370,14 +370,14 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, Money, bool]:
-    """Put direct donations into a request that the caller holds: how many, what they come to, whether it is full."""
+    """Add direct donations to a locked donation request: how many, their sum, whether it is full."""
     asked, is_full = await store_requests.add_to_request(tx, partner, currency, cutoff_at, request_id, limit, room)
     await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
     return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
 
 
 async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
-    """The partner has paid for donations that the caller holds: they are received and settled; partners are told."""
+    """Mark locked donations that the partner paid for as received and settled."""
     received = await store_requests.mark_received(tx, donation_ids)
     if len(received) != len(donation_ids):
         raise LookupError("a donation to be received does not wait for its money")
@@ -388,9 +388,9 @@ async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list
 
 async def _emit_all(tx: Tx, event_type: str, reported: Sequence[Donation]) -> None:
     if reported:
-        await outbox.emit_events(tx, event_type, [(one.partner_id, build_api_record(tx, one)) for one in reported])
+        await outbox.emit_events(tx, event_type, [(one.partner_id, serialise_for_api(tx, one)) for one in reported])
 
 
 async def emit_event(tx: Tx, event_type: str, donation: Donation) -> None:
-    """Write an event with the donation as it is."""
-    await outbox.emit(tx, donation.partner_id, event_type, build_api_record(tx, donation))
+    """Emit an event with the donation's current record."""
+    await outbox.emit(tx, donation.partner_id, event_type, serialise_for_api(tx, donation))

@@ -1,4 +1,4 @@
-"""SQL of donations."""
+"""SQL for donations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -93,7 +93,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donat
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
-    """One donation, held until the transaction ends."""
+    """One donation, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -276,7 +276,7 @@ async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
 
 @across_partners("held")
 async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
-    """Note that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
+    """Record that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
     row = await tx.fetchrow(
         f"""
         update donation set confirmed_at = $2
@@ -297,7 +297,7 @@ status = 'CANCELLED' and email is not null
 
 @across_partners("sweep")
 async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
-    """Null who wanted to give, of gifts that never came: how many, and the declarations that were theirs (V6)."""
+    """Null who wanted to give, of donations that never came: how many, and the declarations that were theirs (V6)."""
     rows = await tx.fetch(
         f"""
         with forgotten as (

@@ -1,4 +1,4 @@
-"""SQL of lists of donations: a page is a walk along one index, its exact total is added up from tallies (P7).
+"""SQL for lists of donations: a page is a walk along one index, its exact total is added up from tallies (P7).
 
 Identifiers begin with the millisecond of the donation's creation, so a range of moments bounds the walk as well. As in
 ``platform.lists`` the statement names its number of rows and walks by row comparison: PostgreSQL keeps its plan, and

@@ -1,4 +1,4 @@
-"""SQL of what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
+"""SQL for what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,17 +14,17 @@ from almoner.platform.database.transactions import Partner, Tx
 # The update's own table has the same columns: each is named with it.
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
-LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
+_LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
 
 
 @across_partners("held")
-async def lock_all(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
-    """These donations, in one order, held until the transaction ends."""
-    return [donation_of(row) for row in await tx.fetch(LOCK_DONATIONS, sorted(donation_ids))]
+async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
+    """These donations, in one order, locked until the transaction ends."""
+    return [donation_of(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
 
 
 async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
-    """Note what arrived of each; those that are not waiting for it are left out."""
+    """Record what arrived of each; those that are not waiting for it are left out."""
     rows = await tx.fetch(
         f"""
         update donation d set settled_at = $4, settled_minor = given.minor, settled_currency = given.currency
@@ -40,17 +40,17 @@ async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Mone
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-PAYABLE: Final = """
+_PAYABLE: Final = """
 settled_at is not null and disbursement_id is null and disputed_at is null and withdrawn_minor = refunded_minor
     and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
 """
 """Not on its way back, not disputed, and something left; as the index ``donation_payable`` has it."""
 
-OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
+_OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
 """Of a settled one, in minor units."""
 
 UNPAID_BALANCES: Final = f"""
-select distinct partner_id, organisation_id, settled_currency from donation where {PAYABLE} order by 1, 2, 3
+select distinct partner_id, organisation_id, settled_currency from donation where {_PAYABLE} order by 1, 2, 3
 """
 
 
@@ -62,7 +62,7 @@ async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
 
 UNPAID_BALANCES_OF: Final = f"""
 select distinct partner_id, organisation_id, settled_currency from donation
-where partner_id = $1 and organisation_id = $2 and {PAYABLE} order by 3
+where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 """
 
 
@@ -73,8 +73,8 @@ async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) ->
 
 HAS_UNPAID: Final = f"""
 select coalesce((
-    select {OWED} <= $4 from donation
-    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE} order by id limit 1
+    select {_OWED} <= $4 from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {_PAYABLE} order by id limit 1
 ), false)
 """
 
@@ -86,13 +86,13 @@ async def has_unpaid_donations(tx: Tx, partner: Partner, bucket: DisbursementBat
 
 ADD_TO_DISBURSEMENT: Final = f"""
 with oldest as (
-    select id, {OWED} as minor from donation
-    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
+    select id, {_OWED} as minor from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {_PAYABLE}
     order by id limit $5 for no key update skip locked
 ), chosen as (
     select id from (select id, sum(minor) over (order by id) as up_to from oldest) running where up_to <= $6
 ), taken as (
-    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning {OWED} as minor
+    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning {_OWED} as minor
 )
 select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from taken
 """
@@ -136,7 +136,7 @@ async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Dona
 
 REVERT_DONATIONS: Final = f"""
 with chosen as materialized (
-    select id, {OWED} as minor from donation where disbursement_id = $1
+    select id, {_OWED} as minor from donation where disbursement_id = $1
     order by status, id limit $3 for no key update
 ), kept as (
     insert into returned_disbursement_donation (disbursement_id, donation_id, amount_minor) select $1, id, minor

@@ -1,4 +1,4 @@
-"""SQL of direct donations that partners are asked for, and that their money covers."""
+"""SQL for direct donations that partners are asked for, and that their money covers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
-UNINVOICED: Final = """
+_UNINVOICED: Final = """
 with recursive unasked (partner_id, currency) as (
     (select partner_id, currency from donation where status = 'ACTIVE' order by partner_id, currency limit 1)
     union all
@@ -30,7 +30,7 @@ select partner_id, currency::text from unasked order by 1, 2
 @across_partners("sweep")
 async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
     """Which partners have donations, in which currencies, that they were not asked for."""
-    return [(row[0], row[1]) for row in await tx.fetch(UNINVOICED)]
+    return [(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
 
 
 @across_partners("sweep")
@@ -40,7 +40,7 @@ async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
     return found
 
 
-SUM_UNINVOICED: Final = """
+_SUM_UNINVOICED: Final = """
 select coalesce(sum(amount_minor), 0) from donation
 where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
 """
@@ -48,10 +48,10 @@ where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $
 
 async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What the partner's donations of a currency come to that were made before then, in minor units."""
-    return int(await tx.fetchval(SUM_UNINVOICED, partner.id, currency, cutoff_at))
+    return int(await tx.fetchval(_SUM_UNINVOICED, partner.id, currency, cutoff_at))
 
 
-ADD_TO_REQUEST: Final = f"""
+_ADD_TO_REQUEST: Final = f"""
 with oldest as (
     select id, amount_minor from donation
     where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
@@ -73,12 +73,12 @@ async def add_to_request(
 
     Those, and whether the next one is too much for this request.
     """
-    rows = await tx.fetch(ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
+    rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
     asked = sorted((donation_of(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
     return asked, len(asked) < rows[0]["donations"]
 
 
-LOCK_UNPAID: Final = """
+_LOCK_UNPAID: Final = """
 select id, amount_minor from donation where request_id = $1 and status = 'REQUESTED_PAYMENT'
 order by id limit $2 for no key update
 """
@@ -87,7 +87,7 @@ order by id limit $2 for no key update
 @across_partners("held")
 async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
     """The oldest donations of a request that no money covers yet, with their amounts; held."""
-    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(LOCK_UNPAID, request_id, limit)]
+    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(_LOCK_UNPAID, request_id, limit)]
 
 
 @across_partners("held")

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import DAY, Visitor
+from almoner.giving.checkout.card_testing.domain import DAY, BrowserFingerprint
 from almoner.platform.crypto import Vault
 
 _COOKIE: Final = "__Host-device"
@@ -19,8 +19,8 @@ _PURPOSE: Final = "device"
 _RANDOM_BYTES: Final = 16
 
 
-def ensure_cookie(request: Request, response: Response, vault: Vault) -> None:
-    """Give the cookie to a browser that has none."""
+def ensure_device_cookie(request: Request, response: Response, vault: Vault) -> None:
+    """Set the device cookie if the browser has none."""
     if _read_cookie(request, vault) is not None:
         return
     random = os.urandom(_RANDOM_BYTES)
@@ -29,9 +29,9 @@ def ensure_cookie(request: Request, response: Response, vault: Vault) -> None:
     response.set_cookie(_COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def visitor_of(request: Request, vault: Vault) -> Visitor:
-    """Whose browser asks, as the brakes know it."""
-    return card_testing.identify_visitor(
+def browser_fingerprint_of(request: Request, vault: Vault) -> BrowserFingerprint:
+    """The card testing fingerprint of the browser behind a request."""
+    return card_testing.fingerprint_browser(
         vault, request.client.host if request.client else "", _read_cookie(request, vault)
     )
 

@@ -64,7 +64,7 @@ _OTHERS: Final = (1, 10, 25, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class DonationAmounts:
-    """Minor units of one currency."""
+    """Minimum, maximum and suggested donation amounts of a currency."""
 
     currency: str
     minimum: int
@@ -73,7 +73,7 @@ class DonationAmounts:
 
 
 def donation_amounts_for(currency: str) -> DonationAmounts:
-    """What may be given in a currency. Raises MoneyError for an unknown one."""
+    """The amounts for a currency. Raises MoneyError for an unknown one."""
     unit: int = 10 ** currency_exponent(currency)
     least, *suggested = _AMOUNTS.get(currency, _OTHERS)
     return DonationAmounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))

@@ -1,4 +1,4 @@
-"""The page of the code: when the brakes ask whether a person gives (H6), a code by e-mail shows it (H11).
+"""The page on which a donor enters the code sent by email (H6, H11).
 
 No picture, no puzzle, no script, nobody else involved: the code may be typed, pasted, or filled in by the browser.
 """
@@ -26,7 +26,7 @@ _PROBLEMS: Final = {
 
 
 class EmailCodePages:
-    """Shows and takes codes, beside the pages of gifts."""
+    """The email code page."""
 
     def __init__(self, db: Database, give: DonationPages) -> None:
         self._db = db
@@ -39,12 +39,12 @@ class EmailCodePages:
         return [Route("/give/{id}/code", self.code, methods=["GET", "POST"])]
 
     async def code(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (self.submit if request.method == "POST" else self.show)(request)
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The form for the code; back to the gift when none was asked for."""
+        """Show the code form; redirect to the donation form if no code is needed."""
         opened = await self._give.open_session(request)
         typed = self._typed(opened) if isinstance(opened, OpenedSession) else None
         if isinstance(opened, Response) or typed is None:
@@ -52,12 +52,12 @@ class EmailCodePages:
         async with self._db.read() as tx:
             asked = await card_testing.was_code_sent(tx, opened.id, typed.email)
         response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.name}")
-        device_cookie.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
-        """The code; or the wish for a new one."""
+        """Check the entered code, or send a new one."""
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened
@@ -74,7 +74,7 @@ class EmailCodePages:
         return await self._check(opened, typed, str(posted.get("code", "")))
 
     async def _send_again(self, opened: OpenedSession, typed: DonationForm) -> Response:
-        browser = device_cookie.visitor_of(opened.request, self._vault)
+        browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             async with self._db.write() as tx:
                 await card_testing.send_code(tx, opened.id, browser, typed.email)
@@ -93,7 +93,7 @@ class EmailCodePages:
         return self._page(opened, typed, status=422, problem=_PROBLEMS[answer])
 
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
-        """The gift that waits for the code, None when the session takes none any more."""
+        """The donation that waits for the code, None when the session takes none any more."""
         standing = opened.giving.gift.standing
         if opened.giving.status != "open" or standing in (CheckoutState.PAID, CheckoutState.HELD):
             return None

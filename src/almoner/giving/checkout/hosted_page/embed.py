@@ -12,13 +12,13 @@ from starlette.routing import Route
 
 from almoner.platform.pages.translations import TranslationCatalogues
 
-PATH: Final = "/embed/give.js"
+_PATH: Final = "/embed/give.js"
 _SCRIPT: Final = Path(__file__).parent / "assets" / "give.js"
 _WORDS: Final = "const words = {};"
 
 
-def script(catalogues: TranslationCatalogues) -> bytes:
-    """The web component with its words in every offered language."""
+def embed_script(catalogues: TranslationCatalogues) -> bytes:
+    """The JavaScript of the embeddable donate button, in every offered language."""
     words = {
         tag: (catalogues.language(tag).text("embed.give"), catalogues.language(tag).text("embed.new_tab"))
         for tag in catalogues.offered_languages
@@ -30,7 +30,7 @@ def script(catalogues: TranslationCatalogues) -> bytes:
 
 def routes(catalogues: TranslationCatalogues) -> list[Route]:
     """The script's address. Its name stays, so browsers ask again after an hour."""
-    content = script(catalogues)
+    content = embed_script(catalogues)
     etag = f'"{sha256(content).hexdigest()[:32]}"'
     headers = {
         "Cache-Control": "public, max-age=3600",
@@ -47,4 +47,4 @@ def routes(catalogues: TranslationCatalogues) -> list[Route]:
             return Response(status_code=304, headers=headers)
         return Response(content, media_type="text/javascript; charset=utf-8", headers=headers)
 
-    return [Route(PATH, serve, methods=["GET"])]
+    return [Route(_PATH, serve, methods=["GET"])]

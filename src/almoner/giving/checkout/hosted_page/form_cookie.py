@@ -1,4 +1,4 @@
-"""What a donor typed, kept sealed in the donor's own browser until the gift is made, so that nobody types it twice.
+"""Keeps a donor's form input in an encrypted cookie until the donation is made.
 
 It never comes from the database: a link that was passed on shows nothing of whoever used it before.
 """
@@ -26,7 +26,7 @@ Two parts hold the longest names, address and message that a form takes, in any 
 def store_form(
     response: Response, vault: Vault, session: UUID, name: str, typed: DonationForm, *, seconds: int
 ) -> None:
-    """Put what was typed into the cookies of the session; ``name`` is its id in addresses."""
+    """Store the form input in the session's cookies."""
     plain = zlib.compress(msgspec.json.encode(typed), 9)
     sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, binding=session.bytes)).decode()
     for cookie, part in zip(_cookies(name), (sealed[:_PART], sealed[_PART:]), strict=True):
@@ -37,7 +37,7 @@ def store_form(
 
 
 def load_form(request: Request, vault: Vault, session: UUID, name: str) -> DonationForm | None:
-    """What was typed in this browser, or None."""
+    """The form input stored in this browser, if any."""
     sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(name))
     try:
         plain = vault.decrypt(urlsafe_b64decode(sealed), context=_CONTEXT, binding=session.bytes)
@@ -47,7 +47,7 @@ def load_form(request: Request, vault: Vault, session: UUID, name: str) -> Donat
 
 
 def clear_form(response: Response, name: str) -> None:
-    """Take the cookies away: the gift is made."""
+    """Delete the stored form input."""
     for cookie in _cookies(name):
         _delete_cookie(response, cookie)
 

@@ -47,7 +47,7 @@ _FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back la
 class HasViews(Protocol):
     """Pages that can say what went wrong."""
 
-    views: Views
+    views: HostedPageViews
 
 
 S = TypeVar("S", bound=HasViews)
@@ -56,7 +56,7 @@ Handler = Callable[[S, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A request that came with the cookie of its session. ``name``: the session's id in addresses."""
+    """A request with the cookie of its donation session. ``name``: the session's ID in paths."""
 
     request: Request
     name: str
@@ -70,7 +70,7 @@ class OpenedSession:
 
 
 def with_error_pages(handler: Handler[S]) -> Handler[S]:
-    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
+    """Wrap a page handler so that its exceptions become error pages."""
 
     @wraps(handler)
     async def answer(self: S, request: Request) -> Response:
@@ -93,7 +93,7 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
 
 
 class DonationPages:
-    """The pages of gifts."""
+    """The hosted donation pages."""
 
     def __init__(self, db: Database, pages: PageRenderer, checkout: Checkout) -> None:
         self._db = db
@@ -102,7 +102,7 @@ class DonationPages:
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
         self._origin = origin_of_url(db.deployment.links.pages)
-        self.views = Views(pages, checkout.origin)
+        self.views = HostedPageViews(pages, checkout.origin)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -114,12 +114,12 @@ class DonationPages:
         ]
 
     def not_found_page(self, request: Request, status: int) -> Response:
-        """There is no such page."""
+        """The page for an unknown link."""
         return self.views.message_page(request, "unknown", status, "link")
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         session_id = self._vault.read_page_token(PAGE_PURPOSE, request.query_params.get("token", ""))
         if session_id is None:
             raise NotFound
@@ -129,24 +129,24 @@ class DonationPages:
         visit = link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, session_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
-        device_cookie.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
     async def donation_form(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (self.submit_form if request.method == "POST" else self.show_form)(request)
 
     @with_error_pages
     async def show_form(self, request: Request) -> Response:
-        """The form, or why there is none."""
+        """Show the donation form, or why there is none."""
         opened = await self.open_session(request)
         response = opened if isinstance(opened, Response) else await self._gift(opened)
-        device_cookie.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
     @with_error_pages
     async def submit_form(self, request: Request) -> Response:
-        """The gift: back to the form with every problem, or on to the provider."""
+        """Handle the form: show its problems, or redirect to the payment provider."""
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened
@@ -166,7 +166,7 @@ class DonationPages:
         return await self.proceed_to_payment(opened, typed, gift)
 
     async def read_form(self, opened: OpenedSession) -> FormData | None:
-        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        """The posted form; None without a valid CSRF token (H2)."""
         form = await forms.read_form(opened.request)
         ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(
             form.get(CSRF_FIELD)
@@ -174,14 +174,14 @@ class DonationPages:
         return form if ours else None
 
     def read_details(self, opened: OpenedSession, typed: DonationForm) -> DonationDetails | Problems:
-        """The gift that was typed, or what is wrong with it."""
+        """The donation details in the form, or its problems."""
         language = self.views.language(opened.giving)
         aid = opened.giving.offers_gift_aid
         return typed.parse(self._amounts(opened), language.locale, self._checkout.tariff, aid=aid)
 
     async def proceed_to_payment(self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails) -> Response:
-        """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""
-        browser = device_cookie.visitor_of(opened.request, self._vault)
+        """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
+        browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             started = await self._begin(opened, typed, gift, browser)
         except ServiceUnavailable:
@@ -196,7 +196,7 @@ class DonationPages:
         return response
 
     async def _begin(
-        self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: Visitor
+        self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """The payment; None when a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = typed.way == TRANSFER and gift.money.currency in self._checkout.accounts
@@ -211,7 +211,7 @@ class DonationPages:
 
     @with_error_pages
     async def handle_provider_return(self, request: Request) -> Response:
-        """From the provider's page, paid or not: the provider is asked, the browser's word is not enough.
+        """Handle the donor's return from the provider's page.
 
         Without the cookie, as a bank's app opens another browser, the token tells how the payment stands, not who pays.
         """
@@ -253,7 +253,7 @@ class DonationPages:
         return redirect_to(form.action)
 
     async def open_session(self, request: Request) -> OpenedSession | Response:
-        """The session of the address, for a browser with its cookie; language and currency are settled on the way."""
+        """The opened session of the path, for a browser with its cookie."""
         session_id, name, visit = self._visited(request)
         if visit is not None:
             return OpenedSession(request, name, visit, await self._load(request, session_id))
@@ -292,7 +292,7 @@ class DonationPages:
         return giving
 
     async def _reported(self, request: Request, giving: SessionView) -> Response:
-        """How the gift stands, for whoever holds the return link: no form, no name, no address."""
+        """How the donation stands, for whoever holds the return link: no form, no name, no address."""
         donation = giving.gift.donation
         assert donation is not None, "it has a payment"
         match giving.gift.standing:

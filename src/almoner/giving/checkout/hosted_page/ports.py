@@ -1,11 +1,11 @@
-"""What the page needs of the gift's own flows, which talk to the payment provider. Wiring puts it together."""
+"""What the page needs of the donation's own flows, which talk to the payment provider. Wiring puts it together."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
-from almoner.giving.checkout.card_testing.domain import Visitor
+from almoner.giving.checkout.card_testing.domain import BrowserFingerprint
 from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.kit.money import EXPONENTS
@@ -13,9 +13,9 @@ from almoner.kit.money import EXPONENTS
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Paying for the gift of a session.
+    """The payment functions that the pages need, assembled by wiring.
 
-    ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
+    ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the donation and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
     RateLimited, CodeRequired and ServiceUnavailable. ``handle_provider_return`` asks the provider, also about the
     attempt that it is given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the
@@ -27,8 +27,8 @@ class Checkout:
 
     origin: str
     tariff: Tariff
-    begin: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]]
+    begin: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
     handle_provider_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
-    transfer: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]] | None = None
+    transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
     accounts: Mapping[str, BankDetails] = field(default_factory=dict)

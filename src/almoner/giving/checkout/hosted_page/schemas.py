@@ -18,8 +18,8 @@ from almoner.platform.outbound import email_addresses
 from almoner.platform.pages import formats, numbers
 from almoner.platform.pages.numbers import AmountProblem
 
-MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
-MAX_MESSAGE: Final = 500
+_MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
+_MAX_MESSAGE: Final = 500
 GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
 _FIELDS: Final = {"building_name_number": "house"}
@@ -48,7 +48,7 @@ def email_problem(email: str) -> str | None:
 
 
 class DonationForm(msgspec.Struct, frozen=True):
-    """The form as posted: trimmed, without control characters, otherwise untouched.
+    """The donation form as posted.
 
     ``amount`` is a suggested amount in minor units, or ``other`` for the one typed in ``typed``.
     """
@@ -95,7 +95,7 @@ class DonationForm(msgspec.Struct, frozen=True):
     def parse(
         self, amounts: DonationAmounts, locale: Locale, tariff: Tariff, *, aid: bool = False
     ) -> DonationDetails | Problems:
-        """The gift, or what is wrong. A donor who covers the fee pays what leaves the gift whole after it.
+        """The donation details, or every problem of the form.
 
         ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts.
         """
@@ -104,7 +104,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         if isinstance(minor, str):
             problems[self._amount_field(amounts)] = minor
         problems |= self._donor_problems(locale)
-        if len(self.message) > MAX_MESSAGE:
+        if len(self.message) > _MAX_MESSAGE:
             problems["message"] = "give.problem.message.too_long"
         if declares := aid and self.gift_aid:
             found = self._aid_problems()  # it asks for both names, in better words
@@ -131,7 +131,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             first = "last_name" if formats.is_family_name_first(locale) else "first_name"  # as the page asks
             problems[first] = "give.problem.name.missing"
         for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
-            if len(value) > MAX_LENGTH:
+            if len(value) > _MAX_LENGTH:
                 problems[field] = f"give.problem.{field}.too_long"
         if problem := email_problem(self.email):
             problems["email"] = problem
@@ -154,7 +154,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         typed = Declarer(
             self.title, self.first_name, self.last_name, self.house, self.road, self.city, HOME, self.postcode
         )
-        return claimable.tidy_declarer(typed)
+        return claimable.normalise_declarer(typed)
 
     def _minor(self, amounts: DonationAmounts, locale: Locale) -> int | str:
         if self.amount in map(str, amounts.suggested):

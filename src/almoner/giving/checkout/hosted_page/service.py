@@ -33,7 +33,7 @@ _MISSION_LENGTH: Final = 240
 
 @dataclass(frozen=True, slots=True)
 class NonprofitProfile:
-    """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it.
+    """A nonprofit as donors see it on the page and the receipt.
 
     ``logo``: an address on the page's own origin.
     """
@@ -50,7 +50,7 @@ class NonprofitProfile:
 
     @property
     def mission(self) -> str:
-        """The beginning of its own description, for the page beside the form."""
+        """The beginning of its description."""
         return shorten(self.description, _MISSION_LENGTH, placeholder=" …")
 
     @property
@@ -59,15 +59,15 @@ class NonprofitProfile:
         words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
         return "".join(word[0] for word in words[:2]).upper()
 
-    def place(self, locale: Locale) -> list[str]:
-        """``Washington``, ``DC``, ``United States`` with the country in the reader's language."""
+    def location_parts(self, locale: Locale) -> list[str]:
+        """City, state and country name for display: ``Washington``, ``DC``, ``United States``."""
         city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
         return [part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3).
+    """Everything that the donation page shows about a session.
 
     ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
     """
@@ -81,7 +81,7 @@ class SessionView:
 
     @property
     def offers_gift_aid(self) -> bool:
-        """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom, and nothing in return."""
+        """Whether the donation may have Gift Aid: sterling to a UK charity."""
         cause_ = self.cause
         return (
             self.session.currency == gift_aid_declarations_domain.CURRENCY
@@ -109,7 +109,7 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
 
 
 def limit_currencies(giving: SessionView, currencies: Collection[str]) -> SessionView:
-    """As a payment provider lets it be: the nonprofit receives no currency that the provider does not take."""
+    """The view with only the currencies that the payment provider takes."""
     received = tuple(code for code in giving.cause.receives if code in currencies)
     return replace(giving, cause=replace(giving.cause, receives=received))
 
@@ -139,7 +139,7 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
 def choose_language_currency(
     giving: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
 ) -> SessionView:
-    """Language and currency where nobody has chosen (settled 4).
+    """The view with a default language and currency where none was chosen (settled 4).
 
     The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
     it, else US dollar.
@@ -153,7 +153,7 @@ def choose_language_currency(
 
 
 async def store_language_currency(tx: Tx, giving: SessionView) -> SessionView:
-    """Keep what ``chosen`` chose, unless another visit was first: then that one's choice holds."""
+    """Store the chosen language and currency, unless another visit chose first."""
     session = giving.session
     if session.language is None or session.currency is None:
         raise ValueError("choose before settling")

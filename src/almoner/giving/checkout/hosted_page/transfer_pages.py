@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Database
 
 
 class TransferPages:
-    """Shows details and takes confirmations, beside the pages of gifts."""
+    """The bank transfer page: details and confirmation."""
 
     def __init__(self, db: Database, give: DonationPages, checkout: Checkout) -> None:
         self._db = db
@@ -28,18 +28,18 @@ class TransferPages:
         return [Route("/give/{id}/transfer", self.transfer, methods=["GET", "POST"])]
 
     async def transfer(self, request: Request) -> Response:
-        """One address, so that a 405 names all of its methods."""
+        """Handle every method of this path."""
         return await (self.confirm if request.method == "POST" else self.show)(request)
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The details; where the gift stands when there are none any more."""
+        """The details; where the donation stands when there are none any more."""
         opened = await self._give.open_session(request)
         return opened if isinstance(opened, Response) else await self._page(opened)
 
     @with_error_pages
     async def confirm(self, request: Request) -> Response:
-        """The donor has sent it: the session is completed, and the details come by e-mail."""
+        """Record that the donor sent the transfer, and email the details."""
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened

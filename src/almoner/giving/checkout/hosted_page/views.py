@@ -38,7 +38,7 @@ _MOST_MINUTES: Final = 90  # a longer wait is told in hours
 
 @dataclass(frozen=True, slots=True)
 class FormNotice:
-    """What a form says above its fields, by the key of its text.
+    """A notice above the donation form, such as a required wait.
 
     ``alert``: something went wrong. ``pay_url``: a payment to go on with. ``seconds``: until it is worth trying again.
     """
@@ -50,7 +50,7 @@ class FormNotice:
 
     @property
     def wait(self) -> tuple[str, int]:
-        """The key of the sentence that tells the wait, and its count: rounded up, so that it is never too soon."""
+        """The message key and rounded-up number for the remaining wait."""
         minutes = ceil(self.seconds / 60)
         if minutes <= _MOST_MINUTES:
             return "give.wait.minutes", minutes
@@ -129,12 +129,12 @@ class Views:
     def waiting_page(
         self, giving: SessionView, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
     ) -> Response:
-        """The provider has not confirmed the payment yet; ``unpaid``: it has just said that nothing was paid."""
+        """The page shown until the provider confirms the payment."""
         kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
         return self._not_yet(giving, donation, kind, later, again, pay_url)
 
     def awaited_transfer_page(self, giving: SessionView, donation: Donation, again: str) -> Response:
-        """A bank transfer is waited for: what whoever holds a return link is told of it."""
+        """The page shown while a bank transfer is awaited."""
         return self._not_yet(giving, donation, "transfer.sent", None, again, None)
 
     def _not_yet(
@@ -159,7 +159,7 @@ class Views:
     def transfer_page(
         self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
-        """Where to transfer the gift, and under which reference; once it is confirmed, that it is waited for."""
+        """Where to transfer the donation, and under which reference; once it is confirmed, that it is waited for."""
         language, reported = self.language(giving), epc_qr_payload(transfer)
         return self._pages.render_page(
             "transfer.html",
@@ -201,12 +201,12 @@ class Views:
         )
 
     def _follow_url(self, donation: Donation) -> str:
-        """The private page of the gift, as its receipt will name it."""
+        """The private page of the donation, as its receipt will name it."""
         token = self._pages.deployment.vault.page_token(GIFT_PAGE_PURPOSE, donation.id)
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
     def closed_page(self, giving: SessionView) -> Response:
-        """The nonprofit cannot take gifts now."""
+        """The page shown when the nonprofit cannot receive donations now."""
         return self.session_message_page(giving, "closed", 409, "info")
 
     def session_message_page(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
@@ -244,7 +244,7 @@ class Views:
         problem: str | None,
         notice: FormNotice | None,
     ) -> Response:
-        """The form for the code that was sent to the donor's e-mail address."""
+        """The form for the code that was sent to the donor's email address."""
         language = self.language(giving)
         page = self._pages.render_page(
             "code.html",
@@ -306,7 +306,7 @@ def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, obj
         "name": cause.name,
         "monogram": cause.monogram,
         "logo": cause.logo,
-        "place": cause.place(language.locale),
+        "place": cause.location_parts(language.locale),
         "comma": formats.comma(language.locale),
         "mission": cause.mission,
         "register": cause.register,

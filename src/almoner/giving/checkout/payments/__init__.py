@@ -1,1 +1,1 @@
-"""Payments: attempts to be paid by a provider, and its notices."""
+"""Payment attempts at providers, and their webhooks."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of payments and their postings (M3, M4)."""
+"""Self-checks of payments and their postings (M3, M4)."""
 
 from typing import Final
 

@@ -34,7 +34,7 @@ MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
 
 
 class ProviderStatus(StrEnum):
-    """Where a payment stands at its provider."""
+    """The status of a payment at its provider."""
 
     OPEN = "open"
     PROCESSING = "processing"
@@ -44,7 +44,7 @@ class ProviderStatus(StrEnum):
 
 
 class UnallocatedReason(StrEnum):
-    """Why money that a provider took pays no donation."""
+    """Why a received payment pays no donation."""
 
     DONATION_CANCELLED = "donation_cancelled"
     SESSION_OVER = "session_over"
@@ -60,7 +60,7 @@ class UnallocatedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered.
+    """One attempt to pay a donation. ``provider_payment``, ``url``: None until the provider has answered.
 
     ``tries``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most (H6).
     ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
@@ -83,13 +83,13 @@ class Payment:
 
     @property
     def is_live(self) -> bool:
-        """Whether the donor may still pay it."""
+        """Whether the donor can still pay it."""
         return self.status in LIVE_STATUSES
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderPayment:
-    """A payment as its provider shows it: fetched from there, never taken from a notice.
+    """A payment as fetched from its provider.
 
     ``url``: None once nothing can be paid there any more. ``tries``: how many times a card was tried. ``live``: real
     money. ``ours``: whether it goes to our own account there.
@@ -107,7 +107,7 @@ class ProviderPayment:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """A notice of a provider. Its signature was right; what it says is a hint and no more (M5).
+    """A verified provider webhook; its content is only a hint to fetch (M5).
 
     ``payment``: what the provider calls the payment that it is about, or that is disputed. It may have several names
     for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept. ``refund``: of one about a refund.
@@ -131,7 +131,7 @@ class DisputeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderDispute:
-    """A payment that its donor's bank wants back, as the provider shows it. ``id``, ``reason``: the provider's.
+    """A dispute as fetched from its provider.
 
     ``money``: what the provider has drawn, without its own fee. ``live``: real money. ``payment``: what the payment is
     kept as, where it was asked for by another of its names.
@@ -156,7 +156,7 @@ class ProviderRefund:
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """What a provider keeps of a payment: basis points of it, rounded half up, and a fixed part.
+    """A provider's fee: basis points plus a fixed part.
 
     ``fixed_minor``: the fixed part by currency, in its minor units; none for a currency that is not there.
     """
@@ -169,7 +169,7 @@ class Tariff:
             raise ValueError("a tariff keeps less than the whole, and never adds to it")
 
     def fee_of(self, money: Money) -> Money:
-        """What the provider keeps of this payment, at most all of it."""
+        """The fee for this payment."""
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
@@ -178,7 +178,7 @@ class Tariff:
         return self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0)
 
     def gross_up(self, gift: Money) -> Money:
-        """The smallest payment that leaves the gift whole after the fee. Raises MoneyError above the largest amount."""
+        """The smallest payment that leaves this amount after the fee. Raises MoneyError."""
         whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
         # Rounding moves the fee by half a unit at most, so the answer is this or just above.
         least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
@@ -189,7 +189,7 @@ class Tariff:
 
 
 class ProviderFailure(Exception):
-    """The provider could not be asked, or its answer makes no sense. Asking again with the same key is safe."""
+    """The provider call failed; repeating it with the same key is safe."""
 
 
 class NoSuchPayment(ProviderFailure):
@@ -197,11 +197,11 @@ class NoSuchPayment(ProviderFailure):
 
 
 class ForeignPaymentError(NoSuchPayment):
-    """The provider knows the payment, and something else than this service asked for it: nothing is to be done."""
+    """The provider's payment was not created by this service."""
 
 
 class RefundRefused(ProviderFailure):
-    """The provider will not send the money back: asking again is of no use, a person has to look."""
+    """The provider refuses the refund for good; an operator must act."""
 
 
 class ProviderUnavailable(ServiceUnavailable):
@@ -214,14 +214,14 @@ class WebhookRefused(BadRequest):
 
 
 def foreign_payment_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
-    """Why what the provider shows never reaches us, whatever it was for: nothing of it is posted, or sent back."""
+    """Why a provider's payment is not ours (other mode or account); None if it is."""
     if found.live is not live:
         return UnallocatedReason.OTHER_MODE
     return None if found.ours else UnallocatedReason.OTHER_ACCOUNT
 
 
 def payment_mismatch_reason(expected: Money, reference: str, found: ProviderPayment) -> UnallocatedReason | None:
-    """How what the provider shows differs from what was asked for, None when all agrees."""
+    """How a provider's payment differs from what we ordered; None if it matches."""
     if found.reference != reference:
         return UnallocatedReason.OTHER_REFERENCE
     if found.money.currency != expected.currency:

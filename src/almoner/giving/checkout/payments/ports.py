@@ -17,7 +17,7 @@ from almoner.kit.money import Money
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6).
+    """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
 
     ``tries``: how many cards the provider may take before the payment fails (H6).
     """

@@ -21,7 +21,7 @@ from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Tx
 
-DESCRIPTION_LENGTH: Final = 500
+_DESCRIPTION_LENGTH: Final = 500
 
 
 def payment_reference(payment_id: UUID) -> str:
@@ -37,8 +37,8 @@ def payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
 async def create_attempt(
     tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str, allowed: int
 ) -> Payment:
-    """A new attempt, of ``max_attempts`` cards at most; the provider is asked after this is committed."""
-    described = description[:DESCRIPTION_LENGTH]
+    """Create a payment attempt; the provider is called after the commit."""
+    described = description[:_DESCRIPTION_LENGTH]
     payment = Payment(
         id=tx.new_id(),
         donation_id=donation_id,
@@ -60,20 +60,20 @@ async def create_attempt(
 
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
-    """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
+    """Make a new attempt a bank transfer with its own reference."""
     called = iso11649.creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
     await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await get_for_update(tx, payment.id)
 
 
 async def end_transfer(tx: Tx, payment: Payment) -> None:
-    """A bank transfer is not waited for any more; should it come, it is held, or pays what still waits."""
+    """Stop awaiting a bank transfer."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
     await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
 
 
 async def mark_paid(tx: Tx, payment: Payment) -> None:
-    """Note that a new attempt was paid by money that had come before."""
+    """Record that a new attempt was paid by money that had come before."""
     called = f"{BANK_TRANSFER}/{encode_uuid(payment.id)}"
     await store.update_status(tx, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
 
@@ -86,7 +86,7 @@ def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> P
 
 
 async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
-    """The attempt, held until the transaction ends. Raises LookupError when there is none."""
+    """The attempt, locked until the transaction ends. Raises LookupError when there is none."""
     if (payment := await store.get_for_update(tx, payment_id)) is None:
         raise LookupError(f"payment {payment_id}")
     return payment
@@ -109,20 +109,20 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
 
 
 async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
-    """Note how many cards were tried on an attempt, as its provider shows it."""
+    """Record how many cards were tried on an attempt, as its provider shows it."""
     await store.record_card_tries(tx, payment.id, tries_)
 
 
 async def update_attempt_status(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
-    """Move an attempt, with what the provider shows of it; False when its state does not allow the move."""
+    """Move an attempt to a new status; False if its state does not allow it."""
     return await store.update_status(tx, payment.id, target, found)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
-    """Keep a notice with its effect; False when it was kept before."""
+    """Store a provider webhook with its effect; False if it is stored already."""
     return await store.insert_event(tx, provider, event)
 
 
 async def is_event_recorded(tx: Tx, provider: str, event: ProviderEvent) -> bool:
-    """Whether a notice was kept before, and so has nothing more to tell."""
+    """Whether a provider webhook was processed before."""
     return await store.event_exists(tx, provider, event.id)

@@ -1,4 +1,4 @@
-"""SQL of payments and of providers' notices, reached by donation or by provider, never by a key."""
+"""SQL for payments and of providers' notices, reached by donation or by provider, never by a key."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -65,7 +65,7 @@ async def find(tx: Tx, payment_id: UUID) -> Payment | None:
 
 
 async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
-    """One attempt, held until the transaction ends."""
+    """One attempt, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
@@ -89,7 +89,7 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
 
 
 async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
-    """The attempt of a donation that decides where it stands: held money first, then the newest."""
+    """The attempt of a donation that decides where it stands: unallocated money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
         donation_id,
@@ -131,7 +131,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, found: ProviderPa
 
 
 async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
-    """Note how many cards were tried on an attempt, in whichever order it is told."""
+    """Record how many cards were tried on an attempt, in whichever order it is told."""
     await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
 
 
@@ -144,7 +144,7 @@ async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
 
 
 async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
-    """Keep a notice; False when it was kept before."""
+    """Store a notice; False when it was kept before."""
     return bool(
         await tx.fetchval(
             """

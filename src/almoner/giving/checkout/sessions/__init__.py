@@ -1,1 +1,1 @@
-"""Donation sessions: one hosted page, one nonprofit, one gift, 24 hours."""
+"""Donation sessions: one hosted page, one nonprofit, one donation, 24 hours."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of donation sessions."""
+"""Self-checks of donation sessions."""
 
 from typing import Final
 

@@ -25,7 +25,7 @@ _ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
 PAGE_PURPOSE: Final = "give"
 """Purpose of the token in ``url``."""
-GRACE_PERIOD: Final = timedelta(minutes=60)  # settled 5
+_GRACE_PERIOD: Final = timedelta(minutes=60)  # settled 5
 
 
 class OrganisationNotFound(BadRequest):
@@ -54,7 +54,7 @@ class CannotBePaid(BadRequest):
 
 
 def ensure_payable(currency: str | None, payable: Collection[str] | None) -> None:
-    """Refuse a session that no donor could pay for. ``payable``: the currencies taken, None without a provider.
+    """Raises if no donor could pay in this session's currency.
 
     Raises CannotBePaid.
     """
@@ -104,7 +104,7 @@ class DonationSession:
     benefits: Benefits | None = None
 
     def filled_success_url(self, id_: str) -> str | None:
-        """``success_url`` with the identifier of the session in its place."""
+        """``success_url`` with the session's ID filled in."""
         return self.success_url and _ID_PLACE.sub(id_, self.success_url)
 
     def status_at(self, now: datetime) -> SessionStatus:
@@ -112,11 +112,11 @@ class DonationSession:
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
     def grace_ends_at(self) -> datetime:
-        """Until when an attempt that was under way at expiry may still finish and count."""
-        return self.expires_at + GRACE_PERIOD
+        """Until when a payment begun before the expiry may still complete the session."""
+        return self.expires_at + _GRACE_PERIOD
 
     def ensure_open(self, now: datetime) -> None:
-        """Something new may begin. Raises SessionExpired, SessionCompleted."""
+        """Raises SessionExpired or SessionCompleted unless the session is open."""
         status = self.status_at(now)
         if status == "expired":
             raise SessionExpired

@@ -1,4 +1,4 @@
-"""What can be done with donation sessions."""
+"""Operations on donation sessions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -127,18 +127,18 @@ async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.find(tx, partner, session_id))
 
 
-def build_api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
-    """The session as partners see it."""
+def serialise_for_api(tx: Tx, session: DonationSession) -> DonationSessionOut:
+    """The donation session as an API record."""
     return schemas.session_out(tx, session)
 
 
 async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
-    """The session that a page's token opens. Raises NotFound."""
+    """The session for a hosted page. Raises NotFound."""
     return _ensure_found(await store.find(tx, ALL_PARTNERS, session_id))
 
 
 async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
-    """The session, held until the transaction ends. Raises NotFound."""
+    """The session, locked until the transaction ends. Raises NotFound."""
     return _ensure_found(await store.get_for_update(tx, session_id))
 
 
@@ -148,7 +148,7 @@ async def store_language_currency(tx: Tx, session_id: UUID, language: str, curre
 
 
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
-    """A donation was made with the session, which the caller has locked."""
+    """Complete a locked session with its donation."""
     if not await store.complete(tx, session.id, donation_id):
         raise domain.SessionCompleted
     completed = replace(session, stored_status="completed", donation_id=donation_id)
@@ -156,7 +156,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
 
 
 async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
-    """A donation counts that a person has accepted: it completes the session, or takes the place of a cancelled one."""
+    """Complete a session with a donation that an operator accepted."""
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)
     else:
@@ -164,7 +164,7 @@ async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUI
 
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
-    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+    """Record the expiry of sessions; returns how many. Reads show it at once anyway (S3)."""
     expired = await store.expire_due(tx, limit)
     if expired:
         records = [(one.partner_id, schemas.session_out(tx, one)) for one in expired]

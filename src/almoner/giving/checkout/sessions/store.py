@@ -1,4 +1,4 @@
-"""SQL of donation sessions. Creating one is the hot path: a single statement that checks, writes and counts."""
+"""SQL for donation sessions. Creating one is the hot path: a single statement that checks, writes and counts."""
 
 from datetime import datetime
 from typing import Final
@@ -102,12 +102,12 @@ async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> Donati
 
 @across_partners("held")
 async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession | None:
-    """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
+    """One session, locked until the transaction ends. Whoever needs its donation too locks the session first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None
 
 
-HAS_OPEN: Final = """
+_HAS_OPEN: Final = """
 select exists (
     select from donation_session where partner_id = $1 and user_id = $2 and status = 'open' and expires_at > $3
 )
@@ -116,7 +116,7 @@ select exists (
 
 async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
     """Whether a user has a session that is open now."""
-    return bool(await tx.fetchval(HAS_OPEN, partner.id, user_id, tx.now))
+    return bool(await tx.fetchval(_HAS_OPEN, partner.id, user_id, tx.now))
 
 
 async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:

@@ -7,5 +7,5 @@ _SUFFIX: Final = re.compile(r"-monetaryDonation:[A-Za-z]{1,20}\Z")
 
 
 def strip_trigger(organisation_id: str) -> str:
-    """The id alone: a trigger's suffix is cut off before the id is looked up and stored."""
+    """The organisation ID without a sandbox test value's suffix."""
     return _SUFFIX.sub("", organisation_id)

@@ -1,1 +1,1 @@
-"""Users: opaque records that tie donations to somebody in the partner's product."""
+"""Users: opaque records that link donations to a person in the partner's product."""

@@ -14,7 +14,7 @@ class OrganisationNotFound(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """One user of the partner's product. ``organisation_id``: default organisation of the user's gifts."""
+    """One user of the partner's product. ``organisation_id``: default organisation of the user's donations."""
 
     id: UUID
     organisation_id: UUID | None

@@ -1,4 +1,4 @@
-"""What can be done with users."""
+"""Operations on users."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""SQL of users."""
+"""SQL for users."""
 
 from uuid import UUID
 

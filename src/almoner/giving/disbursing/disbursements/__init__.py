@@ -1,1 +1,1 @@
-"""Payouts to nonprofits: the bucket of settled gifts, what it waits for, and the bank transfer it becomes."""
+"""Disbursements: batches of settled donations and the bank transfers they become."""

@@ -1,4 +1,4 @@
-"""Payouts: their states, and why settled gifts wait (settled 4 and 5); pure."""
+"""Disbursements: their states, and why settled donations wait (settled 4 and 5); pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +30,7 @@ MAX_NOTE_LENGTH: Final = 2000
 
 
 class WaitingReason(StrEnum):
-    """Why a payout waits."""
+    """Why a disbursement is not sent yet."""
 
     ON_HOLD = "on_hold"
     VERIFICATION_MISSING = EligibilityStatus.MISSING.value
@@ -58,35 +58,35 @@ _SENTENCES: Final = {
 
 
 class DisbursementError(Exception):
-    """What was asked of a payout cannot be done; the message says why."""
+    """The requested change of a disbursement is not possible; the message says why."""
 
 
 class DonationMoved(DisbursementError):
-    """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
+    """The donation was added to another disbursement meanwhile; try again."""
 
 
 class SecondConfirmationRequired(DisbursementError):
-    """More than one person may say alone that it was paid."""
+    """A second operator must confirm a payment of this size."""
 
 
 class SelfReleaseRefused(DisbursementError):
-    """Who stopped payouts to a nonprofit does not let them go alone."""
+    """The operator who placed a hold cannot release it alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class DisbursementRules:
-    """``least_gifts``: the least payout in multiples of the currency's least gift; 0 pays out every amount."""
+    """The smallest disbursement, in multiples of the currency's minimum donation."""
 
     minimum_multiple: int = 0
 
     def minimum_payout_minor(self, currency: str) -> int:
-        """The least payout in minor units."""
+        """The least disbursement in minor units."""
         return max(1, self.minimum_multiple * donation_amounts_for(currency).minimum)
 
 
 @dataclass(frozen=True, slots=True)
 class Disbursement:
-    """One payout. ``waiting_reason``: of a PENDING one that the next run does not send.
+    """One disbursement. ``waiting_reason``: why a PENDING one is not sent by the next run.
 
     ``donations``: how many; ``propagating``: some of them have yet to follow its status.
     """
@@ -109,15 +109,15 @@ class Disbursement:
 
     @property
     def batch(self) -> DisbursementBatch:
-        """Whose gifts it pays out."""
+        """The batch whose donations it pays."""
         return DisbursementBatch(self.partner_id, self.organisation_id, self.money.currency)
 
 
 @dataclass(frozen=True, slots=True)
 class DisbursementHold:
-    """A decision that a nonprofit is not paid (``held``), or is again; the newest one counts.
+    """A decision to hold or release disbursements to a nonprofit; the newest one counts.
 
-    ``partner_id`` None: whatever partner the gifts are of. ``second_by``: who looked as well.
+    ``partner_id`` None: whatever partner the donations are of. ``second_by``: who looked as well.
     """
 
     partner_id: UUID | None
@@ -132,7 +132,7 @@ class DisbursementHold:
 
 @dataclass(frozen=True, slots=True)
 class PaidConfirmation:
-    """People say that the bank has paid a payout. ``single_approval_limit_minor``: up to this one of them may say so.
+    """Operators' confirmation that the bank paid a disbursement.
 
     ``second``: who looked as well, and their note.
     """
@@ -157,7 +157,7 @@ class DisbursementFilters:
 
 @dataclass(frozen=True, slots=True)
 class DisbursementTotals:
-    """Payouts of one currency added up."""
+    """Sums over disbursements of one currency."""
 
     payouts: int
     donations: int
@@ -165,14 +165,14 @@ class DisbursementTotals:
     currency: str
 
     def with_disbursement(self, payout: Disbursement) -> "DisbursementTotals":
-        """With one more."""
+        """The totals including one more disbursement."""
         return DisbursementTotals(
             self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency
         )
 
 
 def new_disbursement(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -> Disbursement:
-    """A new bucket, with nothing in it yet."""
+    """A new, empty disbursement for a batch."""
     return Disbursement(
         id=disbursement_id,
         partner_id=bucket.partner_id,
@@ -193,17 +193,17 @@ def new_disbursement(disbursement_id: UUID, bucket: DisbursementBatch, now: date
 
 
 def end_to_end_id_of(disbursement_id: UUID) -> str:
-    """What goes with the transfer from bank to bank: 26 characters, those of the identifier."""
+    """The end-to-end ID of the bank transfer: the 26 characters of the identifier."""
     return encode_uuid(disbursement_id)
 
 
 def waiting_reason_of(
     standing: EligibilityStatus, *, held: bool, active: bool, money: Money, least: int
 ) -> WaitingReason | None:
-    """Why the next run does not send a bucket, None when it does.
+    """Why a disbursement is not sent; None if it is.
 
     ``held``: an officer holds it back. ``active``: its register lists the organisation. What only people here can
-    change is told first, then what a register can, then what the organisation can, then what more gifts will.
+    change is told first, then what a register can, then what the organisation can, then what more donations will.
     """
     if held:
         return WaitingReason.ON_HOLD
@@ -218,7 +218,7 @@ def waiting_reason_of(
 
 @dataclass(frozen=True, slots=True)
 class Deductions:
-    """What of a gift does not reach its nonprofit, in minor units: what the provider kept, what of the rest went back.
+    """Fee and refunds that are deducted from a donation, in minor units.
 
     The fee is below zero where more arrived than was given.
     """
@@ -228,7 +228,7 @@ class Deductions:
 
 
 def deductions_of(donation: Donation) -> Deductions:
-    """Between what was given and what is paid out."""
+    """The deductions between the donated and the disbursed amount."""
     given = donation.money.minor
     arrived = donation.settlement.money.minor if donation.settlement else given
     return Deductions(given - arrived, arrived - donation.owed.minor)

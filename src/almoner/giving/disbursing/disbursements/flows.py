@@ -1,4 +1,4 @@
-"""The run of payouts: one bucket in each transaction, any number of runs at once."""
+"""The run of disbursements: one batch in each transaction, any number of runs at once."""
 
 import csv
 from collections.abc import Awaitable, Callable
@@ -24,13 +24,13 @@ from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TIT
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
 PAGE_SIZE: Final = 500
-BY_RULE: Final = "rule"
+_BY_RULE: Final = "rule"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What a run did. ``refused``: payouts that the books did not allow, with what they said; ``looked``: buckets."""
+    """The result of a disbursement run: sent, waiting and refused disbursements."""
 
     sent: dict[str, DisbursementTotals] = field(default_factory=dict)
     waiting: dict[tuple[WaitingReason, str], DisbursementTotals] = field(default_factory=dict)
@@ -55,11 +55,11 @@ def _no_totals(currency: str) -> DisbursementTotals:
 async def hold_disbursements_by_rule(
     db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: DisbursementRules
 ) -> None:
-    """Hold payouts to a nonprofit back for what ``name`` names, unless they were held for it before."""
+    """Hold disbursements to a nonprofit for a rule's reason, once."""
     async with db.write() as tx:
         await store.lock_holds(tx, organisation_id)
         if not await store.was_held_by_rule(tx, organisation_id, name):
-            await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=BY_RULE, rules=rules)
+            await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=_BY_RULE, rules=rules)
             tx.after_commit(lambda: _log.error("payouts_held", why=note))
 
 
@@ -71,9 +71,9 @@ OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
 async def run_disbursements(
     db: Database, rules: DisbursementRules, report: OnProgress | None = None, record: OnFinished | None = None
 ) -> RunResult:
-    """Send every bucket that nothing stands in the way of; in the sandbox they are confirmed at once (settled 5).
+    """Send every disbursement that need not wait; in the sandbox they are confirmed at once (settled 5).
 
-    ``record`` is called in the transaction that finishes the run. Raises UnreleasedCopy.
+    ``record`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
     await collect_all_batches(db, rules)
     ran = RunResult()
@@ -97,7 +97,7 @@ async def run_disbursements(
 
 
 async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
-    """Put every settled gift into its bucket."""
+    """Add every settled donation to its disbursement."""
     async with db.read() as tx:
         buckets = await donations.balances_awaiting_disbursement(tx)
     for bucket in buckets:
@@ -110,7 +110,7 @@ async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
 
 
 async def collect_batch(db: Database, bucket: DisbursementBatch, rules: DisbursementRules) -> None:
-    """Put all settled gifts of a bucket into it that it can hold, a batch in each transaction."""
+    """Add all settled donations of a batch to its disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
@@ -147,7 +147,7 @@ async def _confirm_sent(db: Database, ran: RunResult) -> None:
 
 
 async def confirm_paid_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursement:
-    """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, DisbursementRefused."""
+    """Confirm a disbursement as paid, in the sandbox. Raises NotFound, DisbursementError."""
     async with db.write() as tx:
         confirmed = await service.confirm_paid(tx, disbursement_id, SANDBOX_CONFIRMATION)
     await propagate_status(db, confirmed)
@@ -155,7 +155,7 @@ async def confirm_paid_in_sandbox(db: Database, disbursement_id: UUID) -> Disbur
 
 
 async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, recorded_by: str) -> Disbursement:
-    """The bank has returned it; payouts to its nonprofit are held. Raises NotFound, DisbursementRefused."""
+    """Record that the bank returned a disbursement, and hold further ones. Raises DisbursementError."""
     async with db.write() as tx:
         returned = await service.mark_returned(tx, disbursement_id, reason, recorded_by=recorded_by)
     await propagate_status(db, returned)
@@ -165,7 +165,7 @@ async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, rec
 async def pay_donation(
     db: Database, partner: Partner, donation: Donation, rules: DisbursementRules
 ) -> Disbursement | None:
-    """Pay the bucket that a settled donation goes into, and before it one that is too full for the donation.
+    """Send the disbursement that contains this settled donation.
 
     The one of them that waits is returned; None while somebody else holds the donation.
     """
@@ -188,7 +188,7 @@ async def pay_donation(
 
 
 async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement:
-    """Send one bucket and confirm it, as the sandbox's run does; unless it waits. Raises NotFound, UnreleasedCopy."""
+    """Send and confirm one disbursement, as the sandbox's run does."""
     db.deployment.identity.ensure_active()
     async with db.write() as tx:
         sent = await service.send_batch(tx, disbursement_id, rules)
@@ -200,7 +200,7 @@ async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRule
 
 
 async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
-    """The first gifts of a payout as rows under ``TITLES``."""
+    """The first donations of a disbursement as rows under ``TITLES``."""
     async with db.read() as tx:
         return [
             remittance_advice.advice_row(tx.ids, one)
@@ -209,7 +209,7 @@ async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: 
 
 
 async def write_remittance_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int:
-    """Write all gifts of a payout as CSV that is safe in a spreadsheet; how many."""
+    """Write all donations of a disbursement as CSV; returns how many."""
     rows = csv.writer(file)
     rows.writerow(COLUMN_TITLES)
     written, after = 0, None
@@ -226,7 +226,7 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
 
 
 async def propagate_status(db: Database, payout: Disbursement) -> None:
-    """Let the donations of a payout follow its status, a batch in each transaction."""
+    """Update the donations of a disbursement to its status, in batches."""
     more = payout.propagating
     while more:
         async with db.write() as tx:

@@ -29,7 +29,7 @@ _AGAIN: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The least amounts that are paid out, and where it is told what the books refuse."""
+    """The least amounts that are paid out, and where it is told what the ledger refuse."""
 
     rules: DisbursementRules
     telemetry: Telemetry
@@ -46,7 +46,7 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 
 @tasks.reacts_to(verifications_domain.FLAGGED)
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]) -> None:
-    """Have another look at the buckets of these nonprofits."""
+    """Have another look at the batches of these nonprofits."""
     await queue.enqueue_jobs(tx, [service.collection_job(one.partner, one.organisation) for one in flagged])
 
 
@@ -57,7 +57,7 @@ async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]
     verifications_domain.PROGRESSED,
 )
 async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
-    """Have another look at the buckets of the nonprofits that the events are about."""
+    """Have another look at the batches of the nonprofits that the events are about."""
     concerned: dict[tuple[UUID, UUID], None] = {}
     for event in events:
         organisation_id = tx.ids.parse("organisation", read_record(event, _OrganisationRecord).organisation_id)
@@ -68,9 +68,9 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 @payout_tasks.job(COLLECT)
 async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatches]) -> Result:
-    """Put settled gifts of a nonprofit into their buckets, a batch in each transaction.
+    """Put settled donations of a nonprofit into their batches, a batch in each transaction.
 
-    Gifts that somebody else held meanwhile were stepped around: they are looked for again.
+    Donations that somebody else held meanwhile were stepped around: they are looked for again.
     """
     partner = Partner(job.details.partner)
     async with work.db.read() as tx:
@@ -84,7 +84,7 @@ async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatc
 
 @payout_tasks.job(RUN)
 async def run_disbursements(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Run the payouts; what the books refuse is logged, and keeps nothing else back."""
+    """Run the disbursements; what the ledger refuse is logged, and keeps nothing else back."""
     ran = await flows.run_disbursements(work.db, parts.rules)
     for disbursement_id, stated in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
@@ -96,7 +96,7 @@ async def run_disbursements(parts: Parts, work: JobContext, _job: JobOf[Nothing]
 
 @payout_tasks.job(HOLD)
 async def place_hold(parts: Parts, work: JobContext, job: JobOf[PlaceHold]) -> Result:
-    """Hold payouts to a nonprofit back by rule."""
+    """Hold disbursements to a nonprofit back by rule."""
     wanted = job.details
     partner = Partner(wanted.partner)
     await flows.hold_disbursements_by_rule(
@@ -117,7 +117,7 @@ async def _propagate_next(tx: Tx) -> int:
 
 
 async def _enqueue_run(tx: Tx) -> int:
-    """Have a worker run the payouts, a bucket in each transaction. The sweep itself deals with none."""
+    """Enqueue a job to run the disbursements, a batch in each transaction. The sweep itself deals with none."""
     await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 

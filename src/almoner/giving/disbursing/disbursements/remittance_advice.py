@@ -1,4 +1,4 @@
-"""What a nonprofit is told of a payout: each gift, who gave it unless anonymously, and the message; pure."""
+"""What a nonprofit is told of a disbursement: each donation, who gave it unless anonymously, and the message; pure."""
 
 from decimal import Decimal
 from typing import Final
@@ -15,7 +15,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def advice_row(ids: Ids, donation: Donation) -> list[str]:
-    """One gift, as its row under ``TITLES``; amounts are plain decimals."""
+    """One donation as a CSV row."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
     net, off = donation.owed, deductions_of(donation)
     return [
@@ -32,7 +32,7 @@ def advice_row(ids: Ids, donation: Donation) -> list[str]:
 
 
 def escape_formula(cell: str) -> str:
-    """The cell as text in every spreadsheet: what would be a formula begins with an apostrophe."""
+    """The cell, prefixed with an apostrophe if a spreadsheet would run it as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 

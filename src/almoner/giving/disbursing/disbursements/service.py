@@ -1,6 +1,6 @@
-"""What can be done with payouts.
+"""Operations on disbursements.
 
-A payout is held first, then its donations, then the accounts of the books. What moves more donations than one
+A disbursement is held first, then its donations, then the accounts of the ledger. What moves more donations than one
 transaction should hold moves the first of them with the payout's status and its postings; the others follow in further
 transactions (``follow``), and a crash in between leaves a row that says so.
 """
@@ -49,7 +49,7 @@ Scope = Partner | AllPartners
 
 
 class CollectBatches(msgspec.Struct, frozen=True):
-    """Of which partner's gifts to which nonprofit."""
+    """Of which partner's donations to which nonprofit."""
 
     partner: UUID
     organisation: UUID
@@ -59,7 +59,7 @@ COLLECT: Final = JobKind("payouts.collect", CollectBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
-    """Which partner's payouts to which nonprofit, once for what ``name`` names, and why."""
+    """Which partner's disbursements to which nonprofit, once for what ``name`` names, and why."""
 
     partner: UUID
     organisation: UUID
@@ -78,19 +78,19 @@ _RELEASED_BY_ANOTHER_CONSTRAINT: Final = "disbursement_hold_released_by_another"
 
 
 async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
-    """One payout. Raises NotFound."""
+    """One disbursement. Raises NotFound."""
     if (found := await store.find(tx, scope, disbursement_id)) is None:
         raise NotFound
     return found
 
 
-def build_api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
-    """The payout as partners see it."""
+def serialise_for_api(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+    """The disbursement as an API record."""
     return disbursement_out(tx, disbursement)
 
 
 async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:
-    """Why a settled donation is not paid out yet; None when the next run sends it, or has sent it."""
+    """Why a settled donation is not disbursed yet; None if it is or will be by the next run."""
     if donation.disbursement_id is not None:
         reason = (await get(tx, partner, donation.disbursement_id)).waiting_reason
     else:
@@ -101,7 +101,7 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
 
 
 async def _batch_total(tx: Tx, partner: Partner, bucket: DisbursementBatch, donation: Donation) -> Money:
-    """What its bucket comes to once a settled donation is in it."""
+    """What its batch comes to once a settled donation is in it."""
     held = await store.find_open(tx, partner, bucket)
     whole = donation.owed.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), bucket.currency)
@@ -123,13 +123,13 @@ async def _batch_waiting_reason(
 
 
 async def batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """The buckets of a nonprofit that hold gifts or are due some."""
+    """The batches of a nonprofit that have donations to disburse."""
     loose = await donations.unpaid_balances_of(tx, partner, organisation_id)
     return list(dict.fromkeys([*loose, *await store.open_batches_of(tx, partner, organisation_id)]))
 
 
 async def collect_batch(tx: Tx, bucket: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
-    """Put settled gifts into their bucket and see why it waits; whether there may be more of them.
+    """Add settled donations to their disbursement; True if there may be more.
 
     What would make it more than any amount may be goes into the next one, once this one is sent.
     """
@@ -159,25 +159,25 @@ async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, ru
 
 
 async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> None:
-    """Tell the partner of what it can read; an empty bucket is nothing to it."""
-    record = build_api_record(tx, after)
+    """Tell the partner of what it can read; an empty batch is nothing to it."""
+    record = serialise_for_api(tx, after)
     if before.donations == 0:
         await outbox.emit(tx, after.partner_id, domain.CREATED, record)
-    elif record != build_api_record(tx, before):
+    elif record != serialise_for_api(tx, before):
         await outbox.emit(tx, after.partner_id, domain.UPDATED, record)
 
 
 async def _emit_status(tx: Tx, held: Disbursement) -> Disbursement:
     """A disbursement after its status has changed, as the event reports it."""
     changed = await get(tx, ALL_PARTNERS, held.id)
-    await outbox.emit(tx, changed.partner_id, domain.UPDATED, build_api_record(tx, changed))
+    await outbox.emit(tx, changed.partner_id, domain.UPDATED, serialise_for_api(tx, changed))
     return changed
 
 
 async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
-    """Hold a donation that is in no payout, taken out of its bucket if that is still open.
+    """Lock a donation and take it out of a disbursement that is not sent.
 
-    Raises NotFound; DisbursementRefused when it is in a payout that was sent; DonationMoved when it went on twice
+    Raises NotFound; DisbursementError when it is in a disbursement that was sent; DonationMoved when it went on twice
     meanwhile.
     """
     try:
@@ -205,7 +205,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
 
 
 async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement | None:
-    """Send what is in a bucket, unless something stands in the way: then its ``waiting_reason`` says what.
+    """Send a disbursement, or set its ``waiting_reason``.
 
     None when somebody else has sent it before. Raises NotFound.
     """
@@ -224,9 +224,9 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
 
 
 async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
-    """A payout that is SENT, and what there is to confirm as a fingerprint of 32 bytes; held till the end.
+    """A sent disbursement, locked, and a fingerprint of what is to be confirmed.
 
-    Raises NotFound, DisbursementRefused.
+    Raises NotFound, DisbursementError.
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
@@ -242,9 +242,9 @@ def _ensure_sent(held: Disbursement) -> None:
 async def confirm_paid(
     tx: Tx, disbursement_id: UUID, stated: PaidConfirmation | None = None, *, limit: int = BATCH
 ) -> Disbursement:
-    """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
+    """Record that the bank paid a disbursement, and mark up to ``limit`` donations as disbursed.
 
-    ``stated``: by people; None when it went in a file that was released. Raises NotFound; DisbursementRefused;
+    ``stated``: by people; None when it went in a file that was released. Raises NotFound; DisbursementError;
     SecondConfirmationRequired when it is more than one person may say alone.
     """
     held = await _lock(tx, disbursement_id)
@@ -268,10 +268,10 @@ async def confirm_paid(
 async def mark_returned(
     tx: Tx, disbursement_id: UUID, reason: str, *, recorded_by: str, limit: int = BATCH
 ) -> Disbursement:
-    """The bank has returned it, or never sent it: its donations are RECEIVED_PAYMENT again, ``limit`` of them now.
+    """Record that the bank returned a disbursement, and revert up to ``limit`` donations.
 
-    They go into the next payout, which is held until somebody releases it: the same account would be paid again.
-    ``reason``: 1 to 500 characters. Raises NotFound, DisbursementRefused.
+    They go into the next disbursement, which is held until somebody releases it: the same account would be paid again.
+    ``reason``: 1 to 500 characters. Raises NotFound, DisbursementError.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
@@ -293,9 +293,9 @@ async def mark_returned(
 async def hold_disbursements(
     tx: Tx, scope: Scope, organisation_id: UUID, *, note: str, decided_by: str, rules: DisbursementRules
 ) -> list[Disbursement]:
-    """Hold payouts to a nonprofit back, of one partner's gifts or of all; the buckets that wait from now on.
+    """Hold disbursements to a nonprofit, for one partner or all; returns those that now wait.
 
-    ``note``: 1 to 2,000 characters. Raises NotFound, DisbursementRefused.
+    ``note``: 1 to 2,000 characters. Raises NotFound, DisbursementError.
     """
     await organisations.get(tx, scope, organisation_id)
     partner_id = scope.id if isinstance(scope, Partner) else None
@@ -304,7 +304,7 @@ async def hold_disbursements(
 
 
 async def enqueue_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
-    """Have a worker hold payouts of a gift's partner to its nonprofit, by rule; once for what ``name`` names."""
+    """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit."""
     note = f"{tx.ids.text('donation', donation.id)}: {why}, {name}"
     await HOLD.enqueue(tx, PlaceHold(donation.partner_id, donation.organisation_id, name, note), unique=name)
 
@@ -319,10 +319,10 @@ async def release_holds(
     rules: DisbursementRules,
     second: tuple[str, str] | None = None,
 ) -> list[Disbursement]:
-    """End the holds of a nonprofit, one partner's or all; the buckets that had waited.
+    """Release the holds on a nonprofit; returns the disbursements that had waited.
 
     ``note``: 1 to 2,000 characters. ``second``: who looked as well, and their note; it takes two when an operator who
-    held it is one of them. Raises DisbursementRefused, also when it is not held; SelfReleaseRefused.
+    held it is one of them. Raises DisbursementError, also when it is not held; SelfReleaseRefused.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
         ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
@@ -336,9 +336,9 @@ async def release_holds(
 
 
 async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
-    """What there is to release, as a fingerprint of 32 bytes; it stays so until the transaction ends.
+    """A fingerprint of the holds to release; they cannot change until the transaction ends.
 
-    Raises DisbursementRefused when it is not held.
+    Raises DisbursementError when it is not held.
     """
     found = await _releasable_holds(tx, scope, organisation_id)
     seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in found]
@@ -369,13 +369,13 @@ async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 
 async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
-    """See why the open buckets of a nonprofit wait now. A run that holds one of them goes first."""
+    """See why the open batches of a nonprofit wait now. A run that holds one of them goes first."""
     found = await store.lock_open_disbursements(tx, scope, organisation_id)
     return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
 
 
 async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
-    """Let more donations follow their payout's status; whether there may be more of them."""
+    """Update a batch of donations to their disbursement's status; True if there may be more."""
     held = await _lock(tx, disbursement_id)
     return held.propagating and await _move_donations(tx, held.id, held.status, BATCH)
 
@@ -397,19 +397,19 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
 
 
 async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:
-    """Payouts whose donations have yet to follow."""
+    """Disbursements whose donations have yet to follow."""
     return await store.disbursements_awaiting_propagation(tx, limit)
 
 
 async def ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
 ) -> list[UUID]:
-    """Payouts of a status, by creation, after one of them."""
+    """Disbursements of a status, by creation, after one of them."""
     return await store.ids_with_status(tx, status, after, limit)
 
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
-    """Have a worker put the gifts of a nonprofit that may be paid out now into their buckets."""
+    """Enqueue a job to put the donations of a nonprofit that may be paid out now into their batches."""
     await queue.enqueue_jobs(tx, [collection_job(partner.id, organisation_id)])
 
 
@@ -419,7 +419,7 @@ def collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
 
 
 async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:
-    """Whether settled donations of a bucket are in no payout that the open one can hold."""
+    """Whether settled donations of a batch are in no disbursement that the open one can hold."""
     held = await store.find_open(tx, Partner(bucket.partner_id), bucket)
     return await donations.has_unpaid_donations(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
@@ -427,7 +427,7 @@ async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
     """When the daily run has something to look at: the midnight (UTC) after that began to wait, and after the last run.
 
-    ``name``: of its schedule. Whatever a bucket waits for may have ended meanwhile, so none is left out.
+    ``name``: of its schedule. Whatever a batch waits for may have ended meanwhile, so none is left out.
     """
     started = await store.waiting_since(tx, name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

@@ -1,4 +1,4 @@
-"""SQL of payouts."""
+"""SQL for disbursements."""
 
 from datetime import datetime
 from typing import Final
@@ -34,7 +34,7 @@ def _disbursement(row: Record) -> Disbursement:
 
 
 async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
-    """Store a new bucket; when there is an open one already, nothing happens."""
+    """Store a new batch; when there is an open one already, nothing happens."""
     await tx.execute(
         """
         insert into disbursement (id, partner_id, organisation_id, currency, amount_minor, donations, status,
@@ -55,7 +55,7 @@ async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
-    """One payout; an empty bucket is nothing to a partner."""
+    """One disbursement; an empty batch is nothing to a partner."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -69,7 +69,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> D
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
-    """One payout, held until the transaction ends."""
+    """One disbursement, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -88,19 +88,19 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 
 
 async def find_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
-    """The bucket that gifts come into now."""
+    """The batch that donations come into now."""
     row = await tx.fetchrow(OPEN, partner.id, bucket.organisation_id, bucket.currency)
     return _disbursement(row) if row else None
 
 
 async def lock_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
-    """The bucket that gifts come into now, held until the transaction ends."""
+    """The batch that donations come into now, locked until the transaction ends."""
     row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, bucket.organisation_id, bucket.currency)
     return _disbursement(row) if row else None
 
 
 async def open_batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """The buckets of a nonprofit that gifts come into now."""
+    """The batches of a nonprofit that donations come into now."""
     rows = await tx.fetch(
         """
         select partner_id, organisation_id, currency from disbursement
@@ -113,7 +113,7 @@ async def open_batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> li
 
 
 async def update_donation_totals(tx: Tx, held: Disbursement) -> None:
-    """Store what is in a held bucket, and why it waits."""
+    """Store what is in a held batch, and why it waits."""
     await tx.execute(
         """
         update disbursement set amount_minor = $2, donations = $3, waiting_reason = $4, ready_at = $5 where id = $1
@@ -129,7 +129,7 @@ async def update_donation_totals(tx: Tx, held: Disbursement) -> None:
 async def update_status(
     tx: Tx, held: Disbursement, target: DisbursementStatus, return_reason: str | None = None
 ) -> bool:
-    """Move a payout; False when its state does not allow it. Its donations have yet to follow."""
+    """Move a disbursement; False when its state does not allow it. Its donations have yet to follow."""
     return bool(
         await tx.fetchval(
             """
@@ -150,7 +150,7 @@ async def update_status(
 
 
 async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaidConfirmation) -> None:
-    """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
+    """Store who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
         insert into disbursement_confirmation (
@@ -170,7 +170,7 @@ async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaidConfirmati
 
 @across_partners("sweep")
 async def mark_propagated(tx: Tx, disbursement_id: UUID) -> None:
-    """All donations of a payout have followed its status."""
+    """All donations of a disbursement have followed its status."""
     await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
 
@@ -197,21 +197,21 @@ async def waiting_since(tx: Tx, schedule: str) -> datetime | None:
 
 @across_partners("sweep")
 async def disbursements_awaiting_propagation(tx: Tx, limit: int) -> list[UUID]:
-    """Payouts whose donations have yet to follow."""
+    """Disbursements whose donations have yet to follow."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
 async def ids_with_status(tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int) -> list[UUID]:
-    """Payouts of a status, by creation, after one of them."""
+    """Disbursements of a status, by creation, after one of them."""
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
 
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters
 ) -> tuple[list[Disbursement], int]:
-    """One page of the partner's payouts in reading order, and the exact total, from one snapshot (P7).
+    """One page of the partner's disbursements in reading order, and the exact total, from one snapshot (P7).
 
-    Empty buckets, whose gifts were all reassigned, are left out.
+    Empty batches, whose donations were all reassigned, are left out.
     """
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
@@ -239,7 +239,7 @@ async def list_page(
 
 
 async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
-    """The newest payouts of all partners that hold something."""
+    """The newest disbursements of all partners that hold something."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from disbursement where donations > 0 and ($1::text is null or status = $1)
@@ -252,7 +252,7 @@ async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit:
 
 
 async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
-    """When the last payout that held a donation came back."""
+    """When the last disbursement that held a donation came back."""
     found: datetime | None = await tx.fetchval(
         """
         select max(d.returned_at) from returned_disbursement_donation g join disbursement d on d.id = g.disbursement_id
@@ -265,7 +265,7 @@ async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datet
 
 
 async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
-    """Keep who decided that a nonprofit is not paid, or is again, and why."""
+    """Store who decided that a nonprofit is not paid, or is again, and why."""
     await tx.execute(
         """
         insert into disbursement_hold (
@@ -297,7 +297,7 @@ async def was_held_by_rule(tx: Tx, organisation_id: UUID, name: str) -> bool:
 
 
 async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
-    """Whether a line of our bank is the transfer of a payout, and none is its return."""
+    """Whether a line of our bank is the transfer of a disbursement, and none is its return."""
     return bool(
         await tx.fetchval(
             """
@@ -311,7 +311,7 @@ async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
 
 
 async def lock_holds(tx: Tx, organisation_id: UUID) -> None:
-    """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
+    """Let nobody else hold or release disbursements to a nonprofit until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('disbursement_hold ' || $1::uuid::text, 0))", organisation_id
     )
@@ -325,12 +325,12 @@ where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order 
 
 @across_partners("operators")
 async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
-    """Payouts of a currency that are SENT, by creation, after one of them."""
+    """Disbursements of a currency that are SENT, by creation, after one of them."""
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
 
 async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
-    """Whether payouts of a partner's gifts to a nonprofit are held back."""
+    """Whether disbursements of a partner's donations to a nonprofit are held back."""
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
@@ -351,7 +351,7 @@ async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[Disb
 
 
 async def lock_open_disbursements(tx: Tx, scope: Partner | AllPartners, organisation_id: UUID) -> list[Disbursement]:
-    """The open buckets of a nonprofit, in one order, held until the transaction ends."""
+    """The open batches of a nonprofit, in one order, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from disbursement

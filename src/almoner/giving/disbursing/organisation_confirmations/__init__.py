@@ -1,1 +1,1 @@
-"""Nonprofits are asked at their own address whether they want what is given for them."""
+"""Asks nonprofits at their own address to confirm that they want to receive donations."""

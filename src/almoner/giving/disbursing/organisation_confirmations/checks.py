@@ -1,4 +1,4 @@
-"""What the self-check asks of what nonprofits say."""
+"""Self-checks of what nonprofits say."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a nonprofit is asked about the gifts for it, how often, and until when its answer counts; pure."""
+"""What a nonprofit is asked about the donations for it, how often, and until when its answer counts; pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.disbursing.verifications.domain import Verification
+from almoner.giving.disbursing.verifications.domain import MonetaryDonationVerification
 
 ConfirmationAnswer = Literal["confirmed", "declined"]
 ConfirmationState = Literal["open", "confirmed", "account_missing", "declined", "closed"]
@@ -19,11 +19,11 @@ ERASED_AFTER: Final = timedelta(days=30)
 
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
-MAX_MAILS_PER_DAY: Final = 5
-MAX_MAILS_TOTAL: Final = 20
-MAX_MAILS_PER_ADDRESS: Final = 20
+_MAX_MAILS_PER_DAY: Final = 5
+_MAX_MAILS_TOTAL: Final = 20
+_MAX_MAILS_PER_ADDRESS: Final = 20
 """A day, whatever it is asked about: nobody can have a mailbox filled."""
-MAX_SANDBOX_MAILS: Final = 20
+_MAX_SANDBOX_MAILS: Final = 20
 """So many times as many: integrators test with one address, and its mails leave no sandbox by themselves."""
 
 _LANGUAGES: Final[Mapping[str, str]] = {
@@ -40,8 +40,8 @@ def language_of_country(country: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
-    """Where a nonprofit is asked, and where that is known from."""
+class NonprofitContact:
+    """The email address of a nonprofit, and its source."""
 
     email: str
     source: str
@@ -59,7 +59,7 @@ class ApprovedAccount:
 
 @dataclass(frozen=True, slots=True)
 class OrganisationConfirmation:
-    """One question. ``expires_at``: when the round of the verification ends that it was asked in.
+    """One confirmation request to a nonprofit, and its answer.
 
     ``email``, ``name``, ``role``: None also once they were forgotten. ``withdrawn``: another address was asked.
     """
@@ -78,8 +78,8 @@ class OrganisationConfirmation:
     role: str | None
     answered_at: datetime | None
 
-    def state(self, verification: Verification) -> ConfirmationState:
-        """What its page says, with the verification as it is now."""
+    def state(self, verification: MonetaryDonationVerification) -> ConfirmationState:
+        """What the page shows: open, answered or over."""
         if self.answer == "confirmed" and verification.is_live:
             waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
             return "account_missing" if waits else "confirmed"
@@ -87,8 +87,8 @@ class OrganisationConfirmation:
             return "declined"
         return "open" if self.accepts_answer(verification) else "closed"
 
-    def accepts_answer(self, verification: Verification) -> bool:
-        """Whether an answer counts: nobody has answered, and the round in which it was asked goes on."""
+    def accepts_answer(self, verification: MonetaryDonationVerification) -> bool:
+        """Whether the nonprofit can still answer."""
         return (
             self.answer is None
             and not self.withdrawn
@@ -99,7 +99,7 @@ class OrganisationConfirmation:
 
 
 def new_confirmation(
-    id_: UUID, verification_id: UUID, contact: Contact, language: str, by: str, now: datetime, until: datetime
+    id_: UUID, verification_id: UUID, contact: NonprofitContact, language: str, by: str, now: datetime, until: datetime
 ) -> OrganisationConfirmation:
     """A new one, which nobody has answered."""
     return OrganisationConfirmation(
@@ -121,10 +121,10 @@ def new_confirmation(
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPage:
-    """What a nonprofit sees. ``seen``: the fingerprint of what it answers to."""
+    """Everything the confirmation page shows. ``fingerprint``: of what the nonprofit answers to."""
 
     confirmation: OrganisationConfirmation
-    verification: Verification
+    verification: MonetaryDonationVerification
     partner: str
     organisation: str
     accounts: Sequence[ApprovedAccount]
@@ -137,20 +137,20 @@ class ConfirmationPage:
 
 
 class PageChanged(Exception):
-    """What the page showed is not so any more: another account, another name."""
+    """The page's content (an account or a name) changed since the nonprofit opened it."""
 
 
 def may_send_mail(sent: Sequence[datetime], reached: int, at: datetime, *, sandbox: bool) -> bool:
-    """Whether one more mail may go out at this (real) time.
+    """Whether another email may be sent at this real time.
 
     ``sent``: when the earlier ones of this question did; ``reached``: how many went to the address within a day.
     """
-    times = MAX_SANDBOX_MAILS if sandbox else 1
+    times = _MAX_SANDBOX_MAILS if sandbox else 1
     recent = [moment for moment in sent if moment > at - DAY]
     return (
-        reached < MAX_MAILS_PER_ADDRESS * times
-        and len(sent) < MAX_MAILS_TOTAL
-        and len(recent) < MAX_MAILS_PER_DAY
+        reached < _MAX_MAILS_PER_ADDRESS * times
+        and len(sent) < _MAX_MAILS_TOTAL
+        and len(recent) < _MAX_MAILS_PER_DAY
         and all(moment <= at - MINUTE for moment in recent)
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from almoner.access.notifications.service import Email, Notification
 from almoner.giving.disbursing.organisation_confirmations import service
 from almoner.giving.disbursing.organisation_confirmations.pages import PAGE_PURPOSE
-from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
+from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx

@@ -1,4 +1,4 @@
-"""The hosted page on which a nonprofit says whether it wants the gifts, and who says so."""
+"""The hosted page on which a nonprofit says whether it wants the donations, and who says so."""
 
 from collections.abc import Mapping
 from pathlib import Path

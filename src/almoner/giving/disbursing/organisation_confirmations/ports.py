@@ -3,13 +3,13 @@
 from typing import Protocol
 from uuid import UUID
 
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from almoner.platform.database.transactions import Tx
 
 
-class Contacts(Protocol):
-    """The addresses that officers have recorded of nonprofits."""
+class NonprofitContacts(Protocol):
+    """Looks up the email addresses that operators recorded for nonprofits."""
 
-    async def __call__(self, tx: Tx, organisation_id: UUID, /) -> Contact | None:
+    async def __call__(self, tx: Tx, organisation_id: UUID, /) -> NonprofitContact | None:
         """That of one; None where nobody has recorded any."""
         ...

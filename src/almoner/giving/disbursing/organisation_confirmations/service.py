@@ -1,4 +1,4 @@
-"""What can be done with the questions to nonprofits: asked, opened, answered, forgotten.
+"""Operations on the questions to nonprofits: asked, opened, answered, forgotten.
 
 Whatever changes one holds its verification first.
 """
@@ -16,14 +16,14 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
     ApprovedAccount,
     ConfirmationAnswer,
     ConfirmationPage,
-    Contact,
+    NonprofitContact,
     OrganisationConfirmation,
     PageChanged,
 )
 from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import InvalidState, Outcome, Verification
+from almoner.giving.disbursing.verifications.domain import InvalidState, MonetaryDonationVerification, Outcome
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.crypto import sha256_digest
@@ -54,9 +54,9 @@ _OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded",
 
 
 async def request_confirmation(
-    tx: Tx, verification_id: UUID, contact: Contact, *, by: str, language: str | None = None
+    tx: Tx, verification_id: UUID, contact: NonprofitContact, *, by: str, language: str | None = None
 ) -> OrganisationConfirmation:
-    """Have the nonprofit asked, or sent its mail once more where it was asked at this address.
+    """Email a nonprofit the confirmation request, or send it again.
 
     A link to another address works no more. Raises NotFound; InvalidState when there is nothing to confirm, and where
     the address has had its share of mails.
@@ -82,8 +82,8 @@ async def request_confirmation(
     return wanted
 
 
-async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
-    """Have the nonprofit asked by rule: its address is known, and nobody has asked in this round. Raises NotFound."""
+async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: NonprofitContact | None) -> None:
+    """Email the confirmation request automatically, once. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     known = await store.list_confirmations(tx, held.id)
     asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
@@ -104,7 +104,9 @@ async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
     return await _page(tx, found, await verifications.get(tx, ALL_PARTNERS, found.verification_id))
 
 
-async def _page(tx: Tx, found: OrganisationConfirmation, verification: Verification) -> ConfirmationPage:
+async def _page(
+    tx: Tx, found: OrganisationConfirmation, verification: MonetaryDonationVerification
+) -> ConfirmationPage:
     partner = await partners.get(tx, Partner(verification.partner_id))
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
@@ -119,7 +121,7 @@ async def _page(tx: Tx, found: OrganisationConfirmation, verification: Verificat
 async def record_answer(
     tx: Tx, confirmation_id: UUID, given: ConfirmationAnswer, *, name: str, role: str, seen: str
 ) -> ConfirmationPage:
-    """The nonprofit answers, once: the check ends with it.
+    """Record the nonprofit's answer, which ends the check.
 
     ``seen``: the fingerprint of the page that it saw, as hexadecimal digits. Raises NotFound; Changed when that is not
     what is so now; InvalidState when no answer is needed any more.
@@ -156,7 +158,7 @@ async def find_page_for_mail(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
 
 
 async def erase_contacts(tx: Tx, limit: int = BATCH) -> int:
-    """Forget where nonprofits were asked, 30 days after that was over (V6); how many."""
+    """Erase nonprofits' contact data 30 days after the end (V6); returns how many."""
     return await store.erase_contacts(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
@@ -174,12 +176,12 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
-    """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
+    """Erase who answered, unless the verification was reopened. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if held.processed_at is not None and not held.is_live and tx.now >= held.processed_at + domain.ERASED_AFTER:
         await store.erase_names(tx, verification_id)
 
 
 def parse_answer(given: object) -> ConfirmationAnswer | None:
-    """What a button says; None for anything else."""
+    """The answer of a pressed button; None for anything else."""
     return next((one for one in _OUTCOMES if one == given), None)

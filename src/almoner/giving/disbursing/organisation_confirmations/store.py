@@ -1,4 +1,4 @@
-"""SQL of what nonprofits are asked, and of the mails that ask them."""
+"""SQL for what nonprofits are asked, and of the mails that ask them."""
 
 from datetime import datetime
 from typing import Final
@@ -103,7 +103,7 @@ async def mail_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:
     return [row["sent_at"] for row in rows]
 
 
-COUNT_RECENT_MAILS: Final = """
+_COUNT_RECENT_MAILS: Final = """
 select count(*) from monetary_donation_confirmation_email where email_hash = $1 and sent_at > $2
 """
 
@@ -112,7 +112,7 @@ async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
     """How often an address was written to; until the transaction ends nobody else asks this."""
     lock = int.from_bytes(email_hash[:8], signed=True)
     await tx.fetchval("select pg_advisory_xact_lock($1)", lock)
-    found: int = await tx.fetchval(COUNT_RECENT_MAILS, email_hash, since)
+    found: int = await tx.fetchval(_COUNT_RECENT_MAILS, email_hash, since)
     return found
 
 

@@ -1,1 +1,1 @@
-"""Where nonprofits are paid: their accounts, and who looked at them."""
+"""Nonprofits' bank accounts and their approval."""

@@ -34,7 +34,7 @@ _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
 def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
-    """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeAccountRefused."""
+    """Parse typed account numbers by the rules of their country. Raises PayeeAccountError."""
     typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))
@@ -54,7 +54,7 @@ def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
 
 
 def is_same_account_number(known: AccountNumbers, typed: str) -> bool:
-    """Whether somebody typed the number of an account that is known: its bank's number first, in one line."""
+    """Whether a typed number is that of a known account."""
     if known.scheme == "nz":
         return _pad_new_zealand(typed) == known.account
     return _BETWEEN.sub("", typed).upper() == (known.bank or "") + known.account

@@ -12,7 +12,7 @@ from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
 
-PAYEE_ACCOUNT: Final = Lifecycle(
+_PAYEE_ACCOUNT: Final = Lifecycle(
     "payee_bank_account",
     {"proposed": frozenset({"approved", "refused"}), "approved": frozenset({"replaced"})},
 )
@@ -28,7 +28,7 @@ MIN_MATCHING_SCORE: Final = 80
 MIN_PLAUSIBLE_SCORE: Final = 50
 """Below, it is another name: two more people have to look before the nonprofit is paid."""
 
-CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
+_CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
 """The one currency of accounts that are numbered as a country does; an IBAN may be in any."""
 _SEPA: Final = frozenset(
     (
@@ -46,12 +46,12 @@ def is_in_sepa(scheme: Scheme, account: str) -> bool:
 
 
 class PayeeAccountError(Exception):
-    """What was asked of an account cannot be done; the message names every reason."""
+    """A bank account cannot be stored or approved; the message lists every reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountNumbers:
-    """The numbers of one account. ``bank``: its sort code, routing number, BSB and the like, None in an IBAN."""
+    """An account's numbers. ``bank``: sort code, routing number or similar; None for an IBAN."""
 
     scheme: Scheme
     account: str
@@ -60,7 +60,7 @@ class AccountNumbers:
 
     @property
     def masked_number(self) -> str:
-        """For people: what tells accounts apart, and not enough to pay to them."""
+        """The number for display, mostly hidden."""
         hidden = "•" * 4 + self.account[-4:]
         return f"{self.account[:4]} {hidden}" if self.scheme == "iban" else f"{self.bank or ''} {hidden}".strip()
 
@@ -94,7 +94,7 @@ class AccountProposal:
 
 @dataclass(frozen=True, slots=True)
 class AccountReview:
-    """Somebody has looked at it."""
+    """An operator's review of a bank account."""
 
     by: str
     note: str
@@ -103,7 +103,7 @@ class AccountReview:
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccount:
-    """An account as it is stored. ``masked_number``: its number as people may read it.
+    """A nonprofit's bank account as stored, with its reviews.
 
     ``denied_at``: when the nonprofit said that it is not its own.
     ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
@@ -130,19 +130,19 @@ class PayeeAccount:
 
     @property
     def reviews_needed(self) -> int:
-        """How many people must approve it; one who has looked at one that is still proposed was not enough."""
+        """How many operators must approve it."""
         was_not_enough = self.status == "proposed" and self.first is not None
         return 2 if self.is_change or was_not_enough or self.second is not None else 1
 
     @property
     def reviews_done(self) -> int:
-        """How many have."""
+        """How many operators have approved it."""
         return sum(look is not None for look in (self.first, self.second))
 
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccountProposed:
-    """What is told of an account: its identifier alone; whoever reacts reads the rest."""
+    """The internal event that an account was proposed."""
 
     account: UUID
 
@@ -153,7 +153,7 @@ ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_given", Pay
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """Where a nonprofit is paid now: the approved account with its numbers."""
+    """A nonprofit's approved account with its decrypted numbers."""
 
     account_id: UUID
     holder: str
@@ -190,12 +190,12 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
         found.append(f"country must have three letters such as DEU, not {address.country!r}")
     if currency not in EXPONENTS:
         found.append(f"currency must have three letters such as EUR, not {currency!r}")
-    elif scheme and (only := CURRENCY_OF.get(scheme, currency)) != currency:
+    elif scheme and (only := _CURRENCY_OF.get(scheme, currency)) != currency:
         found.append(f"an account of this type must be in {only}, not in {currency}")
     return found
 
 
-def changed_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
+def transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
     """A payee's texts that banks are sent in other characters: field, text as entered, text as sent."""
     parts = {
         "holder": holder,
@@ -208,9 +208,10 @@ def changed_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
 
 
 def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:
-    """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
+    """Unusual facts about an account that reviewers should check."""
     found = [
-        f"the bank receives the {name} as {sent}" for name, _, sent in changed_texts(account.holder, account.address)
+        f"the bank receives the {name} as {sent}"
+        for name, _, sent in transliterated_texts(account.holder, account.address)
     ]
     if account.name_score < MIN_MATCHING_SCORE:
         found.append(f"the holder matches the name in the register by only {account.name_score} %")
@@ -225,7 +226,7 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
 
 
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
-    """``by`` may look at it now. Raises PayeeAccountRefused."""
+    """Raises PayeeAccountError unless this operator may review the account now."""
     if account.status != "proposed":
         raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
     if account.proposed.by == by:

@@ -1,4 +1,4 @@
-"""What can be done with nonprofits' accounts."""
+"""Operations on nonprofits' accounts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -42,7 +42,7 @@ _ASKED: Final = "payee_contact_separation"
 
 
 def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
-    """The numbers of an account as somebody typed them. Raises PayeeAccountRefused with all that is wrong."""
+    """The numbers of an account as somebody typed them. Raises PayeeAccountError with all that is wrong."""
     return account_numbers.parse_account_numbers(given)
 
 
@@ -58,7 +58,7 @@ async def parse_proposal(
 ) -> AccountProposal:
     """What somebody typed of an account. ``given``: as for ``read``.
 
-    Raises PayeeAccountRefused with all that is wrong.
+    Raises PayeeAccountError with all that is wrong.
     """
     found: list[str] = []
     try:
@@ -79,10 +79,10 @@ async def parse_proposal(
 
 
 async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
-    """Somebody says where a nonprofit is to be paid in a currency; others have to look at it.
+    """Propose a nonprofit's bank account for a currency; other operators must approve it.
 
     Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
-    NotFound, PayeeAccountRefused.
+    NotFound, PayeeAccountError.
     """
     organisation = await organisations.get(tx, ALL_PARTNERS, proposal.organisation_id)
     account_id, read_ = tx.new_id(), proposal.numbers
@@ -151,11 +151,11 @@ async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
 
 
 async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
-    """Somebody else has looked at it; with the last look it is approved, and the one before is replaced.
+    """Record an approving review; the last one approves the account and replaces the former one.
 
     ``number``: as the evidence has it, typed anew, since nobody is shown what was proposed (``numbers.same``).
     With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
-    otherwise than the register has it is flagged there. Raises NotFound, PayeeAccountRefused.
+    otherwise than the register has it is flagged there. Raises NotFound, PayeeAccountError.
     """
     held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
@@ -182,7 +182,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
 
 
 async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
-    """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeAccountRefused."""
+    """Refuse a proposed account. Raises NotFound, PayeeAccountError."""
     held = await _lock_account(tx, account_id)
     if held.status != "proposed":
         raise PayeeAccountError(f"The account is {held.status}. Only a proposed account can be rejected.")
@@ -200,7 +200,7 @@ async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
-    """The nonprofit says that an account is not its own: a proposed one is refused, payouts to an approved one wait.
+    """The nonprofit denies the account: a proposed one is refused, an approved one is flagged.
 
     False when nobody is to be paid to it, or it said so before. Raises NotFound.
     """
@@ -224,7 +224,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 
 async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Mapping[UUID, Payee]:
-    """Where these nonprofits are paid in a currency, as far as that is approved."""
+    """The approved accounts of these nonprofits in a currency."""
     return {
         one.organisation_id: Payee(one.id, one.holder, _decrypt_numbers(tx, one), one.address)
         for one in await store.current_accounts(tx, list(organisation_ids), currency)

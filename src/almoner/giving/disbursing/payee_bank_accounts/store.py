@@ -1,4 +1,4 @@
-"""SQL of nonprofits' accounts."""
+"""SQL for nonprofits' accounts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -79,7 +79,7 @@ async def find(tx: Tx, account_id: UUID) -> PayeeAccount | None:
 
 
 async def get_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
-    """One account, held until the transaction ends, with all of its nonprofit and currency."""
+    """One account, locked until the transaction ends, with all of its nonprofit and currency."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from payee_bank_account
@@ -103,7 +103,7 @@ async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> lis
 
 
 async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:
-    """Note who looked at a held account."""
+    """Record who looked at a held account."""
     which = "first" if first else "second"
     await tx.execute(
         f"update payee_bank_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
@@ -145,7 +145,7 @@ async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> None:
-    """Note that the nonprofit says of a held account that it is not its own."""
+    """Record that the nonprofit says of a held account that it is not its own."""
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
@@ -159,7 +159,7 @@ async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccou
     return [_account(row) for row in rows]
 
 
-CURRENT_ACCOUNTS: Final = f"""
+_CURRENT_ACCOUNTS: Final = f"""
 select {_COLUMNS} from payee_bank_account where organisation_id = any($1::uuid[]) and currency = $2
 and status = 'approved'
 """
@@ -167,7 +167,7 @@ and status = 'approved'
 
 async def current_accounts(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> list[PayeeAccount]:
     """The approved accounts of these nonprofits in a currency."""
-    return [_account(row) for row in await tx.fetch(CURRENT_ACCOUNTS, organisation_ids, currency)]
+    return [_account(row) for row in await tx.fetch(_CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
 async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:

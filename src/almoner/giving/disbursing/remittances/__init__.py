@@ -1,1 +1,1 @@
-"""What a nonprofit is told of a payout, as a document."""
+"""Remittance statements: documents that tell a nonprofit which donations a disbursement pays."""

@@ -1,4 +1,4 @@
-"""Remittance statements: which gifts a payout is of, what was taken off, and what they come to; pure."""
+"""Remittance statements: which donations a disbursement is of, what was taken off, and what they come to; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _ENGLISH: Final = {"GBR": "en-GB", "IRL": "en-IE", "AUS": "en-AU", "NZL": "en-NZ
 
 @dataclass(frozen=True, slots=True)
 class RemittanceLine:
-    """One gift. ``donor``: None when nobody is known, and of an anonymous gift always.
+    """One donation. ``donor``: None when nobody is known, and of an anonymous donation always.
 
-    ``fee_minor``: what the provider kept; ``back_minor``: what of the rest was sent back before the payout.
+    ``fee_minor``: what the provider kept; ``back_minor``: what of the rest was sent back before the disbursement.
     """
 
     donation_id: UUID
@@ -33,13 +33,13 @@ class RemittanceLine:
 
     @property
     def paid_minor(self) -> int:
-        """What of it is in the payout."""
+        """What of it is in the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
 
 @dataclass(frozen=True, slots=True)
 class RemittanceTotals:
-    """What all gifts of a payout come to."""
+    """What all donations of a disbursement come to."""
 
     gifts: int = 0
     given_minor: int = 0
@@ -48,11 +48,11 @@ class RemittanceTotals:
 
     @property
     def paid_minor(self) -> int:
-        """What is in the payout."""
+        """What is in the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
     def with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
-        """With further gifts."""
+        """With further donations."""
         found = list(lines)
         return RemittanceTotals(
             self.gifts + len(found),
@@ -80,7 +80,7 @@ class Remittance:
 
 
 def remittance_line_of(donation: Donation) -> RemittanceLine:
-    """A gift as the nonprofit is told of it: who wanted to stay unknown is not in it."""
+    """A donation as the nonprofit is told of it: who wanted to stay unknown is not in it."""
     off = deductions_of(donation)
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
     return RemittanceLine(

@@ -18,9 +18,9 @@ _STATUSES: Final = ("SENT", "PAID")
 
 
 async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
-    """What the nonprofit of a payout is told, in its language unless another is given.
+    """What the nonprofit of a disbursement is told, in its language unless another is given.
 
-    Raises NotFound; DisbursementRefused of a payout that is not on its way, or whose gifts do not come to its amount.
+    Raises NotFound; DisbursementError of a payout that is not on its way, or whose gifts do not come to its amount.
     """
     payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     if payout.status not in _STATUSES:
@@ -43,7 +43,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
 
 
 async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLine], RemittanceTotals]:
-    """The first gifts, and what all of them come to."""
+    """The first donations, and what all of them come to."""
     listed: list[RemittanceLine] = []
     totals, after = RemittanceTotals(), None
     while found := await donations.donations_of_disbursement(tx, disbursement_id, after):

@@ -1,1 +1,1 @@
-"""Monetary donation verifications: whether an organisation may be paid what was given for it."""
+"""Monetary donation verifications: whether an organisation may receive disbursements."""

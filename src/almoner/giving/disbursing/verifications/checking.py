@@ -11,11 +11,11 @@ from almoner.giving.disbursing.verifications.domain import (
     FLAGGED,
     CheckType,
     InvalidState,
+    MonetaryDonationVerification,
     Outcome,
-    Verification,
     VerificationFlagged,
 )
-from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, Finding
+from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, CheckFinding
 from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening, VerifiedAccount
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -32,8 +32,8 @@ ACCOUNTS: Final = "accounts of nonprofits"
 
 async def check_verification(
     tx: Tx, screening: Screening, accounts: ApprovedAccounts, verification_id: UUID
-) -> Verification:
-    """Ask register and lists about a pending or approved one; a second look finds nothing new. Raises NotFound.
+) -> MonetaryDonationVerification:
+    """Check a verification against register and watch lists; repeating it changes nothing.
 
     An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
     named when it began.
@@ -59,7 +59,7 @@ async def check_verification(
 
 
 def _ended_checks(
-    held: Verification, listed: Finding, screened: Finding, known: VerifiedAccount | None
+    held: MonetaryDonationVerification, listed: CheckFinding, screened: CheckFinding, known: VerifiedAccount | None
 ) -> list[tuple[CheckType, Outcome]]:
     """The checks that end by what was seen."""
     if held.status != "pending":
@@ -81,16 +81,16 @@ def _ended_checks(
     return ended
 
 
-async def check_register(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
-    """What the register says of it now, noted."""
+async def check_register(tx: Tx, held: MonetaryDonationVerification) -> tuple[Organisation, CheckFinding]:
+    """Check the register and record the finding."""
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
     await record_finding(tx, held, finding)
     return organisation, finding
 
 
-async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
-    """Keep what was seen if it is news, and raise a flag where a check has succeeded on other grounds."""
+async def record_finding(tx: Tx, held: MonetaryDonationVerification, finding: CheckFinding) -> None:
+    """Store a new finding, and raise a flag if it contradicts a check that succeeded."""
     before = await store_findings.newest_finding(tx, held.id, finding.check)
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
@@ -108,23 +108,23 @@ async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
 
 async def record_decision(
     tx: Tx,
-    held: Verification,
+    held: MonetaryDonationVerification,
     check: CheckType,
     outcome: Outcome,
     by: str,
     grounds: Mapping[str, object] | None = None,
 ) -> None:
-    """Keep that somebody ended a check, and what was known then: only what comes later is news."""
+    """Store that somebody ended a check, with what was known then."""
     before = await store_findings.newest_finding(tx, held.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
         facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, held), tx.ids)
     of_data = before.finding.data_as_of if before else None
-    await store_findings.insert_finding(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
+    await store_findings.insert_finding(tx, held.id, CheckFinding(check, outcome, by, "decided", facts, of_data, None))
 
 
-async def recorded_matches(tx: Tx, held: Verification) -> list[ScreeningMatch]:
-    """The matches of its nonprofit as they are known now, in all of its records."""
+async def recorded_matches(tx: Tx, held: MonetaryDonationVerification) -> list[ScreeningMatch]:
+    """The watch list matches of the nonprofit in all its records."""
     others = await organisations.list_merged_records(tx, held.organisation_id)
     whos = [
         ScreenedSubject("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))
@@ -132,10 +132,10 @@ async def recorded_matches(tx: Tx, held: Verification) -> list[ScreeningMatch]:
     return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def record_approved_account(tx: Tx, held: Verification, known: VerifiedAccount) -> None:
-    """Keep that a held one's nonprofit has an approved account; one in quite another name, or denied, is flagged."""
+async def record_approved_account(tx: Tx, held: MonetaryDonationVerification, known: VerifiedAccount) -> None:
+    """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.account_flags(known))
-    finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
+    finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
     made = await store_findings.insert_finding(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
         await store_findings.raise_flag(tx, held.id, made, kind)
@@ -143,8 +143,8 @@ async def record_approved_account(tx: Tx, held: Verification, known: VerifiedAcc
         await recheck_disbursements(tx, held)
 
 
-async def ensure_no_watchlist_match(tx: Tx, held: Verification) -> None:
-    """No watch list names its nonprofit as far as is known. Raises InvalidState.
+async def ensure_no_watchlist_match(tx: Tx, held: MonetaryDonationVerification) -> None:
+    """Raises InvalidState if the nonprofit has a watch list match.
 
     A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
     """
@@ -156,13 +156,13 @@ async def ensure_no_watchlist_match(tx: Tx, held: Verification) -> None:
         raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
-async def recheck_disbursements(tx: Tx, held: Verification) -> None:
-    """Payouts of the partner to the nonprofit have to look whether they wait."""
+async def recheck_disbursements(tx: Tx, held: MonetaryDonationVerification) -> None:
+    """Re-evaluate whether the partner's disbursements to the nonprofit must wait."""
     reported = VerificationFlagged(held.partner_id, held.organisation_id)
     await outbox.emit_internal(tx, FLAGGED, reported, partner=held.partner_id)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
-    """Something else is known of nonprofits: have their pending and approved verifications looked at."""
+    """Enqueue rechecks of live verifications of these nonprofits."""
     for verification_id, _, _ in await store.live_verifications_of(tx, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -1,4 +1,4 @@
-"""What the self-check asks of monetary donation verifications: what they rest on, and what waits."""
+"""Self-checks of monetary donation verifications: what they rest on, and what waits."""
 
 from typing import Final
 

@@ -71,8 +71,8 @@ class InvalidMetadata(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
+class MonetaryDonationVerification:
+    """A verification that an organisation may receive disbursements. See ``as_at`` for its current status (S3).
 
     ``expires_at``: when it stops being pending, None once it was decided; ``processed_at``: when it was decided or
     expired. ``requested``: the partner has asked for it; else it was begun when money came for the nonprofit.
@@ -93,38 +93,38 @@ class Verification:
 
     @property
     def is_live(self) -> bool:
-        """Whether it counts: pending or approved."""
+        """Whether it is pending or approved."""
         return self.status in ("pending", "approved")
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether the organisation is to act next: it is registered, and has yet to give its account or to confirm."""
+        """Whether the organisation must act next."""
         asked = self.status == "pending" and self.checks["registration"] == "succeeded"
         return asked and any(self.checks[check] == "pending" for check in _ANSWERED_BY_ORGANISATION)
 
     @property
     def remaining_checks(self) -> tuple[CheckType, ...]:
-        """The checks that have not ended, in the order of the record."""
+        """The checks that have not ended."""
         return tuple(check for check in CHECKS if self.checks[check] == "pending")
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired and nobody has recorded that yet."""
+        """Whether it has expired without that being stored."""
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
-    def as_at(self, now: datetime) -> "Verification":
-        """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
+    def as_at(self, now: datetime) -> "MonetaryDonationVerification":
+        """The verification at this moment, with its expiry applied (S3)."""
         return self.as_expired(now) if self.is_overdue(now) else self
 
-    def as_expired(self, now: datetime) -> "Verification":
-        """Expired, at its moment or before. Raises InvalidState."""
+    def as_expired(self, now: datetime) -> "MonetaryDonationVerification":
+        """The verification, expired. Raises InvalidState."""
         self._ensure("expired")
         ended = min(self.expires_at or now, now)
         return replace(
             self, status="expired", expires_at=ended, processed_at=ended, updated_at=max(self.updated_at, ended)
         )
 
-    def as_approved(self, now: datetime) -> "Verification":
-        """Approved, every check that had not ended with it. Raises InvalidState, also for an unproven registration."""
+    def as_approved(self, now: datetime) -> "MonetaryDonationVerification":
+        """The verification, approved with all its checks. Raises InvalidState."""
         if self.checks["registration"] != "succeeded":
             raise InvalidState(
                 f"the check registration is {self.checks['registration']}: only an organisation that its register "
@@ -134,15 +134,15 @@ class Verification:
         checks = dict.fromkeys(CHECKS, SUCCEEDED)
         return replace(self, status="approved", checks=checks, expires_at=None, processed_at=now, updated_at=now)
 
-    def as_rejected(self, reason: RejectionReason, now: datetime) -> "Verification":
-        """Rejected. Raises InvalidState."""
+    def as_rejected(self, reason: RejectionReason, now: datetime) -> "MonetaryDonationVerification":
+        """The verification, rejected. Raises InvalidState."""
         self._ensure("rejected")
         return replace(
             self, status="rejected", rejection_reason=reason, expires_at=None, processed_at=now, updated_at=now
         )
 
-    def as_reopened(self, now: datetime) -> "Verification":
-        """Pending again for a whole lifetime, with every check to be made anew. Raises InvalidState."""
+    def as_reopened(self, now: datetime) -> "MonetaryDonationVerification":
+        """The verification, pending again with all checks to be made anew. Raises InvalidState."""
         self._ensure("pending")
         return replace(
             self,
@@ -154,8 +154,8 @@ class Verification:
             updated_at=now,
         )
 
-    def with_ended_check(self, check: CheckType, outcome: Outcome, now: datetime) -> "Verification":
-        """With a check ended: a failed one rejects it, the last one to succeed approves it. Raises InvalidState."""
+    def with_ended_check(self, check: CheckType, outcome: Outcome, now: datetime) -> "MonetaryDonationVerification":
+        """The verification with one check ended, which may reject or approve it. Raises InvalidState."""
         if self.status != "pending":
             raise InvalidState(f"the verification is {self.status}: its checks have ended")
         if self.checks[check] != "pending":
@@ -171,8 +171,8 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Who decided, and on what grounds; kept for good. ``second_by``: who looked as well, where it takes two."""
+class DecisionEvidence:
+    """Who decided, and on what grounds. ``second_by``: the second operator, if two are needed."""
 
     decided_by: str
     note: str
@@ -186,7 +186,7 @@ class RecordedDecision:
 
     decision: Decision
     reason: RejectionReason | None
-    evidence: Evidence
+    evidence: DecisionEvidence
     at: datetime
 
 
@@ -199,7 +199,7 @@ class VerificationFilters:
 
 
 class EligibilityStatus(StrEnum):
-    """Whether an organisation may be paid; if not, what stands in the way."""
+    """Whether an organisation may receive disbursements; if not, why."""
 
     APPROVED = "approved"
     MISSING = "verification_missing"
@@ -216,13 +216,13 @@ _ELIGIBILITY: Final[Mapping[VerificationStatus, EligibilityStatus]] = {
 }
 
 
-def eligibility_of(verifications: Iterable[Verification]) -> EligibilityStatus:
-    """Of one organisation with these verifications, each as it is now: the live one counts, else the last to end."""
+def eligibility_of(verifications: Iterable[MonetaryDonationVerification]) -> EligibilityStatus:
+    """The status of an organisation with these verifications."""
     telling = max(verifications, key=_relevance, default=None)
     return EligibilityStatus.MISSING if telling is None else _ELIGIBILITY[telling.status]
 
 
-def _relevance(verification: Verification) -> tuple[bool, datetime, UUID]:
+def _relevance(verification: MonetaryDonationVerification) -> tuple[bool, datetime, UUID]:
     return verification.is_live, verification.processed_at or verification.created_at, verification.id
 
 
@@ -234,9 +234,9 @@ def new_verification(
     now: datetime,
     *,
     requested: bool = True,
-) -> Verification:
+) -> MonetaryDonationVerification:
     """A new one: pending for its lifetime, with every check to be made."""
-    return Verification(
+    return MonetaryDonationVerification(
         id=verification_id,
         partner_id=partner_id,
         organisation_id=organisation_id,
@@ -254,7 +254,7 @@ def new_verification(
 
 @dataclass(frozen=True, slots=True)
 class VerificationFlagged:
-    """Of which partner's payouts to which nonprofit."""
+    """Of which partner's disbursements to which nonprofit."""
 
     partner: UUID
     organisation: UUID

@@ -34,13 +34,13 @@ RENEWAL_PERIOD: Final = timedelta(days=90)
 """So long what registers and lists said counts; then they are asked again."""
 BLOCKING_CATEGORIES: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
 """Categories in which a confirmed match fails the check, as monitoring has it unless told otherwise (settled 4)."""
-REQUIRED_CATEGORY: Final[Category] = "sanction"
+_REQUIRED_CATEGORY: Final[Category] = "sanction"
 """Without a list of it nobody is found clear."""
 
 _NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded", "not_screened"))
 
 FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "withdrawn"})})
-SENTENCES: Final[Mapping[FlagKind, str]] = {
+_SENTENCES: Final[Mapping[FlagKind, str]] = {
     "register_removed": "the register no longer lists the nonprofit as active",
     "register_renamed": "the register has a different name for the nonprofit",
     "new_match": "a watch list may name the nonprofit",
@@ -52,8 +52,8 @@ SENTENCES: Final[Mapping[FlagKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was seen of a check. ``source``: where, or who said so. ``expires_at``: until when that counts."""
+class CheckFinding:
+    """What a check found. ``source``: where, or who said so; ``expires_at``: until when it counts."""
 
     check: CheckType
     outcome: FindingOutcome
@@ -63,8 +63,8 @@ class Finding:
     data_as_of: datetime | None = None
     expires_at: datetime | None = None
 
-    def has_same_content(self, other: "Finding") -> bool:
-        """Whether the two say the same, of whichever data."""
+    def has_same_content(self, other: "CheckFinding") -> bool:
+        """Whether two findings say the same."""
         return (self.outcome, self.reason, _comparable_facts(self)) == (
             other.outcome,
             other.reason,
@@ -77,13 +77,13 @@ class StoredFinding:
     """A finding as it is kept."""
 
     id: UUID
-    finding: Finding
+    finding: CheckFinding
     checked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class FlagReview:
-    """Somebody has looked at a flag."""
+    """An operator's review of a flag."""
 
     by: str
     note: str
@@ -91,8 +91,8 @@ class FlagReview:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
-    """Something is other than it was when a check succeeded. ``facts``: of the finding that raised it."""
+class VerificationFlag:
+    """Something that changed since a check succeeded, which holds disbursements until two operators lift it."""
 
     id: UUID
     verification_id: UUID
@@ -106,11 +106,11 @@ class Flag:
     @property
     def sentence(self) -> str:
         """For people."""
-        return SENTENCES[self.kind]
+        return _SENTENCES[self.kind]
 
 
-def registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> Finding:
-    """What its register says. A body that no list has was let in by a reviewer, and counts as its record says."""
+def registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> CheckFinding:
+    """What the nonprofit's register says about its registration."""
     lister = next(iter(organisation.sources), None)
     doubt = None
     if lister is not None:
@@ -126,16 +126,16 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
     outcome: FindingOutcome = "unclear" if doubt else "succeeded" if active else "failed"
     reason = doubt or (None if active else str(facts["inactiveReason"]))
     source = lister.registry_name if lister else organisation.registry_name
-    return Finding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWAL_PERIOD)
+    return CheckFinding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWAL_PERIOD)
 
 
-def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> Finding:
-    """What the watch lists say of all records of a body."""
+def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> CheckFinding:
+    """What the watch lists say about all records of a nonprofit."""
     lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering_lists})
     found = [match for result in results for match in result.matches]
     facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
     outcome, reason = _compliance_outcome(results, found)
-    return Finding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWAL_PERIOD)
+    return CheckFinding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWAL_PERIOD)
 
 
 def _compliance_outcome(
@@ -149,7 +149,7 @@ def _compliance_outcome(
         return "unclear", "match_confirmed"
     if any(result.obstacle is not None for result in results):
         return "unclear", "not_screened"
-    if not results or any(result.status(REQUIRED_CATEGORY) is None for result in results):
+    if not results or any(result.status(_REQUIRED_CATEGORY) is None for result in results):
         return "unclear", "no_list_loaded"
     return "succeeded", None
 
@@ -159,8 +159,8 @@ def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str,
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 
 
-def flags_raised_by(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
-    """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it.
+def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[FlagKind]:
+    """What changed since the check succeeded.
 
     Where a person decided without evidence nothing has expired.
     """
@@ -180,17 +180,17 @@ def flags_raised_by(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
 
 
 def account_flags(account: VerifiedAccount) -> Iterator[FlagKind]:
-    """What is odd of an account that a check rests on."""
+    """What is unusual about an account that a check rests on."""
     if account.holder_differs:
         yield "holder_differs"
     if account.denied:
         yield "account_denied"
 
 
-def _matches(finding: Finding) -> Mapping[str, str]:
+def _matches(finding: CheckFinding) -> Mapping[str, str]:
     found = finding.facts.get("matches")
     return found if isinstance(found, Mapping) else {}
 
 
-def _comparable_facts(finding: Finding) -> dict[str, object]:
+def _comparable_facts(finding: CheckFinding) -> dict[str, object]:
     return {name: value for name, value in finding.facts.items() if name != "lists"}

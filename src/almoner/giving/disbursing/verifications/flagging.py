@@ -1,4 +1,4 @@
-"""Flags: what is other than when a check succeeded holds payouts back until two people have looked."""
+"""Flags: what is other than when a check succeeded holds disbursements back until two people have looked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +12,8 @@ from almoner.giving.disbursing.verifications.checking import (
     recheck_disbursements,
     record_approved_account,
 )
-from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
-from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagReview
+from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, MonetaryDonationVerification
+from almoner.giving.disbursing.verifications.findings import CheckFinding, FlagKind, FlagReview, VerificationFlag
 from almoner.giving.disbursing.verifications.ports import VerifiedAccount
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -23,8 +23,8 @@ _CHANGED: Final[FlagKind] = "payee_changed"
 _DENIED: Final[FlagKind] = "account_denied"
 
 
-async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
-    """Somebody has looked at a flag: the second person lifts it. Raises NotFound, InvalidState."""
+async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> VerificationFlag:
+    """Record an operator's review of a flag; the second one lifts it. Raises NotFound, InvalidState."""
     if not 1 <= len(note) <= MAX_NOTE_LENGTH:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
     if (known := await store_findings.find_flag(tx, flag_id)) is None:
@@ -44,7 +44,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
     return looked
 
 
-async def _store_review(tx: Tx, verification: Verification, looked: Flag) -> None:
+async def _store_review(tx: Tx, verification: MonetaryDonationVerification, looked: VerificationFlag) -> None:
     await store_findings.update_flag(tx, looked, looked.status)
     if looked.status != "open":
         await recheck_disbursements(tx, verification)
@@ -54,7 +54,7 @@ async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts
     """Another account than was seen is proposed: a flag where the check had succeeded, until two people have looked."""
     for held in await _lock_live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
-            finding = Finding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
+            finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
             made = await store_findings.insert_finding(tx, held.id, finding)
             await store_findings.raise_flag(tx, held.id, made, _CHANGED)
             await recheck_disbursements(tx, held)
@@ -94,18 +94,18 @@ async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, look: 
 async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
     """The nonprofit says that an approved account is not its own: a flag, until two people have looked."""
     for held in await _lock_live(tx, organisation_id):
-        finding = Finding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
+        finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
         made = await store_findings.insert_finding(tx, held.id, finding)
         await store_findings.raise_flag(tx, held.id, made, _DENIED)
         await recheck_disbursements(tx, held)
 
 
-async def _lock_live(tx: Tx, organisation_id: UUID) -> list[Verification]:
+async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
     found = [one for one, _, _ in await store.live_verifications_of(tx, [organisation_id])]
     held = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in held if one.is_live]
 
 
-async def _open_account_flags(tx: Tx, held: Verification, account: str) -> list[Flag]:
+async def _open_account_flags(tx: Tx, held: MonetaryDonationVerification, account: str) -> list[VerificationFlag]:
     return await store_findings.list_open_account_flags(tx, _CHANGED, held.id, account)

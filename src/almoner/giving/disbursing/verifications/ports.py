@@ -14,7 +14,7 @@ Compared = TypeVar("Compared")
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAccount:
-    """An approved account of a nonprofit: its name, and what verifications keep of it.
+    """An approved account of a nonprofit, as verifications use it.
 
     ``differs``: its holder is named quite otherwise than the register has the nonprofit; ``denied``: which says that it
     is not its own.
@@ -27,7 +27,7 @@ class VerifiedAccount:
 
 
 class ApprovedAccounts(Protocol):
-    """The accounts that people have approved."""
+    """Looks up nonprofits' approved bank accounts."""
 
     async def __call__(self, tx: Tx, organisation_id: UUID, /) -> VerifiedAccount | None:
         """That of a nonprofit; None while it has none."""
@@ -35,14 +35,14 @@ class ApprovedAccounts(Protocol):
 
 
 class Screening(Protocol):
-    """The watch lists."""
+    """Screens nonprofits against watch lists."""
 
     async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """Run ``use`` in a writing transaction in which ``look`` can be asked."""
+        """Run ``use`` in a write transaction in which ``screen`` can be called."""
         ...
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
-        """Compare all records of one body, from now on whenever a list changes; people are asked about what is new.
+        """Screen all records of a nonprofit, now and whenever a list changes.
 
         ``partner_id``: for whom.
         """

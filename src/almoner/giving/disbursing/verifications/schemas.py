@@ -9,8 +9,8 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     CheckStatus,
     CheckType,
+    MonetaryDonationVerification,
     RejectionReason,
-    Verification,
     VerificationFilters,
     VerificationStatus,
 )
@@ -88,7 +88,7 @@ class MonetaryDonationVerificationOut(ResponseRecord, object_name="monetary_dona
     processed_at: str | None
 
 
-def verification_out(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+def verification_out(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
     """The answer for one verification that is true at this moment, and the record in its events."""
     return MonetaryDonationVerificationOut(
         id=tx.ids.text("monetarydonationverification", verification.id),

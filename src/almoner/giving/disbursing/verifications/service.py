@@ -1,4 +1,4 @@
-"""What can be done with monetary donation verifications.
+"""Operations on monetary donation verifications.
 
 Whatever changes one holds its row first, and tells the partner once for each step, with the record as its GET then
 shows it (settled 6): a check that fails and the rejection that follows are one step.
@@ -17,18 +17,18 @@ import msgspec
 from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, transitions, triggers
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
+    DecisionEvidence,
     EligibilityStatus,
-    Evidence,
     InvalidState,
+    MonetaryDonationVerification,
     Outcome,
     RecordedDecision,
     RejectionReason,
-    Verification,
     VerificationFilters,
 )
 from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
-from almoner.giving.disbursing.verifications.findings import Flag as Flag
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
+from almoner.giving.disbursing.verifications.findings import VerificationFlag as VerificationFlag
 from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
 from almoner.giving.disbursing.verifications.flagging import on_account_denied as on_account_denied
 from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
@@ -53,12 +53,14 @@ from almoner.platform.http.paging import Page
 from almoner.platform.observability.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
-_SANDBOX_EVIDENCE: Final = Evidence("sandbox", "A test value in organisationId asked for it.")
+_SANDBOX_EVIDENCE: Final = DecisionEvidence("sandbox", "A test value in organisationId asked for it.")
 
 
 async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, EligibilityStatus]:
-    """For each organisation whether the partner's gifts may be paid out; if not, what stands in the way (settled 5)."""
-    found: dict[UUID, list[Verification]] = {organisation_id: [] for organisation_id in organisation_ids}
+    """For each organisation, whether the partner's donations may be disbursed (settled 5)."""
+    found: dict[UUID, list[MonetaryDonationVerification]] = {
+        organisation_id: [] for organisation_id in organisation_ids
+    }
     for verification in await store.verifications_of_organisations(tx, partner, list(found)):
         found[verification.organisation_id].append(verification.as_at(tx.now))
     return {organisation_id: domain.eligibility_of(its) for organisation_id, its in found.items()}
@@ -66,7 +68,7 @@ async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[U
 
 async def create(
     tx: Tx, partner: Partner, organisation_id: str, metadata: Mapping[str, str] | None = None
-) -> Verification:
+) -> MonetaryDonationVerification:
     """A new verification, or the one that money has begun; its first check is made right after the commit.
 
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
@@ -88,14 +90,14 @@ async def create(
         if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
             return await _adopt(tx, started, metadata, action)
         raise InvalidState(_CONCURRENT_VERIFICATION)
-    await outbox.emit(tx, partner.id, domain.RECEIVED, build_api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, made))
     await transitions.enqueue_check(tx, made.id, action)
     return made
 
 
 async def _adopt(
-    tx: Tx, started: Verification, metadata: Mapping[str, str] | None, action: triggers.Action | None
-) -> Verification:
+    tx: Tx, started: MonetaryDonationVerification, metadata: Mapping[str, str] | None, action: triggers.Action | None
+) -> MonetaryDonationVerification:
     """The partner asks for what was begun when money came: it is answered as a new one."""
     adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
     await store.mark_requested(tx, adopted)
@@ -104,24 +106,24 @@ async def _adopt(
 
 
 async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
-    """Money has come for a nonprofit that was never verified for the partner: begin; whether that was needed."""
+    """Start a verification when the first money arrives for a nonprofit; False if there is one."""
     if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
     made = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
     if not await store.insert(tx, partner, made):
         return False  # somebody else has at the same time
-    await outbox.emit(tx, partner.id, domain.RECEIVED, build_api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, made))
     await transitions.enqueue_check(tx, made.id)
     return True
 
 
 def strip_trigger(tx: Tx, organisation_id: str) -> str:
-    """The id without a test value of the sandbox, which is cut off before it is looked up and stored (settled 9)."""
+    """The organisation ID without a sandbox test value's suffix (settled 9)."""
     return triggers.split_trigger(organisation_id)[0] if tx.deployment.sandbox else organisation_id
 
 
 async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
-    """Do what a test value behind the id asks for: to the organisation's pending verification, else to a new one.
+    """Apply a sandbox test value to the organisation's pending or new verification.
 
     One that is approved stays as it is.
     """
@@ -138,7 +140,7 @@ async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
             await create(tx, partner, organisation_id)
 
 
-async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Verification | None:
+async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> MonetaryDonationVerification | None:
     """Record the expiry of what is only stored as pending; one that nobody has asked for yet.
 
     Raises InvalidState when there is another one that counts.
@@ -158,42 +160,44 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Veri
 _CONCURRENT_VERIFICATION: Final = "the organisation was given another verification at the same time"
 
 
-async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def get(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """One verification, true at this moment. Raises NotFound."""
     if (found := await store.find(tx, scope, verification_id)) is None:
         raise NotFound
     return found.as_at(tx.now)
 
 
-def build_api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
-    """The verification as partners see it."""
-    return transitions.build_api_record(tx, verification)
+def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
+    """The verification as an API record."""
+    return transitions.serialise_for_api(tx, verification)
 
 
-async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
     return await transitions.get_for_update(tx, scope, verification_id)
 
 
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
-) -> tuple[list[Verification], int]:
+) -> tuple[list[MonetaryDonationVerification], int]:
     """One page and the exact total, true at this moment."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.as_at(tx.now) for row in rows], total
 
 
-async def newest_verifications(tx: Tx, scope: Scope, filters: VerificationFilters, limit: int) -> list[Verification]:
+async def newest_verifications(
+    tx: Tx, scope: Scope, filters: VerificationFilters, limit: int
+) -> list[MonetaryDonationVerification]:
     """The newest ones, for officers."""
     return [row.as_at(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
 
 
-async def list_open_flags(tx: Tx, limit: int) -> list[Flag]:
+async def list_open_flags(tx: Tx, limit: int) -> list[VerificationFlag]:
     """What waits for two people, newest first."""
     return await store_findings.flags_with_status(tx, "open", limit)
 
 
-async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
+async def get_flag(tx: Tx, flag_id: UUID) -> VerificationFlag:
     """One flag. Raises NotFound."""
     if (found := await store_findings.find_flag(tx, flag_id)) is None:
         raise NotFound
@@ -202,7 +206,7 @@ async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
 
 async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
-) -> Verification:
+) -> MonetaryDonationVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
@@ -238,8 +242,8 @@ async def end_check(
     *,
     by: str,
     facts: Mapping[str, object] | None = None,
-) -> Verification:
-    """Somebody has ended a check; the verification that it leaves. ``facts``: on what grounds.
+) -> MonetaryDonationVerification:
+    """Record the outcome of a check, and what follows for the verification.
 
     Raises NotFound, InvalidState.
     """
@@ -250,7 +254,7 @@ async def end_check(
 
 
 async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
-    """What there is to approve, as a fingerprint of 32 bytes.
+    """A fingerprint of what there is to approve.
 
     It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
     with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
@@ -263,7 +267,9 @@ async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) 
     return sha256_digest(msgspec.json.encode(seen))
 
 
-async def _lock_and_check(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[Verification, Organisation]:
+async def _lock_and_check(
+    tx: Tx, scope: Scope, verification_id: UUID
+) -> tuple[MonetaryDonationVerification, Organisation]:
     """With what its register says by now: nobody need wait for the job.
 
     What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
@@ -280,7 +286,9 @@ async def _lock_and_check(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[
     return replace(held, checks={**held.checks, "registration": "succeeded"}), organisation
 
 
-async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
+async def approve(
+    tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
+) -> MonetaryDonationVerification:
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
     held, _ = await _lock_and_check(tx, scope, verification_id)
     approved = held.as_approved(tx.now)
@@ -293,16 +301,18 @@ async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidenc
 
 
 async def reject(
-    tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
-) -> Verification:
+    tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: DecisionEvidence
+) -> MonetaryDonationVerification:
     """An officer rejects. Raises NotFound, InvalidState."""
     rejected = (await transitions.get_for_update(tx, scope, verification_id)).as_rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
     return await transitions.store_transition(tx, rejected)
 
 
-async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
-    """An officer starts a rejected or expired one anew, every check with it.
+async def reopen(
+    tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
+) -> MonetaryDonationVerification:
+    """Start a rejected or expired verification again.
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
@@ -319,7 +329,7 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
     return reported
 
 
-async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
     return await transitions.store_transition(
         tx, (await transitions.get_for_update(tx, scope, verification_id)).as_expired(tx.now)
@@ -340,7 +350,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that have each of these nonprofits verified: they hear when it changes (settled 6)."""
+    """The partners that have each of these nonprofits verified: they is notified when it changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.live_verifications_of(tx, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
@@ -355,15 +365,15 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
-    """Have those looked at of which register and lists were asked too long ago; how many."""
+    """Enqueue checks of verifications that were checked too long ago; returns how many."""
     due = await store_findings.claim_due_checks(tx, tx.now + RENEWAL_PERIOD, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
 
 
-async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
-    """Pending and approved ones of a nonprofit in any of its records, whosever, true at this moment."""
+async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
+    """Pending and approved verifications of a nonprofit, of any partner."""
     found = await store.live_verifications_of(tx, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
     return [one for one in known if one.is_live]

@@ -1,4 +1,4 @@
-"""SQL of monetary donation verifications, their checks and decisions."""
+"""SQL for monetary donation verifications, their checks and decisions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,9 +10,9 @@ from asyncpg import Record
 from almoner.giving.disbursing.verifications.domain import (
     VERIFICATION,
     CheckType,
-    Evidence,
+    DecisionEvidence,
+    MonetaryDonationVerification,
     RecordedDecision,
-    Verification,
     VerificationFilters,
 )
 from almoner.platform.database.across_partners import across_partners
@@ -40,11 +40,11 @@ _IS_NOW: Final = {
 }
 
 
-def _verification(row: Record) -> Verification:
-    return Verification(*row[:12])
+def _verification(row: Record) -> MonetaryDonationVerification:
+    return MonetaryDonationVerification(*row[:12])
 
 
-async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
+async def insert(tx: Tx, partner: Partner, new: MonetaryDonationVerification) -> bool:
     """Store a new verification with its checks; False when the organisation has one that is pending or approved."""
     made = await tx.fetchval(
         """
@@ -77,7 +77,7 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
     return bool(made)
 
 
-async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
+async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> MonetaryDonationVerification | None:
     """One verification."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -86,8 +86,10 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> V
     return _verification(row) if row else None
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
-    """One verification, held until the transaction ends. Its checks move under this lock only."""
+async def get_for_update(
+    tx: Tx, scope: Partner | AllPartners, verification_id: UUID
+) -> MonetaryDonationVerification | None:
+    """One verification, locked until the transaction ends. Its checks move under this lock only."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     # Locked by a statement of its own: the next one must see the checks that the last holder moved.
     held = await tx.fetchval(
@@ -102,7 +104,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int) -> list[Verification]:
+async def lock_due(tx: Tx, limit: int) -> list[MonetaryDonationVerification]:
     """Pending ones whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
     held = await tx.fetch(
         """
@@ -148,7 +150,7 @@ async def live_verifications_of(tx: Tx, organisation_ids: Sequence[UUID]) -> lis
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def mark_requested(tx: Tx, verification: Verification) -> None:
+async def mark_requested(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """The partner asks for a held one that was begun when money came."""
     await tx.execute(
         "update monetary_donation_verification set requested = true, metadata = $2, updated_at = $3 where id = $1",
@@ -160,7 +162,7 @@ async def mark_requested(tx: Tx, verification: Verification) -> None:
 
 async def verifications_of_organisations(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
-) -> list[Verification]:
+) -> list[MonetaryDonationVerification]:
     """All verifications of these organisations."""
     rows = await tx.fetch(
         f"{_FROM} where partner_id = $1 and organisation_id = any($2::uuid[])", partner.id, organisation_ids
@@ -170,7 +172,7 @@ async def verifications_of_organisations(
 
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
-) -> tuple[list[Verification], int]:
+) -> tuple[list[MonetaryDonationVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
@@ -196,7 +198,7 @@ async def list_page(
 
 async def newest_verifications(
     tx: Tx, scope: Partner | AllPartners, filters: VerificationFilters, limit: int
-) -> list[Verification]:
+) -> list[MonetaryDonationVerification]:
     """The newest ones, for officers."""
     whose = "partner_id = $2" if isinstance(scope, Partner) else "$2::uuid is null"
     is_now = _IS_NOW[filters.status]
@@ -209,7 +211,7 @@ async def newest_verifications(
     return [_verification(row) for row in rows]
 
 
-async def update_status(tx: Tx, verification: Verification) -> bool:
+async def update_status(tx: Tx, verification: MonetaryDonationVerification) -> bool:
     """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
     return bool(
         await tx.fetchval(
@@ -231,7 +233,7 @@ async def update_status(tx: Tx, verification: Verification) -> bool:
     )
 
 
-async def update_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
+async def update_checks(tx: Tx, verification: MonetaryDonationVerification, checks: Sequence[CheckType]) -> None:
     """Store what these checks of a locked verification are now, and that it was changed."""
     await tx.execute(
         """
@@ -250,7 +252,7 @@ async def update_checks(tx: Tx, verification: Verification, checks: Sequence[Che
     )
 
 
-async def set_metadata(tx: Tx, verification: Verification) -> None:
+async def set_metadata(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Store the metadata of a locked verification."""
     await tx.execute(
         "update monetary_donation_verification set metadata = $2, updated_at = $3 where id = $1",
@@ -269,8 +271,8 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def insert_decision(tx: Tx, verification: Verification, decided: RecordedDecision) -> None:
-    """Keep who decided what, and why."""
+async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, decided: RecordedDecision) -> None:
+    """Store who decided what, and why."""
     await tx.execute(
         """
         insert into monetary_donation_decision (
@@ -298,4 +300,4 @@ async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision
         """,
         verification_id,
     )
-    return [RecordedDecision(row[0], row[1], Evidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]
+    return [RecordedDecision(row[0], row[1], DecisionEvidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]

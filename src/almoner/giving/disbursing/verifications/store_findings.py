@@ -1,4 +1,4 @@
-"""SQL of what was seen of checks, and of flags."""
+"""SQL for what was seen of checks, and of flags."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,12 +9,12 @@ from asyncpg import Record
 
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.findings import (
-    Finding,
-    Flag,
+    CheckFinding,
     FlagKind,
     FlagReview,
     FlagStatus,
     StoredFinding,
+    VerificationFlag,
 )
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -23,11 +23,11 @@ _FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_
 
 
 def _stored_finding(row: Record) -> StoredFinding:
-    return StoredFinding(row[0], Finding(*row[1:8]), row[8])
+    return StoredFinding(row[0], CheckFinding(*row[1:8]), row[8])
 
 
-async def insert_finding(tx: Tx, verification_id: UUID, finding: Finding) -> UUID:
-    """Keep what was seen; its id."""
+async def insert_finding(tx: Tx, verification_id: UUID, finding: CheckFinding) -> UUID:
+    """Store what was seen; its id."""
     made = tx.new_id()
     await tx.execute(
         """
@@ -113,14 +113,14 @@ from monetary_donation_flag g join monetary_donation_finding f on f.id = g.findi
 """
 
 
-def _flag(row: Record) -> Flag:
+def _flag(row: Record) -> VerificationFlag:
     first, second = (FlagReview(*row[at : at + 3]) if row[at] else None for at in (6, 9))
     id_, verification_id, kind, status, facts, raised_at = row[:6]
-    return Flag(id_, verification_id, kind, status, facts, raised_at, first, second)
+    return VerificationFlag(id_, verification_id, kind, status, facts, raised_at, first, second)
 
 
 async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: FlagKind) -> None:
-    """Keep a new flag."""
+    """Store a new flag."""
     await tx.execute(
         """
         insert into monetary_donation_flag (
@@ -164,22 +164,22 @@ async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) ->
     return ended != "UPDATE 0"
 
 
-async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
+async def list_flags(tx: Tx, verification_id: UUID) -> list[VerificationFlag]:
     """All of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
     return [_flag(row) for row in rows]
 
 
-async def flags_with_status(tx: Tx, status: FlagStatus, limit: int) -> list[Flag]:
+async def flags_with_status(tx: Tx, status: FlagStatus, limit: int) -> list[VerificationFlag]:
     """Flags of all verifications, newest first."""
     rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
     return [_flag(row) for row in rows]
 
 
-COUNT_PENDING: Final = """
+_COUNT_PENDING: Final = """
 select count(*), min(expires_at) from monetary_donation_verification where status = 'pending' and expires_at > $1
 """
-COUNT_OPEN_FLAGS: Final = """
+_COUNT_OPEN_FLAGS: Final = """
 select count(*), min(f.raised_at) from monetary_donation_flag f
 join monetary_donation_verification v on v.id = f.verification_id
 where f.status = 'open' and v.status in ('pending', 'approved')
@@ -189,17 +189,19 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 @across_partners("operators")
 async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
-    [pending], [flagged] = await tx.fetch(COUNT_PENDING, tx.now), await tx.fetch(COUNT_OPEN_FLAGS)
+    [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 
 
-async def find_flag(tx: Tx, flag_id: UUID) -> Flag | None:
+async def find_flag(tx: Tx, flag_id: UUID) -> VerificationFlag | None:
     """One flag."""
     row = await tx.fetchrow(f"{_FLAG} where g.id = $1", flag_id)
     return _flag(row) if row else None
 
 
-async def list_open_account_flags(tx: Tx, kind: FlagKind, verification_id: UUID, account: str) -> list[Flag]:
+async def list_open_account_flags(
+    tx: Tx, kind: FlagKind, verification_id: UUID, account: str
+) -> list[VerificationFlag]:
     """Open flags about an account; they change under their verification's lock only."""
     rows = await tx.fetch(
         f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 and f.facts ->> 'account' = $3 "
@@ -211,7 +213,7 @@ async def list_open_account_flags(tx: Tx, kind: FlagKind, verification_id: UUID,
     return [_flag(row) for row in rows]
 
 
-async def update_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
+async def update_flag(tx: Tx, flag: VerificationFlag, status: FlagStatus) -> None:
     """Store the looks of a held flag, and what it is with them."""
     first, second = flag.first, flag.second
     assert first is not None, "somebody has looked"

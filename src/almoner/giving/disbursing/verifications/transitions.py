@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.disbursing.verifications import domain, schemas, store, triggers
-from almoner.giving.disbursing.verifications.domain import CheckType, Outcome, Verification
+from almoner.giving.disbursing.verifications.domain import CheckType, MonetaryDonationVerification, Outcome
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
@@ -27,20 +27,22 @@ class CheckVerification(msgspec.Struct, frozen=True):
 CHECK: Final = JobKind("verifications.check_registration", CheckVerification)
 
 
-def build_api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
-    """The verification as partners see it."""
+def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
+    """The verification as an API record."""
     return schemas.verification_out(tx, verification)
 
 
-async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
     if (held := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await store_transition(tx, held.as_at(tx.now)) if held.is_overdue(tx.now) else held
 
 
-async def end_checks(tx: Tx, held: Verification, ended: Sequence[tuple[CheckType, Outcome]]) -> Verification:
-    """Checks of a held one have ended at one moment, of which the partner is told once. Raises InvalidState."""
+async def end_checks(
+    tx: Tx, held: MonetaryDonationVerification, ended: Sequence[tuple[CheckType, Outcome]]
+) -> MonetaryDonationVerification:
+    """Record the outcomes of several checks at once and notify the partner once. Raises InvalidState."""
     now = held
     for check, outcome in ended:
         now = now.with_ended_check(check, outcome, tx.now)
@@ -50,19 +52,19 @@ async def end_checks(tx: Tx, held: Verification, ended: Sequence[tuple[CheckType
     return await (store_transition if now.status != held.status else notify_partner)(tx, now)
 
 
-async def store_transition(tx: Tx, new: Verification) -> Verification:
-    """Store the new state, which was decided under the lock, and tell it."""
+async def store_transition(tx: Tx, new: MonetaryDonationVerification) -> MonetaryDonationVerification:
+    """Store a state that was reached under the lock, and notify the partner."""
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     return await notify_partner(tx, new)
 
 
-async def notify_partner(tx: Tx, verification: Verification) -> Verification:
-    """Tell the partner how it stands."""
-    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, build_api_record(tx, verification))
+async def notify_partner(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerification:
+    """Emit the verification's event to the partner."""
+    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, serialise_for_api(tx, verification))
     return verification
 
 
 async def enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None = None) -> None:
-    """Have it looked at right after the commit. ``then``: what a test value asks for afterwards."""
+    """Enqueue a check after the commit. ``then``: a sandbox test value's action."""
     await CHECK.enqueue(tx, CheckVerification(verification_id, then), unique=f"{verification_id}:{then}")

@@ -1,1 +1,1 @@
-"""Gift aid claims: batches of gifts for HMRC, and what goes back when a claimed gift is one no more (settled 4)."""
+"""Gift Aid claims to HMRC, and adjustments of earlier claims (settled 4)."""

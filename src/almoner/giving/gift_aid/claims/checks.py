@@ -1,4 +1,4 @@
-"""What the self-check asks of gift aid claims: nothing is claimed that is no gift, and what went back adds up."""
+"""Self-checks of gift aid claims: nothing is claimed that is no donation, and what went back adds up."""
 
 from typing import Final
 

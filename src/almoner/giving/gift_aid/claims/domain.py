@@ -26,7 +26,7 @@ AdjustmentReason = Literal["refunded", "reassigned", "cancelled"]
 """Why a claimed gift is one no more: refunded or lost in a dispute, another's, without its declaration."""
 SENT_STATUSES: Final = frozenset({"submitted", "paid"})
 """The states of a claim that HMRC has."""
-CLAIM_YEARS: Final = 4
+_CLAIM_YEARS: Final = 4
 """A claim is made within four years after the end of the accounting year in which the gift was made."""
 MAX_DONATIONS: Final = 10_000
 """Of one claim; what is more waits for the next."""
@@ -36,12 +36,12 @@ _SUMMER: Final = timedelta(hours=1)
 
 
 class GiftAidClaimError(Exception):
-    """What was asked of a gift aid claim cannot be done; the message says why."""
+    """The requested change of a Gift Aid claim is not possible; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountingYearEnd:
-    """The last day of a charity's accounting year. A trust's is that of the tax year; a company has its own."""
+    """The last day of a charity's accounting year."""
 
     month: int = 4
     data_date: int = 5
@@ -52,14 +52,14 @@ class AccountingYearEnd:
         return end if day <= end else date(day.year + 1, self.month, self.data_date)
 
     def claim_deadline(self, day: date) -> date:
-        """Until when a gift of a day can be claimed for."""
+        """Until when a donation of this day can be claimed."""
         end = self.end_of_year(day)
-        return end.replace(year=end.year + CLAIM_YEARS)
+        return end.replace(year=end.year + _CLAIM_YEARS)
 
     def first_claimable_at(self, today: date) -> datetime:
-        """From when on gifts can be claimed for today, in London: 23:00 UTC of the day before, where it is summer."""
+        """The earliest donation time that can still be claimed today."""
         end = self.end_of_year(today)
-        first = datetime(end.year - CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
+        first = datetime(end.year - _CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
         before = first - _SUMMER
         return before if london_day(before) == first.date() else first
 
@@ -81,7 +81,7 @@ def parse_year_end(text: str) -> AccountingYearEnd:
 
 @dataclass(frozen=True, slots=True)
 class ClaimableDonation:
-    """A gift that may be claimed for: what is left of it, and who declared."""
+    """A donation that may be claimed: its remaining amount and declaration."""
 
     donation_id: UUID
     declaration_id: UUID
@@ -115,7 +115,7 @@ class GiftAidClaim:
 
     @property
     def tax_minor(self) -> int:
-        """What is claimed for its gifts."""
+        """What is claimed for its donations."""
         return basic_rate_tax(self.minor)
 
     @property
@@ -125,13 +125,13 @@ class GiftAidClaim:
 
     @property
     def due_minor(self) -> int:
-        """What HMRC is to pay."""
+        """What HMRC must pay: tax on donations less adjustments."""
         return self.tax_minor - self.adjustment_minor
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntry:
-    """A gift in a claim, and the line of the schedule that it is on."""
+    """A donation in a claim, and its line on HMRC's schedule."""
 
     donation_id: UUID
     declaration_id: UUID
@@ -141,7 +141,7 @@ class ClaimEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEntry:
-    """A gift in a claim with what its line of the schedule says."""
+    """A donation in a claim with what its line of the schedule says."""
 
     line: int
     gift: ClaimableDonation
@@ -149,7 +149,7 @@ class ScheduleEntry:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDonation:
-    """A gift that is claimed for. ``standing_minor``: what could be claimed for it now, by the same charity."""
+    """A donation that was claimed. ``claimable_minor``: what could be claimed for it now."""
 
     claim_id: UUID
     donation_id: UUID
@@ -160,13 +160,13 @@ class ClaimedDonation:
 
     @property
     def overclaimed_minor(self) -> int:
-        """What has yet to go back."""
+        """What was claimed too much and is not adjusted yet."""
         return max(0, self.minor - self.adjusted_minor - self.claimable_minor)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A gift of a claim that is no gift any more, or a smaller one. ``left_minor``: what no later claim took off."""
+    """An overclaimed amount of an earlier claim that later claims deduct."""
 
     id: UUID
     claim_id: UUID
@@ -179,22 +179,22 @@ class Adjustment:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedDonation:
-    """A gift that HMRC would not take, and all that is wrong with it. It says nothing of the donor."""
+    """A donation that HMRC would not accept, and why."""
 
     donation_id: UUID
     problems: tuple[str, ...]
 
     @property
     def reported(self) -> str:
-        """All of it in a sentence."""
+        """The reasons as one sentence."""
         return "; ".join(self.problems)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftResult:
-    """What came of drafting. ``claim``: None when there is nothing to claim. ``waiting``: gifts for the next claim.
+    """The result of drafting a claim: the claim (if any), excluded, waiting and expired donations.
 
-    ``expired``: gifts that nobody claimed for in time.
+    ``expired``: donations that nobody claimed for in time.
     """
 
     claim: GiftAidClaim | None
@@ -204,7 +204,7 @@ class DraftResult:
 
 
 def basic_rate_tax(minor: int) -> int:
-    """The basic rate's tax on gifts, in pence: 20 of 80, so a quarter; the part of a penny is nobody's."""
+    """The tax reclaimed on donations at the basic rate, in pence: a quarter, rounded down."""
     return minor // 4
 
 
@@ -214,12 +214,12 @@ def format_pounds(minor: int) -> str:
 
 
 def overclaimed_tax(minor: int) -> int:
-    """The tax to go back on gifts, in pence; a part of a penny goes back whole."""
+    """The tax to return for overclaimed donations, in pence, rounded up."""
     return -(-minor // 4)
 
 
 def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
-    """What a claim of ``most`` takes off, the oldest first: HMRC takes no claim that comes to less than nothing."""
+    """Which adjustments a claim of ``most`` can deduct, oldest first."""
     found = []
     for adjustment_id, minor in left:
         taken = min(minor, most)
@@ -230,7 +230,7 @@ def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tup
 
 
 def london_day(moment: datetime) -> date:
-    """The day in London, which is an hour ahead from the last Sunday of March until that of October, 01:00 UTC."""
+    """The calendar day of a moment in London."""
     begins, ends = _last_sunday(moment, 3), _last_sunday(moment, 10)
     return (moment + _SUMMER if begins <= moment < ends else moment).date()
 

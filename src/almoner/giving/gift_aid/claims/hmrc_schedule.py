@@ -1,9 +1,9 @@
-"""HMRC's schedule of the gifts of a claim: who may be on it, one gift a line or small ones together; pure.
+"""HMRC's schedule of the donations of a claim: who may be on it, one donation a line or small ones together; pure.
 
 After "Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk, as of 28 November 2025): the title has at
 most 4 characters, first name (or first initial) and last name 35, hyphens of a last name are spaces, the postcode is in
 capitals with a space, dates are DD/MM/YY, amounts have two decimals, what does not apply is left blank. A postcode of X
-stands for an address that is not in the United Kingdom. Gifts of at most 20 pounds from different donors may stand
+stands for an address that is not in the United Kingdom. Donations of at most 20 pounds from different donors may stand
 together on a line of up to 1,000 pounds, without a name: so HMRC's page of 2013, that of 2025 says under 30.
 """
 
@@ -30,10 +30,10 @@ COLUMNS: Final = (
     "Donation date",
     "Amount",
 )
-MAX_LINES: Final = 1000
+_MAX_LINES: Final = 1000
 """Of one schedule."""
-MAX_AGGREGATED_DONATION: Final = 20_00
-MAX_AGGREGATED_LINE: Final = 1000_00
+_MAX_AGGREGATED_DONATION: Final = 20_00
+_MAX_AGGREGATED_LINE: Final = 1000_00
 _TITLE: Final = 4
 _NAME: Final = 35
 _HOUSE: Final = claimable.MAX_HOUSE
@@ -61,7 +61,7 @@ class ScheduleDonor:
 
 @dataclass(slots=True)
 class _AggregatedLine:
-    """A line of small gifts, while it is being filled."""
+    """A line of small donations, while it is being filled."""
 
     line: int
     minor: int = 0
@@ -70,7 +70,7 @@ class _AggregatedLine:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSchedule:
-    """A schedule: its gifts on their lines, those that HMRC would not take, and how many wait for the next one."""
+    """A schedule: its donations on their lines, those that HMRC would not take, and how many wait for the next one."""
 
     listed: tuple[ScheduleEntry, ...]
     left_out: tuple[ExcludedDonation, ...]
@@ -83,7 +83,7 @@ class ClaimSchedule:
 
 
 def build_schedule(
-    gifts: Iterable[ClaimableDonation], today: date, year: AccountingYearEnd, *, together: bool, most: int = MAX_LINES
+    gifts: Iterable[ClaimableDonation], today: date, year: AccountingYearEnd, *, together: bool, most: int = _MAX_LINES
 ) -> ClaimSchedule:
     """The schedule of these gifts, in their order, of at most ``most`` lines. ``together``: small gifts share lines."""
     listed: list[ScheduleEntry] = []
@@ -98,7 +98,7 @@ def build_schedule(
             left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
         shared = None
-        if together and gift.minor <= MAX_AGGREGATED_DONATION:
+        if together and gift.minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
                 open_lines.setdefault(year.end_of_year(gift.donation_date), []), person, gift.minor, lines + 1, most
             )
@@ -114,9 +114,9 @@ def build_schedule(
 def _find_line(
     lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, most: int
 ) -> _AggregatedLine:
-    """The first line with room for a small gift, of an accounting year: a line takes one gift of a person."""
+    """The first line with room for a small donation, of an accounting year: a line takes one donation of a person."""
     for line in lines:
-        if person not in line.people and line.minor + minor <= MAX_AGGREGATED_LINE:
+        if person not in line.people and line.minor + minor <= _MAX_AGGREGATED_LINE:
             break
     else:
         line = _AggregatedLine(number)

@@ -1,4 +1,4 @@
-"""A gift was refunded or given to another organisation: a job looks whether something of a claim has to go back."""
+"""A donation was refunded or given to another organisation: a job looks whether something of a claim has to go back."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,12 +17,12 @@ from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
 
 
 class AdjustClaim(msgspec.Struct, frozen=True):
-    """Of which gift."""
+    """Of which donation."""
 
     donation: UUID
 
 
-ADJUST_CLAIM: Final = JobKind("claims.adjust", AdjustClaim)
+_ADJUST_CLAIM: Final = JobKind("claims.adjust", AdjustClaim)
 tasks: Final = Tasks()
 
 
@@ -35,19 +35,19 @@ class _ChangedDonation(msgspec.Struct):
 
 @tasks.reacts_to_events(REFUNDED, REASSIGNED)
 async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
-    """Enqueue a look at each gift in sterling."""
+    """Enqueue a look at each donation in sterling."""
     jobs = []
     for event in events:
         changed = read_record(event, _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
-            jobs.append(ADJUST_CLAIM.new(AdjustClaim(donation_id)))
+            jobs.append(_ADJUST_CLAIM.new(AdjustClaim(donation_id)))
     await queue.enqueue_jobs(tx, jobs)
 
 
-@tasks.job(ADJUST_CLAIM)
+@tasks.job(_ADJUST_CLAIM)
 async def adjust_claim(work: JobContext, job: JobOf[AdjustClaim]) -> Result:
-    """Note what has to go back to HMRC, once."""
+    """Record what has to go back to HMRC, once."""
     async with work.db.write() as tx:
         await service.adjust_donation(tx, job.details.donation)
     return JobDone()

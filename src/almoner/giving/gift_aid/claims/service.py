@@ -1,9 +1,9 @@
-"""What can be done with gift aid claims.
+"""Operations on gift aid claims.
 
 A charity has one draft at a time. Its gifts are claimed for from the draft on, until it is withdrawn or rejected; the
 rows of the database see to it that none is claimed for twice. What was claimed too much is found by comparing what was
-claimed with what the gift stands for now, so that it does not matter who tells of a change, how often, and in which
-order. It goes back once HMRC has paid for the gift: off the next claim of the same charity.
+claimed with what the donation stands for now, so that it does not matter who tells of a change, how often, and in which
+order. It goes back once HMRC has paid for the donation: off the next claim of the same charity.
 """
 
 from dataclasses import replace
@@ -46,10 +46,11 @@ async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 async def draft_claim(
     tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, together: bool, by: str
 ) -> DraftResult:
-    """A draft of what a charity can claim for gifts made before a moment, the oldest first.
+    """Draft a claim of what a charity can claim for donations before a moment.
 
     Gifts that HMRC would not take are left out and told, with all that is wrong with them; they are looked at anew by
-    the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound, ClaimRefused.
+    the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound,
+    GiftAidClaimError.
     """
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
@@ -100,7 +101,7 @@ async def draft_claim(
 async def _select_donations(
     tx: Tx, organisation_id: UUID, since: datetime, cutoff_at: datetime
 ) -> tuple[list[ClaimableDonation], int]:
-    """The oldest gifts that fit into a claim, with those before them that HMRC would not take; and how many follow.
+    """The oldest donations that fit into a claim, with those before them that HMRC would not take; and how many follow.
 
     However many it would not take, there is a way past them.
     """
@@ -123,7 +124,7 @@ async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
 
 
 async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
-    """HMRC's schedule of a claim, as CSV. Raises NotFound; ClaimRefused for a draft that says too much by now."""
+    """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError for a draft that says too much by now."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
     if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, claim_id)):
@@ -135,9 +136,9 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
 
 
 async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> GiftAidClaim:
-    """HMRC has the claim, under its reference. What has changed since it was drafted is adjusted.
+    """Record that the claim was submitted to HMRC under this reference.
 
-    Raises NotFound, ClaimRefused.
+    Raises NotFound, GiftAidClaimError.
     """
     if not 1 <= len(reference) <= domain.MAX_REFERENCE:
         raise GiftAidClaimError(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
@@ -150,9 +151,9 @@ async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> 
 
 
 async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by: str) -> GiftAidClaim:
-    """HMRC has paid it to the charity: what is due, or with a note that says why, so much.
+    """Record that HMRC paid the claim: the due amount, or another one with a note.
 
-    Raises NotFound, ClaimRefused.
+    Raises NotFound, GiftAidClaimError.
     """
     claim = await _lock(tx, claim_id)
     paid_minor = claim.due_minor if minor is None else minor
@@ -167,12 +168,12 @@ async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | No
 
 
 async def mark_rejected(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
-    """HMRC has refused it: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
+    """Record that HMRC rejected the claim; its donations can be claimed again. Raises GiftAidClaimError."""
     return await _end_claim(tx, claim_id, "rejected", note, by)
 
 
 async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
-    """A draft that nobody sent comes to nothing: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
+    """Withdraw a draft; its donations can be claimed again. Raises NotFound, GiftAidClaimError."""
     return await _end_claim(tx, claim_id, "withdrawn", note, by)
 
 
@@ -203,9 +204,9 @@ def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
 
 
 async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
-    """Note what has to go back of a gift that was claimed for and stands for less now; None when nothing has to.
+    """Record what was overclaimed for a donation; None if nothing was.
 
-    The claim is held first, then its gift, so that a claim on its way to HMRC is waited for.
+    The claim is held first, then its donation, so that a claim on its way to HMRC is waited for.
     """
     claim = await store.lock_claim_of_donation(tx, donation_id)
     if claim is None or claim.status not in domain.SENT_STATUSES:
@@ -220,9 +221,9 @@ async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
-    """Note that a donor has cancelled a declaration, and what was claimed by it too much.
+    """Cancel a declaration, and record what was overclaimed because of it.
 
-    Raises NotFound, GiftAidRefused.
+    Raises NotFound, DeclarationError.
     """
     cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
     for donation_id in await store.donations_claimed_by(tx, declaration_id):

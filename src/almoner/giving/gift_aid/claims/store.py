@@ -1,4 +1,4 @@
-"""SQL of gift aid claims. They belong to a charity, whichever partners its gifts came by."""
+"""SQL for gift aid claims. They belong to a charity, whichever partners its donations came by."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -59,7 +59,7 @@ async def insert(tx: Tx, new: GiftAidClaim) -> bool:
 
 
 async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[ClaimEntry]) -> None:
-    """The gifts of a new draft. Raises UniqueViolationError for one that is claimed for."""
+    """The donations of a new draft. Raises UniqueViolationError for one that is claimed for."""
     await tx.execute(
         """
         insert into gift_aid_claim_donation (claim_id, donation_id, declaration_id, line, amount_minor)
@@ -82,7 +82,7 @@ _HOLDS: Final = (
     "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
 )
 
-CLAIMABLE_DONATIONS: Final = f"""
+_CLAIMABLE_DONATIONS: Final = f"""
 select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
@@ -96,8 +96,8 @@ order by d.created_at, d.id limit $5
 async def claimable_donations(
     tx: Tx, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
 ) -> list[ClaimableDonation]:
-    """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
-    rows = await tx.fetch(CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
+    """Donations of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
+    rows = await tx.fetch(_CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
     return [ClaimableDonation(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
 
@@ -111,7 +111,7 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 
 @across_partners("operators")
 async def count_expired_donations(tx: Tx, organisation_id: UUID, cutoff_at: datetime) -> int:
-    """How many gifts of a charity were never claimed for in time."""
+    """How many donations of a charity were never claimed for in time."""
     return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
 
@@ -122,7 +122,7 @@ async def find(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
 
 
 async def get_for_update(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
-    """One claim, held until the transaction ends."""
+    """One claim, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
     return _claim(row) if row else None
 
@@ -173,7 +173,7 @@ async def update_status(
 
 
 async def release_donations(tx: Tx, claim: GiftAidClaim) -> None:
-    """Its gifts can be claimed for anew, and what it took off is still to be taken off."""
+    """Its donations can be claimed for anew, and what it took off is still to be taken off."""
     await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(
         """
@@ -184,7 +184,7 @@ async def release_donations(tx: Tx, claim: GiftAidClaim) -> None:
     )
 
 
-SCHEDULE_ENTRIES: Final = f"""
+_SCHEDULE_ENTRIES: Final = f"""
 select c.line, d.id, c.declaration_id, d.created_at, c.amount_minor as minor, {_DECLARER}
 from gift_aid_claim_donation c join donation d on d.id = c.donation_id
 join gift_aid_declaration g on g.id = c.declaration_id
@@ -194,8 +194,8 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 
 @across_partners("operators")
 async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ScheduleEntry]:
-    """The gifts of a claim, by the lines of its schedule."""
-    rows = await tx.fetch(SCHEDULE_ENTRIES, claim_id)
+    """The donations of a claim, by the lines of its schedule."""
+    rows = await tx.fetch(_SCHEDULE_ENTRIES, claim_id)
     return [
         ScheduleEntry(row[0], ClaimableDonation(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:])))
         for row in rows
@@ -220,29 +220,29 @@ gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id join donati
 left join gift_aid_declaration g on g.id = d.gift_aid_id
 """
 
-LOCK_CLAIM_OF: Final = f"""
+_LOCK_CLAIM_OF: Final = f"""
 select {_COLUMNS} from gift_aid_claim
 where id = (select claim_id from gift_aid_claim_donation where donation_id = $1 and active) for no key update
 """
 
 
 async def lock_claim_of_donation(tx: Tx, donation_id: UUID) -> GiftAidClaim | None:
-    """The claim that a gift is in, held until the transaction ends."""
-    row = await tx.fetchrow(LOCK_CLAIM_OF, donation_id)
+    """The claim that a donation is in, locked until the transaction ends."""
+    row = await tx.fetchrow(_LOCK_CLAIM_OF, donation_id)
     return _claim(row) if row else None
 
 
-CLAIMED_DONATION: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
+_CLAIMED_DONATION: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
 
 
 @across_partners("operators")
 async def find_claimed_donation(tx: Tx, claim_id: UUID, donation_id: UUID) -> ClaimedDonation | None:
-    """A gift of a claim that the caller holds."""
-    row = await tx.fetchrow(CLAIMED_DONATION, claim_id, donation_id)
+    """A donation of a claim that the caller holds."""
+    row = await tx.fetchrow(_CLAIMED_DONATION, claim_id, donation_id)
     return ClaimedDonation(*row) if row else None
 
 
-OVERCLAIMED: Final = f"""
+_OVERCLAIMED: Final = f"""
 select c.donation_id from {_GIFTS}
 where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
@@ -250,11 +250,11 @@ where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STAN
 
 @across_partners("operators")
 async def overclaimed_donations(tx: Tx, claim_id: UUID) -> list[UUID]:
-    """The gifts of a claim that stand for less now than was claimed."""
-    return [row[0] for row in await tx.fetch(OVERCLAIMED, claim_id)]
+    """The donations of a claim that stand for less now than was claimed."""
+    return [row[0] for row in await tx.fetch(_OVERCLAIMED, claim_id)]
 
 
-OVERCLAIMED_OF_CHARITY: Final = f"""
+_OVERCLAIMED_OF_CHARITY: Final = f"""
 select c.donation_id from {_GIFTS}
 where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
   and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
@@ -263,18 +263,18 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 
 @across_partners("operators")
 async def overclaimed_donations_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
-    """The gifts of all claims of a charity that stand for less now than was claimed."""
-    return [row[0] for row in await tx.fetch(OVERCLAIMED_OF_CHARITY, organisation_id)]
+    """The donations of all claims of a charity that stand for less now than was claimed."""
+    return [row[0] for row in await tx.fetch(_OVERCLAIMED_OF_CHARITY, organisation_id)]
 
 
-CLAIMED_BY: Final = """
+_CLAIMED_BY: Final = """
 select donation_id from gift_aid_claim_donation where declaration_id = $1 and active order by donation_id
 """
 
 
 async def donations_claimed_by(tx: Tx, declaration_id: UUID) -> list[UUID]:
-    """The gifts that are claimed for by a declaration."""
-    return [row[0] for row in await tx.fetch(CLAIMED_BY, declaration_id)]
+    """The donations that are claimed for by a declaration."""
+    return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
 
 async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
@@ -307,7 +307,7 @@ _ADJUSTMENT: Final = (
     "a.id, a.claim_id, a.donation_id, a.amount_minor, a.amount_minor - a.deducted_minor, a.reason, a.created_at"
 )
 
-LOCK_OPEN_ADJUSTMENTS: Final = f"""
+_LOCK_OPEN_ADJUSTMENTS: Final = f"""
 select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id
 where q.organisation_id = $1 and q.status = 'paid' and a.deducted_minor < a.amount_minor
 order by a.id for no key update of a
@@ -316,8 +316,8 @@ order by a.id for no key update of a
 
 @across_partners("operators")
 async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustment]:
-    """What HMRC paid a charity for and has to have back, the oldest first, held until the transaction ends."""
-    return [Adjustment(*row) for row in await tx.fetch(LOCK_OPEN_ADJUSTMENTS, organisation_id)]
+    """What HMRC paid a charity for and has to have back, the oldest first, locked until the transaction ends."""
+    return [Adjustment(*row) for row in await tx.fetch(_LOCK_OPEN_ADJUSTMENTS, organisation_id)]
 
 
 @across_partners("operators")

@@ -1,4 +1,4 @@
-"""What the self-check asks of gift aid: a donation bears only a declaration that covers it."""
+"""Self-checks of gift aid: a donation bears only a declaration that covers it."""
 
 from typing import Final
 

@@ -18,7 +18,7 @@ from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.text import clean_code
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 
-MAX_LAST_NAME: Final = 35
+_MAX_LAST_NAME: Final = 35
 MAX_HOUSE: Final = 40
 OVERSEAS_POSTCODE: Final = "X"
 FORMULA: Final = ("=", "+", "-", "@", "|", "%")
@@ -26,10 +26,10 @@ FORMULA: Final = ("=", "+", "-", "@", "|", "%")
 
 
 class DeclarerProblem(Enum):
-    """Why HMRC would not take a value. ``sentence`` continues "body.lastName ...", and the claim's "last name: ..."."""
+    """Why HMRC would not accept a value."""
 
     MISSING = "is missing, and needed to claim Gift Aid"
-    TOO_LONG = f"must be at most {MAX_LAST_NAME} characters, which is all that HMRC takes"
+    TOO_LONG = f"must be at most {_MAX_LAST_NAME} characters, which is all that HMRC takes"
     HOUSE_TOO_LONG = f"must be at most {MAX_HOUSE} characters, which is all that HMRC takes"
     NOT_A_VALUE = "must be the real one, or HMRC refuses the claim"
     FORMULA = "must not begin with a sign that a spreadsheet would treat as a formula"
@@ -94,23 +94,23 @@ _ALSO_COUNTRIES: Final = (
 Problems = Mapping[str, DeclarerProblem]
 
 
-def tidy_declarer(declarer: Declarer) -> Declarer:
-    """With the postcode as the Post Office writes it, where it is one of the United Kingdom (M12)."""
+def normalise_declarer(declarer: Declarer) -> Declarer:
+    """The declarer with a UK postcode in canonical form (M12)."""
     return replace(declarer, postcode=format_postcode(declarer.postcode) or declarer.postcode)
 
 
 def declarer_problems(declarer: Declarer) -> Problems:
-    """What HMRC would not take, by field of the declarer, in the order of a form."""
+    """What HMRC would not accept, by field."""
     found: dict[str, DeclarerProblem | None] = {
         "title": _title_problem(declarer.title),
         "first_name": _name_problem(declarer.first_name or "", _JOINT),
         "last_name": _name_problem(declarer.last_name, _JOINT_LAST),
         "building_name_number": _house_problem(declarer.building_name_number),
     }
-    if found["last_name"] is None and len(schedule_name(declarer.last_name)) > MAX_LAST_NAME:
+    if found["last_name"] is None and len(schedule_name(declarer.last_name)) > _MAX_LAST_NAME:
         found["last_name"] = DeclarerProblem.TOO_LONG
     if schedule_postcode(declarer) is None:
-        home = is_home(declarer.country)
+        home = is_in_uk(declarer.country)
         found["postcode" if home else "country"] = (
             DeclarerProblem.NOT_A_POSTCODE if home else DeclarerProblem.UNKNOWN_COUNTRY
         )
@@ -133,15 +133,15 @@ def schedule_postcode(declarer: Declarer) -> str | None:
     postcode = format_postcode(declarer.postcode)
     if postcode is not None:
         return OVERSEAS_POSTCODE if postcode.startswith(_OTHER_TERRITORIES) else postcode
-    if is_home(declarer.country):
+    if is_in_uk(declarer.country):
         return None
     parts = [part for part in map(_folded, _BESIDE_NATION.split(declarer.country)) if part]
     known = [_folded(declarer.country), *parts[-1:], *parts[:1]]  # "Jersey, Channel Islands", "Bavaria, Germany"
     return OVERSEAS_POSTCODE if any(name in _countries() for name in known) else None
 
 
-def is_home(country: str) -> bool:
-    """Whether a country that was typed is the United Kingdom, or of it."""
+def is_in_uk(country: str) -> bool:
+    """Whether a typed country is the United Kingdom or a part of it."""
     parts = [part for part in map(_folded, _BESIDE_NATION.split(country)) if part]
     return bool(parts) and all(part in _NATIONS for part in parts)
 

@@ -1,6 +1,6 @@
-"""Declarations and what they cover: spans of time, gifts in sterling to UK charities (settled 4); pure.
+"""Declarations and what they cover: spans of time, donations in sterling to UK charities (settled 4); pure.
 
-A declaration holds for gifts made from ``covers_from`` on, which may be up to four years before it was made, until
+A declaration holds for donations made from ``covers_from`` on, which may be up to four years before it was made, until
 ``covers_to``, or until it was cancelled, whichever is first; the end is not covered.
 """
 
@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 
 CURRENCY: Final = "GBP"
 COUNTRY: Final = "GBR"
-YEARS_BACK: Final = 4
+_YEARS_BACK: Final = 4
 """How far back a declaration may reach: a charity can claim for gifts of the past four years."""
 
 
@@ -41,12 +41,12 @@ class UserNotFound(BadRequest):
 
 
 class DeclarationError(Exception):
-    """What was asked of a declaration cannot be done; the message says why."""
+    """The requested change of a declaration is not possible; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoveragePeriod:
-    """From a moment on until another one, which is not in it; None: for good."""
+    """A half-open period; None means unbounded."""
 
     start: datetime
     end: datetime | None
@@ -58,7 +58,7 @@ class CoveragePeriod:
 
 @dataclass(frozen=True, slots=True)
 class Declarer:
-    """Who declares, and where they live. All but the first name is needed to claim."""
+    """The taxpayer who declares, and their address."""
 
     title: str
     first_name: str | None
@@ -72,7 +72,7 @@ class Declarer:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One declaration. ``deleted_at``: when its cancellation, which holds from ``cancelled_from``, was noted."""
+    """One Gift Aid declaration. ``deleted_at``: when its cancellation was recorded."""
 
     id: UUID
     partner_id: UUID
@@ -86,40 +86,40 @@ class Declaration:
 
     @property
     def coverage_period(self) -> CoveragePeriod | None:
-        """The gifts that it covers, by when they were made; None when it was cancelled before the first of them."""
+        """The donations covered, by when they were made; None if there are none."""
         ends = [end for end in (self.covers_to, self.cancelled_from) if end is not None]
         end = min(ends) if ends else None
         return CoveragePeriod(self.covers_from, end) if end is None or end > self.covers_from else None
 
     def covers(self, moment: datetime) -> bool:
-        """Whether it covers a gift made at a moment."""
+        """Whether it covers a donation made at a moment."""
         return self.coverage_period is not None and self.coverage_period.contains(moment)
 
 
 def single_donation_declaration(
     declaration_id: UUID, partner_id: UUID, declarer: Declarer, made: datetime, now: datetime
 ) -> Declaration:
-    """A declaration for the gift that was made at a moment, and for no other."""
+    """A declaration for the donation that was made at a moment, and for no other."""
     return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
 
 
 def earliest_covered_at(now: datetime) -> datetime:
-    """The earliest gift that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
+    """The earliest donation that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
-        return day.replace(year=now.year - YEARS_BACK)
+        return day.replace(year=now.year - _YEARS_BACK)
     except ValueError:  # a 29th of February four years after a year without one
-        return day.replace(year=now.year - YEARS_BACK, day=28)
+        return day.replace(year=now.year - _YEARS_BACK, day=28)
 
 
 def newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
-    """The newest declaration that covers a gift made at a moment."""
+    """The newest declaration that covers a donation made at a moment."""
     found = [one for one in declarations if one.covers(moment)]
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
 
 
 def is_eligible(currency: str, organisation: Organisation) -> bool:
-    """Whether a gift may have gift aid: sterling, for a charity of the United Kingdom."""
+    """Whether a donation may have gift aid: sterling, for a charity of the United Kingdom."""
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
 
 

@@ -47,7 +47,7 @@ class GiftAidIn(RequestBody):
             self.country,
             self.postcode,
         )
-        return claimable.tidy_declarer(typed)
+        return claimable.normalise_declarer(typed)
 
 
 class GiftAidOut(ResponseRecord, object_name="gift_aid"):

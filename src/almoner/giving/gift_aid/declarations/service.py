@@ -1,4 +1,4 @@
-"""What can be done with gift aid declarations, and which one covers a gift."""
+"""Operations on gift aid declarations, and which one covers a donation."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -77,10 +77,10 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
 async def find_covering(
     tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
 ) -> UUID | None:
-    """The newest declaration of a user that covers a gift made at a moment; ``current``: what the gift bears.
+    """The newest declaration of a user that covers a donation made at a moment; ``current``: what the donation bears.
 
     Nobody cancels another one until the transaction ends. Who cancels the current one holds it before its gifts, which
-    the caller may hold, so that is left to them: they take it off all of its gifts.
+    the caller may hold, so that is left to them: they take it off all of its donations.
     """
     if user_id is None:
         return None
@@ -98,7 +98,7 @@ async def find_covering(
 async def declare_for_donation(
     tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None
 ) -> UUID:
-    """The declaration for the one gift made at a moment: the current one while it says the same, else a new one."""
+    """The declaration for one donation: the current one if unchanged, else a new one."""
     known = await store.find(tx, partner, current) if current else None
     if known is not None and known.declarer == declarer and known.covers(made):
         return known.id
@@ -110,7 +110,7 @@ async def declare_for_donation(
 async def find_for_restored_donation(
     tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None
 ) -> UUID | None:
-    """What covers a gift that is promised once more: what was declared for it alone, else what its user declared."""
+    """The declaration that covers a donation created again after cancellation."""
     known = await store.find(tx, partner, before) if before else None
     if known is not None and known.user_id is None and known.deleted_at is None:
         return await declare_for_donation(tx, partner, known.declarer, made, None)
@@ -118,9 +118,9 @@ async def find_for_restored_donation(
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
-    """Note that the donor has cancelled it: of gifts made from now on, or from a moment on, it holds no more.
+    """Cancel a declaration for donations made from a moment on.
 
-    Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
+    Raises NotFound; DeclarationError when it was cancelled before, or the moment is still to come.
     """
     if (held := await store.get_for_update(tx, declaration_id)) is None:
         raise NotFound

@@ -1,4 +1,4 @@
-"""SQL of gift aid declarations."""
+"""SQL for gift aid declarations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -68,7 +68,7 @@ async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) 
 
 @across_partners("held")
 async def get_for_update(tx: Tx, declaration_id: UUID) -> Declaration | None:
-    """One declaration, held until the transaction ends."""
+    """One declaration, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id
     )
@@ -100,7 +100,7 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None
 
 @across_partners("held")
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime) -> None:
-    """Note that a held declaration holds no more, from a moment on."""
+    """Record that a held declaration holds no more, from a moment on."""
     await tx.execute(
         "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
         declaration_id,
@@ -111,7 +111,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 @across_partners("sweep")
 async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
-    """Delete those that were made for one gift and that no gift refers to."""
+    """Delete those that were made for one donation and that no donation refers to."""
     await tx.execute(
         """
         delete from gift_aid_declaration d

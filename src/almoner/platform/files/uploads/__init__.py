@@ -1,1 +1,1 @@
-"""Received files: checked in a child process with its own limits, and kept sealed outside the web root."""
+"""Received files: checked in a confined child process, and stored encrypted."""

@@ -1,4 +1,4 @@
-"""The server's side of checking received files: hand one to a child of its fork server, hear what it is (U2, U8).
+"""The server's side of checking received files in child processes (U2, U8).
 
 The server itself parses nothing. The fork server is started with the first file; measured, a child of it begins within
 5 ms, a new Python with the parsers takes 200 ms of a processor (docs/evidence/uploads.md).
@@ -20,15 +20,15 @@ from time import monotonic
 from typing import Any, BinaryIO, Final
 
 import almoner
+from almoner.platform.bounded_concurrency import BoundedConcurrency
 from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.jobs.sidecar import run_in_detached_thread
-from almoner.platform.waiting import WaitingLine
 
-AT_ONCE: Final = 2
+_AT_ONCE: Final = 2
 """Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
-MAX_WAITING: Final = 30
-MAX_WAIT_SECONDS: Final = 30.0
+_MAX_WAITING: Final = 30
+_MAX_WAIT_SECONDS: Final = 30.0
 """What is above is told to come again: its file is on our disk meanwhile."""
 
 _PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
@@ -44,18 +44,18 @@ _BEGIN: Final = (
 
 
 class CheckerUnavailable(Exception):
-    """The fork server cannot be started, or ends as soon as it is."""
+    """The process that checks files cannot be started."""
 
 
-class Checker:
-    """Checks files in children, a few at once. ``reported`` hears how each one ended and after how many seconds."""
+class UploadChecker:
+    """Checks received files in child processes, a few at a time, and reports each outcome and duration."""
 
     def __init__(
         self,
         reported: Callable[[str, float], None] = lambda _outcome, _seconds: None,
-        line: WaitingLine | None = None,
+        line: BoundedConcurrency | None = None,
     ) -> None:
-        self._line = line or WaitingLine(AT_ONCE, most=MAX_WAITING, seconds=MAX_WAIT_SECONDS)
+        self._line = line or BoundedConcurrency(_AT_ONCE, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS)
         self._fork_server = _ForkServer()
         self._reported = reported
 
@@ -69,13 +69,13 @@ class Checker:
         square: bool = False,
         fields: Mapping[str, str] | None = None,
     ) -> CheckedFile:
-        """Read a file in a child; what it is, images written anew. ``kinds``: the media types that are taken.
+        """Check a file in a child process; images are re-encoded. ``kinds``: accepted media types.
 
         What it is declared as does not matter: clients say image/jpg, or nothing.
 
         Raises FiletypeNotSupported, ServiceUnavailable.
         """
-        async with self._line.turn():
+        async with self._line.slot():
             started = monotonic()
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             stored = None
@@ -101,7 +101,7 @@ class Checker:
         return CheckedFile(stated["mediaType"], size, digest, stored, tuple(stated["flags"]), fields or {})
 
     def close(self) -> None:
-        """End the fork server."""
+        """Stop the process that checks files."""
         self._fork_server.close()
 
 

@@ -1,4 +1,4 @@
-"""What a process that reads a stranger's file may still do: think for ten seconds in half a gigabyte, and no more (U8).
+"""Confines a process that reads untrusted files: processor time, memory, system calls.
 
 After ``confine_process`` it reads and writes what is open already. It opens no file and no connection and starts no
 program or process: Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources
@@ -12,9 +12,9 @@ import struct
 import sys
 from typing import Final
 
-CPU_SECONDS: Final = 10
-MEMORY_BYTES: Final = 512 * 1024 * 1024
-WRITTEN_BYTES: Final = 64 * 1024 * 1024
+_CPU_SECONDS: Final = 10
+_MEMORY_BYTES: Final = 512 * 1024 * 1024
+_WRITTEN_BYTES: Final = 64 * 1024 * 1024
 
 _X86_64: Final = {
     "read": 0, "write": 1, "close": 3, "fstat": 5, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12,
@@ -49,11 +49,11 @@ class _Program(ctypes.Structure):
 
 
 def confine_process() -> bool:
-    """Confine this process for the rest of its life; whether the system calls are confined too."""
+    """Confine this process for good; True if system calls are filtered, too."""
     for kind, most in (
-        (resource.RLIMIT_CPU, CPU_SECONDS),
-        (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_FSIZE, WRITTEN_BYTES),
+        (resource.RLIMIT_CPU, _CPU_SECONDS),
+        (resource.RLIMIT_AS, _MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, _WRITTEN_BYTES),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(kind, (most, most))

@@ -1,4 +1,4 @@
-"""What a received file is, once it has been checked and, where its route keeps it, stored."""
+"""A received file after its check, and after it was stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Flag = Literal[
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A file that is what it says: an image that was written anew, or a PDF as it came.
+    """A checked file: a re-encoded image, or a PDF as received or repaired.
 
     ``content`` lies in a file without a name, which is gone when it is closed; ``fields`` are the text parts beside it.
     """
@@ -30,7 +30,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A checked file that was put into the storage, sealed, under a random key; no row knows it yet.
+    """A checked file that was stored, encrypted, under a random key; no row refers to it yet.
 
     ``scanned``: nothing more has to look at it before anybody may have it. ``name``: as its sender has it, unchecked.
     """

@@ -1,4 +1,4 @@
-"""The process that reads received files, beside the server: for each file it makes a child, which confines itself.
+"""The process that checks received files: it forks a confined child for each file.
 
 It has loaded the parsers once, so that a child costs the time of a fork. It holds no secret and no connection, hears
 from its server alone, and ends when that has ended. Nothing of the service but this package is loaded here.
@@ -22,9 +22,9 @@ from almoner.platform.files.uploads import image_checks, pdf_checks
 from almoner.platform.files.uploads.confinement import confine_process
 from almoner.platform.files.uploads.verdicts import FileRefused
 
-REAL_SECONDS: Final = 20.0
-STARTED: Final = b"+"
-UNREADABLE: Final = "cannot be read in full as a JPEG, PNG, HEIC or PDF"
+_REAL_SECONDS: Final = 20.0
+_STARTED: Final = b"+"
+_UNREADABLE: Final = "cannot be read in full as a JPEG, PNG, HEIC or PDF"
 
 _PDF: Final = "application/pdf"
 _HEIC_SAMPLE: Final = (
@@ -42,7 +42,7 @@ _MOST_TASK: Final = 4096
 
 
 def main(control: int) -> None:
-    """Serve the socket with this number until its other end is closed."""
+    """Serve check requests on this socket until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _preload_parsers()
     with socket.socket(fileno=control) as server:
@@ -63,7 +63,7 @@ def _serve(server: socket.socket) -> None:
             if (child := os.fork()) == 0:
                 server.close()
                 _read(json.loads(task), *files)
-            running[child] = monotonic() + REAL_SECONDS
+            running[child] = monotonic() + _REAL_SECONDS
             for file in files:
                 os.close(file)
     finally:
@@ -82,9 +82,9 @@ def _reap(running: dict[int, float]) -> None:
 
 def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoReturn:
     """The child's life."""
-    stated: dict[str, Any] = {"refused": UNREADABLE}
+    stated: dict[str, Any] = {"refused": _UNREADABLE}
     try:
-        os.write(verdict, STARTED)
+        os.write(verdict, _STARTED)
         confined = confine_process()
         stated = inspect_file(source, target, task["kinds"], task["longestSide"], square=task["square"]) | {
             "confined": confined
@@ -101,7 +101,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
 def inspect_file(
     source: int, target: int, kinds: list[str] | None, longest_side: int | None, *, square: bool
 ) -> dict[str, Any]:
-    """Find out what the file is, and write it anew when it is an image, or a PDF that has to be repaired.
+    """Determine a file's type; re-encode an image, repair a PDF if necessary.
 
     ``kinds``: what is taken, None for everything. Raises FileRefused, or whatever a parser raises.
     """

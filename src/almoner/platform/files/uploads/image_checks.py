@@ -1,4 +1,4 @@
-"""Images, read in full and written anew: what is kept was made by us, without metadata. Runs in the confined child.
+"""Decodes and re-encodes images without metadata, in the confined child process.
 
 What telephones make is taken: large pictures are read smaller, HEIC becomes JPEG, and what lies behind the picture, as
 a film beside it, is dropped. A tail that is a file of another kind, such as an archive, is refused: nobody's camera
@@ -15,9 +15,9 @@ from PIL import Image, MpoImagePlugin
 
 from almoner.platform.files.uploads.verdicts import MOST_KEPT_BYTES, OTHER_FILES, FileRefused
 
-MOST_JPEG_PIXELS: Final = 100_000_000
+_MOST_JPEG_PIXELS: Final = 100_000_000
 """A JPEG can be read at a half, so that it fits the memory of the child."""
-MOST_PIXELS: Final = 50_000_000
+_MOST_PIXELS: Final = 50_000_000
 JPEG: Final = "image/jpeg"
 PNG: Final = "image/png"
 HEIC: Final = "image/heic"
@@ -49,7 +49,7 @@ MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be op
 def rewrite_image(
     content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False
 ) -> str:
-    """Write the image anew; its media type then.
+    """Re-encode the image into ``target``; returns its new media type.
 
     With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
     ``square``: what is none is put into the middle of one that is transparent, a PNG.
@@ -88,7 +88,7 @@ def rewrite_image(
 def _open_upright(content: bytes, found: str, longest_side: int | None) -> tuple[Image.Image, Image.Transpose | None]:
     """A JPEG or PNG before its pixels are read, or after, and what turns it upright."""
     content = _without_tail(content, found)
-    most = MOST_JPEG_PIXELS if found == JPEG else MOST_PIXELS
+    most = _MOST_JPEG_PIXELS if found == JPEG else _MOST_PIXELS
     with Image.open(BytesIO(content), formats=_FORMATS) as opened:
         _ensure_size(opened.size, most)
         opened.verify()  # checksums, where the format has some
@@ -105,7 +105,7 @@ def _open_upright(content: bytes, found: str, longest_side: int | None) -> tuple
 
 def _open_heic(content: bytes) -> Image.Image:
     opened = pi_heif.open_heif(BytesIO(content), convert_hdr_to_8bit=True)
-    _ensure_size(opened.size, MOST_PIXELS)
+    _ensure_size(opened.size, _MOST_PIXELS)
     picture: Image.Image = opened.to_pillow()
     return picture
 

@@ -1,4 +1,4 @@
-"""PDFs, opened and walked through in full. Runs in the confined child. A file is kept as it came, repaired, or refused.
+"""Checks PDFs completely in the confined child process; they are accepted, repaired or refused.
 
 Small damage that every reader mends alike, such as a wrong table, is repaired, and the repaired file is what is kept:
 whoever looks at it later sees what the checks saw. What readers may mend in different ways is refused.
@@ -15,9 +15,9 @@ import pikepdf
 
 from almoner.platform.files.uploads.verdicts import MOST_KEPT_BYTES, OTHER_FILES, FileRefused
 
-MOST_PAGES: Final = 200
-MOST_UNPACKED: Final = 50 * 1024 * 1024
-MOST_OBJECTS: Final = 200_000
+_MOST_PAGES: Final = 200
+_MOST_UNPACKED: Final = 50 * 1024 * 1024
+_MOST_OBJECTS: Final = 200_000
 
 _BEGINNING: Final = re.compile(rb"%PDF-[12]\.\d[\s%]")
 _END: Final = b"%%EOF"
@@ -68,7 +68,7 @@ _PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF
 
 
 def inspect_pdf(content: bytes) -> tuple[list[str], bytes | None]:
-    """What the PDF may do beside showing its pages, as flags, and the repaired file where it had to be.
+    """Flags for active content in the PDF, and the repaired file if it had to be repaired.
 
     Raises FileRefused, and whatever the parser raises.
     """
@@ -124,13 +124,13 @@ def _repair(content: bytes) -> tuple[list[str], bytes]:
 
 
 def _walk(opened: pikepdf.Pdf) -> list[str]:
-    if not 1 <= len(opened.pages) <= MOST_PAGES:
-        raise FileRefused(f"has no page, or more than {MOST_PAGES}", "pages")
+    if not 1 <= len(opened.pages) <= _MOST_PAGES:
+        raise FileRefused(f"has no page, or more than {_MOST_PAGES}", "pages")
     flags: set[str] = set()
-    left = MOST_UNPACKED
+    left = _MOST_UNPACKED
     objects = opened.objects
-    if len(objects) > MOST_OBJECTS:
-        raise FileRefused(f"has more than {MOST_OBJECTS} objects", "large")
+    if len(objects) > _MOST_OBJECTS:
+        raise FileRefused(f"has more than {_MOST_OBJECTS} objects", "large")
     for found in (opened.trailer, *objects):
         if isinstance(found, pikepdf.Stream):
             left -= _unpacked_size(found, left)
@@ -187,7 +187,7 @@ def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
             raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
         if size > most:
-            raise FileRefused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked", "large")
+            raise FileRefused(f"is larger than {_MOST_UNPACKED} bytes once it is unpacked", "large")
         if name in _DECODED:
             break  # all that came after it was undone with it
     return size

@@ -1,9 +1,9 @@
-"""What may be wrong with an upload (settled 3)."""
+"""The errors of uploads (settled 3)."""
 
 from typing import Final
 
 from almoner.kit.errors import BadRequest
-from almoner.platform.files.uploads.verdicts import Cause
+from almoner.platform.files.uploads.verdicts import RefusalCause
 
 
 class TooManyFiles(BadRequest):
@@ -22,12 +22,12 @@ class MaxFileSize(BadRequest):
 
 
 class FiletypeNotSupported(BadRequest):
-    """``cause``: why the file is refused, for the message on the page."""
+    """The file type is not accepted. ``cause``: why, for the page's message."""
 
     code = "upload/filetype_not_supported"
     message = "The file is not accepted here: see the reason"
 
-    def __init__(self, *reasons: str, cause: Cause = "type") -> None:
+    def __init__(self, *reasons: str, cause: RefusalCause = "type") -> None:
         super().__init__(*reasons)
         self.cause = cause
 

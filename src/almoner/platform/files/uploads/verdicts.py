@@ -1,9 +1,9 @@
-"""What the child that reads files says of one."""
+"""The results that the checking child process reports."""
 
 import re
 from typing import Final, Literal
 
-Cause = Literal["type", "damaged", "encrypted", "pixels", "pages", "large", "animation"]
+RefusalCause = Literal["type", "damaged", "encrypted", "pixels", "pages", "large", "animation"]
 
 
 MOST_KEPT_BYTES: Final = 5 * 1024 * 1024
@@ -14,8 +14,8 @@ OTHER_FILES: Final = re.compile(
 
 
 class FileRefused(Exception):
-    """The file is not accepted. The text completes "body.file ..."; ``cause``: what whoever sent it can do about."""
+    """The file is refused. The text completes "body.file ..."; ``cause``: what the sender can do."""
 
-    def __init__(self, text: str, cause: Cause = "damaged") -> None:
+    def __init__(self, text: str, cause: RefusalCause = "damaged") -> None:
         super().__init__(text)
-        self.cause: Cause = cause
+        self.cause: RefusalCause = cause

@@ -1,1 +1,1 @@
-"""Submission configurations: which checks an application runs, what fails them, and how its form looks."""
+"""Submission configurations: which checks an application runs, their criteria, and the form's branding."""

@@ -27,14 +27,14 @@ MAX_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
 MAX_FIELDS: Final = 30
 MAX_CHOICES: Final = 50
 MAX_LABEL_LENGTH: Final = 300
-MAX_VALUE_LENGTH: Final = 250
+_MAX_VALUE_LENGTH: Final = 250
 MAX_ANSWER_LENGTHS: Final[Mapping[FieldKind, int]] = {"short_text": 255, "long_text": 5_000, "url": 2_048}
 _FIELD_ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChoice:
-    """One answer to choose. ``labels``: by language tag."""
+    """One choice of a question, with its labels by language."""
 
     value: str
     labels: Mapping[str, str]
@@ -42,7 +42,7 @@ class FieldChoice:
 
 @dataclass(frozen=True, slots=True)
 class PartnerField:
-    """A question of the partner's own. ``labels``: by language tag; ``choices``: of a choice, and of nothing else."""
+    """A partner's own question in the form."""
 
     id: str
     kind: FieldKind
@@ -53,7 +53,7 @@ class PartnerField:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One configuration.
+    """A submission configuration.
 
     ``logo``: key of an image; ``primary_color``: ``#0d5c4a``; ``allowed_activity_sub_tags``: codes, None for all.
     """
@@ -75,13 +75,13 @@ class Configuration:
     updated_at: datetime
 
     def runs_check(self, check: Check) -> bool:
-        """Whether its submissions run a check."""
+        """Whether its submissions run this check."""
         return check in self.checks
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChanged:
-    """Which configuration, and whose."""
+    """The internal event that a configuration changed."""
 
     configuration: UUID
     partner: UUID
@@ -92,7 +92,7 @@ CHANGED: Final = InternalEvent("internal.configuration_changed", ConfigurationCh
 
 
 def configuration_problems(configuration: Configuration) -> list[str]:
-    """One sentence for every rule that the configuration breaks."""
+    """A sentence for every rule that the configuration breaks."""
     found = []
     narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
     if narrowed and not configuration.runs_check("validation_request"):
@@ -101,7 +101,7 @@ def configuration_problems(configuration: Configuration) -> list[str]:
 
 
 def field_problems(fields: Sequence[PartnerField]) -> list[str]:
-    """One sentence for every rule that the partner's questions break."""
+    """A sentence for every rule that the questions break."""
     found = []
     if len(fields) > MAX_FIELDS:
         found.append(f"body.partnerFields may have at most {MAX_FIELDS} questions, there are {len(fields)}")
@@ -127,8 +127,8 @@ def _choice_problems(at: str, field: PartnerField) -> list[str]:
     again = _duplicate_places(choice.value for choice in field.choices)
     found += [f"{at}.choices.{place}.value is the value of another answer" for place in again]
     for place, choice in enumerate(field.choices):
-        if not 1 <= len(choice.value) <= MAX_VALUE_LENGTH:
-            found.append(f"{at}.choices.{place}.value must have 1 to {MAX_VALUE_LENGTH} characters")
+        if not 1 <= len(choice.value) <= _MAX_VALUE_LENGTH:
+            found.append(f"{at}.choices.{place}.value must have 1 to {_MAX_VALUE_LENGTH} characters")
         found += _label_problems(f"{at}.choices.{place}.labels", choice.labels)
     return found
 
@@ -155,7 +155,7 @@ def _duplicate_places(values: Iterable[str]) -> list[int]:
 
 
 def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
-    """The label in a language, else in the one it falls back to, else in English, else the first."""
+    """The label in a language or its nearest fallback."""
     for tag in (wanted, "en"):
         if found := languages.nearest_offered_language(tag, labels):
             return labels[found]
@@ -163,7 +163,7 @@ def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
 
 
 def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
-    """One sentence for every rule that answers to the partner's questions break; what is not answered is no problem."""
+    """A sentence for every rule that the answers break; missing answers are no problem."""
     known = {field.id: field for field in fields}
     found = []
     for name, answer in answers.items():
@@ -176,7 +176,7 @@ def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object
 
 
 def answer_problem(field: PartnerField, answer: object) -> str | None:
-    """What is wrong with the answer to a question, None when it is fine."""
+    """What is wrong with one answer; None if it is fine."""
     if field.kind == "number":
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool) and isfinite(answer)
         return None if is_number else "must be a number"
@@ -191,5 +191,5 @@ def answer_problem(field: PartnerField, answer: object) -> str | None:
 
 
 def unanswered_fields(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[PartnerField]:
-    """The questions that have to be answered and were not."""
+    """The required questions without an answer."""
     return [field for field in fields if field.required and answers.get(field.id) in (None, "")]

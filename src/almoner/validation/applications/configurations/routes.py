@@ -23,7 +23,7 @@ from almoner.validation.applications.configurations.schemas import (
 
 ConfigurationId = Annotated[UUID, PathId("hostedconfiguration")]
 
-LOGO: Final = UploadDeclaration(
+_LOGO: Final = UploadDeclaration(
     "logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, square=True
 )
 
@@ -67,7 +67,7 @@ async def update_validation_submission_configuration(
     "/v1/validation-submission-configurations/{id}/logo",
     key=SECRET,
     scope="validation_configurations:write",
-    upload=LOGO,
+    upload=_LOGO,
     errors=UPLOAD_ERRORS,
 )
 async def set_validation_submission_configuration_logo(

@@ -1,4 +1,4 @@
-"""What can be done with submission configurations. Who changes one holds all of the partner's."""
+"""Creates and updates submission configurations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -40,7 +40,7 @@ _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationInput:
-    """What a configuration is to say; what is UNSET stays as it is, or as a new one begins.
+    """The requested values of a configuration; UNSET ones stay or take their default.
 
     ``allowed_activity_sub_tags``: ids as texts, None for all.
     """
@@ -57,7 +57,7 @@ class ConfigurationInput:
     partner_fields: Sequence[PartnerField] | UnsetType = UNSET
 
     def given_fields(self) -> dict[str, Any]:
-        """What is said."""
+        """The values that are not UNSET."""
         stated = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: tuple(value) if isinstance(value, list) else value
@@ -67,13 +67,13 @@ class ConfigurationInput:
 
 
 async def create_default(tx: Tx, partner: Partner) -> Configuration:
-    """What a new partner begins with: a default one with all four checks. Raises NoSuchPartner."""
+    """Create a new partner's default configuration with all four checks. Raises NoSuchPartner."""
     return await create(tx, partner, ConfigurationInput())
 
 
 async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Configuration:
     """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
-    before = await store.lock_all(tx, partner)
+    before = await store.lock_configurations(tx, partner)
     if len(before) >= domain.MAX_CONFIGURATIONS:
         raise IncorrectParams(f"there are already {len(before)} configurations, which is the maximum")
     named = (await partners.get(tx, partner)).name[:255]
@@ -119,7 +119,7 @@ async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID])
 
 
 async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
-    """The one that judges what was asked with a configuration, or without one: then the partner's default."""
+    """The given configuration, or the partner's default if None."""
     return (
         await store.find_default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
     )
@@ -145,7 +145,7 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
 
 
 async def _lock_one(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
-    for one in await store.lock_all(tx, partner):
+    for one in await store.lock_configurations(tx, partner):
         if one.id == configuration_id:
             return one
     raise NotFound

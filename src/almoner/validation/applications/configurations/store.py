@@ -1,4 +1,4 @@
-"""SQL of submission configurations."""
+"""SQL for submission configurations."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -127,8 +127,8 @@ async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
     return [_configuration(row) for row in rows]
 
 
-async def lock_all(tx: Tx, partner: Partner) -> list[Configuration]:
-    """All of the partner, oldest first; nobody else adds one or changes one until the transaction ends.
+async def lock_configurations(tx: Tx, partner: Partner) -> list[Configuration]:
+    """All configurations of the partner, locked until the transaction ends.
 
     The partner's row is what is held: where there is no default yet, there is no other row to hold.
     """

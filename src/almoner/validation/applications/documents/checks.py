@@ -1,4 +1,4 @@
-"""What the self-check asks of documents."""
+"""Self-checks of documents."""
 
 from typing import Final
 

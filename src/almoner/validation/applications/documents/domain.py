@@ -16,7 +16,7 @@ ScanStatus = Literal["pending_scan", "clean", "rejected", "unreadable"]
 
 
 LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
-MAX_FILES: Final = 20  # U7, of one record
+_MAX_FILES: Final = 20  # U7, of one record
 MAX_TOTAL_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
 MAX_BYTES_PER_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
 DAY: Final = timedelta(days=1)
@@ -47,7 +47,7 @@ def refusal_of(threat: str) -> ScanStatus:
 
 @dataclass(frozen=True, slots=True)
 class DocumentScanned:
-    """Which document, and whether anybody may have it."""
+    """The internal event that a document was scanned."""
 
     document: UUID
     clean: bool
@@ -110,13 +110,13 @@ EvidenceOutcome = Literal["open", "refused", "accepted"]
 
 @dataclass(frozen=True, slots=True)
 class RetentionPeriods:
-    """How long after a decision what it rests on is kept: documents, and who applied (V6)."""
+    """How long documents and applicants' data are kept after a decision (V6)."""
 
     refused: timedelta = timedelta(days=365)
     accepted: timedelta = timedelta(days=2557)
 
     def retention_end(self, created: datetime, ends: Sequence[tuple[EvidenceOutcome, datetime]]) -> datetime | None:
-        """Until when a document is kept, by what it is evidence for; None while any of that is open."""
+        """Until when a document is kept; None while something it is evidence for is open."""
         if any(outcome == "open" for outcome, _ in ends):
             return None
         after = {"refused": self.refused, "accepted": self.accepted}
@@ -124,12 +124,12 @@ class RetentionPeriods:
 
 
 def ensure_within_quota(held: Sequence[Document], new: Document) -> None:
-    """Whether a record that has these documents may have a new one.
+    """Raises if one more document would exceed the record's quota.
 
     Raises DocumentCountExceeded, DocumentSizeExceeded (U7).
     """
     stored = [document for document in held if document.deleted_at is None and document.id != new.id]
-    if len(stored) >= MAX_FILES:
-        raise DocumentCountExceeded(f"body.file is one more than {MAX_FILES}")
+    if len(stored) >= _MAX_FILES:
+        raise DocumentCountExceeded(f"body.file is one more than {_MAX_FILES}")
     if sum(document.size for document in stored) + new.size > MAX_TOTAL_BYTES:
         raise DocumentSizeExceeded(f"body.file would make the documents larger than {MAX_TOTAL_BYTES} bytes together")

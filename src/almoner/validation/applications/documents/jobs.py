@@ -22,11 +22,11 @@ from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
 SWEEP: Final = JobKind("documents.sweep", Nothing)
-VERIFY: Final = JobKind("documents.verify", Nothing)
+_VERIFY: Final = JobKind("documents.verify", Nothing)
 SAMPLE: Final = 200
 """How many documents a night's look reads: those that were read longest ago."""
 
-TRASH_DAYS: Final = 30
+_TRASH_DAYS: Final = 30
 
 _BATCH: Final = 500
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -101,7 +101,7 @@ async def sweep(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Res
             if listed.since <= newest and listed.since < real_now - DAY:
                 await _to_trash(blobs, work, listed.key, real_now.date())
         async for found in blobs.list_trashed():
-            if found.data_date <= real_now.date() - timedelta(TRASH_DAYS):
+            if found.data_date <= real_now.date() - timedelta(_TRASH_DAYS):
                 await blobs.purge_trashed(found)
                 async with work.db.write() as tx:
                     await service.record_blob_purged(tx, found.key)
@@ -137,10 +137,10 @@ async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> 
     async with work.db.write() as tx:
         await service.record_blob_trashed(tx, key, day)
     await blobs.move_to_trash(key, day)
-    _log.error("document_trashed", key=key, days=TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
+    _log.error("document_trashed", key=key, days=_TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
-@tasks.job(VERIFY, limit=timedelta(hours=1))
+@tasks.job(_VERIFY, limit=timedelta(hours=1))
 async def verify(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Read a sample whole; the self-check tells of what is lost."""
     async with work.db.read() as tx:
@@ -170,11 +170,11 @@ async def _next_run_at(kind: JobKind[Nothing], tx: Tx) -> datetime | None:
 
 
 async def _enqueue(kind: JobKind[Nothing], tx: Tx) -> int:
-    """Have a worker do it. The sweep itself deals with no record."""
+    """Enqueue a job to do it. The sweep itself deals with no record."""
     await kind.enqueue(tx, Nothing(), unique=kind.name)
     return 0
 
 
 nightly_tasks: Final = Tasks()
-for _kind in (SWEEP, VERIFY):
+for _kind in (SWEEP, _VERIFY):
     nightly_tasks.periodic(_kind.name, partial(_next_run_at, _kind), partial(_enqueue, _kind), every=timedelta(days=1))

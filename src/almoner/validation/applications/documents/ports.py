@@ -5,19 +5,19 @@ from typing import Protocol
 
 
 class MalwareScannerUnavailable(Exception):
-    """The scanner gave no verdict; the document waits and is scanned again later."""
+    """The scanner did not respond; the document is scanned again later."""
 
 
 class MalwareScanner(Protocol):
-    """Looks for malicious content."""
+    """Scans documents for malware."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
-        """What was found, by the scanner's name for it; None when the content is clean. Raises ScannerUnavailable."""
+        """The threat's name; None if the content is clean. Raises MalwareScannerUnavailable."""
         ...
 
 
 class NoMalwareScanner:
-    """Finds everything clean: the deployment does without a scanner, the check of the upload is the only one."""
+    """Reports everything as clean, for deployments without a scanner."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:  # noqa: ARG002 (it does not look)
         """None."""

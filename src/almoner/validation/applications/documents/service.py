@@ -1,4 +1,4 @@
-"""What can be done with documents.
+"""Operations on documents.
 
 A route takes one in by declaring ``upload=DOCUMENT``: the endpoint layer has the file checked in a child process and
 puts it into the storage before the transaction is opened, and the handler gets what was stored::
@@ -61,7 +61,7 @@ _LONGEST_NAME: Final = 255
 
 
 async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Sequence[Document] = ()) -> Document:
-    """A new document of what was stored; ``held``: those that its record has already.
+    """Create a document from a stored file, within the quota of its record's other documents.
 
     Raises DocumentCountExceeded, DocumentSizeExceeded; RateExceeded when the partner has handed in a day's bytes (U7).
     """
@@ -112,12 +112,12 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
 
 
 async def schedule_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
-    """Keep documents, and look again then."""
+    """Set when these documents' retention is checked again."""
     await store.set_next_retention_checks(tx, moments)
 
 
 def download_url(tx: Tx, document: Document) -> str:
-    """Where it can be downloaded for five minutes of real time, by whoever has the address (U6)."""
+    """A download link valid for five minutes (U6)."""
     expires = int((tx.real_now + domain.LINK_LIFETIME).timestamp())
     signature = tx.vault.sign(_PURPOSE, _signed_bytes(document.id, expires))
     name = tx.ids.text(TYPE, document.id)
@@ -170,7 +170,7 @@ async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat
 
 
 async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
-    """The key of a document whose bytes nobody is to have any more; None when they are gone."""
+    """The storage key of a document whose bytes are to be deleted; None if they are gone."""
     document = await store.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
         return None

@@ -1,4 +1,4 @@
-"""SQL of documents."""
+"""SQL for documents."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -44,7 +44,7 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
 
 
 async def lock_partner_uploads(tx: Tx, partner: Partner) -> None:
-    """Keep the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
+    """Store the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
 
 
@@ -118,7 +118,7 @@ async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
 
 @across_partners("sweep")
 async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
-    """Keep when it is to be looked at each next."""
+    """Store when it is to be looked at each next."""
     await tx.execute(
         """
         update document d set next_check_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
@@ -172,7 +172,7 @@ async def record_blob_purged(tx: Tx, key: str) -> None:
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
 
-TO_VERIFY: Final = f"""
+_TO_VERIFY: Final = f"""
 select {_COLUMNS} from document where removed_at is null
 order by verified_at nulls first limit $1
 """
@@ -181,7 +181,7 @@ order by verified_at nulls first limit $1
 @across_partners("sweep")
 async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
     """Those whose bytes were read longest ago, or never."""
-    return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
+    return [_document(row) for row in await tx.fetch(_TO_VERIFY, limit)]
 
 
 @across_partners("sweep")

@@ -1,1 +1,1 @@
-"""The hosted pages of applications: the form, and where an application stands."""
+"""The hosted application form, and the status page of an application."""

@@ -1,4 +1,4 @@
-"""What is corrected on the page of an application: the address that nobody has confirmed, and the register's number."""
+"""Corrections on the status page: email address and registration number."""
 
 from datetime import timedelta
 from typing import Final
@@ -34,7 +34,7 @@ _TOO_LATE: Final = (
 
 
 class CorrectionPages(StatusPagesBase):
-    """Each a form on the page of the application."""
+    """The correction forms on the status page."""
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -45,7 +45,7 @@ class CorrectionPages(StatusPagesBase):
 
     @render_errors
     async def correct_email(self, request: Request) -> Response:
-        """Write to another address, or to the same one again.
+        """Change the email address to confirm, or send the email again.
 
         For the browser that sent the form alone: a link that was mailed to a wrong address is in a stranger's hands,
         who would make the application their own (decision 0063).
@@ -94,7 +94,7 @@ class CorrectionPages(StatusPagesBase):
 
     @render_errors
     async def correct_registry_number(self, request: Request) -> Response:
-        """Look another number or register up."""
+        """Change the register or registration number."""
         seen = await self.load_visit_for_post(request)
         form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))

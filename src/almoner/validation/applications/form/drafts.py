@@ -1,4 +1,4 @@
-"""What an applicant has answered so far: the steps of the form, what is missing in each, and what may be mailed; pure.
+"""An application form's answers so far, its steps and what each still needs; pure.
 
 Problems are keys of the catalogue by the id of the field that they stand beside.
 """
@@ -18,13 +18,13 @@ from almoner.validation.applications.configurations.domain import MAX_ANSWER_LEN
 FormStep = Literal["nonprofit", "person", "questions", "documents", "review"]
 Problems = dict[str, str]
 
-MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
-MAX_NAME: Final = 500
+_MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
+_MAX_NAME: Final = 500
 
-MAX_HANDOVERS: Final = 5
+_MAX_HANDOVERS: Final = 5
 """Mails of one invite: enough for colleagues, too few to annoy anybody with."""
-MIN_SEND_INTERVAL: Final = timedelta(minutes=1)
-MAX_SENDS_PER_DAY: Final = 3
+_MIN_SEND_INTERVAL: Final = timedelta(minutes=1)
+_MAX_SENDS_PER_DAY: Final = 3
 DAY: Final = timedelta(days=1)
 """Mails to one address in a day, whatever invites they are of."""
 
@@ -36,7 +36,7 @@ _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class UnlistedNonprofit:
-    """A nonprofit that the search does not know. ``registry``: its code."""
+    """A nonprofit that is not found by the search, as typed."""
 
     name: str = ""
     country: str = ""
@@ -47,7 +47,7 @@ class UnlistedNonprofit:
 
 @dataclass(frozen=True, slots=True)
 class ApplicantDetails:
-    """Who applies."""
+    """The applicant's name, email address and title."""
 
     first_name: str = ""
     last_name: str = ""
@@ -57,7 +57,7 @@ class ApplicantDetails:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was answered. None: that step was not left with good answers yet; ``documents``: that step was passed.
+    """The answers so far. None: the step is not completed.
 
     ``language``: the one that the applicant chose.
     """
@@ -72,7 +72,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """One mail that hands the form over. ``at``: real time."""
+    """An email that hands the form over to a colleague."""
 
     id: UUID
     invite_id: UUID
@@ -81,7 +81,7 @@ class Handover:
 
 
 def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:
-    """The steps that a configuration asks for, in order."""
+    """The steps that a configuration requires, in order."""
     steps: list[FormStep] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
     if configuration.partner_fields:
         steps.append("questions")
@@ -91,7 +91,7 @@ def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:
 
 
 def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> bool:
-    """Whether a step needs nothing more. The review is done by sending."""
+    """Whether a step is complete; the review is completed by submitting."""
     match step:
         case "nonprofit":
             unlisted = draft.unlisted is not None and accepts_unlisted_nonprofits(
@@ -111,18 +111,18 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
 
 
 def first_open_step(draft: Draft, configuration: Configuration) -> FormStep:
-    """The first step that needs something."""
+    """The first incomplete step."""
     return next(step for step in form_steps_of(configuration) if not is_step_done(step, draft, configuration))
 
 
 def step_after(step: FormStep, configuration: Configuration) -> FormStep:
-    """The step that follows."""
+    """The next step."""
     steps = form_steps_of(configuration)
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
 
 
 def requires_names(configuration: Configuration) -> bool:
-    """Whether names of who applies are needed (spec 4.7)."""
+    """Whether the applicant's name is required (spec 4.7)."""
     return configuration.runs_check("agent_verification")
 
 
@@ -131,17 +131,17 @@ def unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
     problems: Problems = {}
     if not given.name:
         problems["name"] = "apply.problem.name.missing"
-    elif len(given.name) > MAX_NAME:
+    elif len(given.name) > _MAX_NAME:
         problems["name"] = "apply.problem.too_long"
     if not given.registry:
         problems["registry"] = "apply.problem.registry.missing"
     if not given.number:
         problems["number"] = "apply.problem.number.missing"
-    elif len(given.number) > MAX_LENGTH:
+    elif len(given.number) > _MAX_LENGTH:
         problems["number"] = "apply.problem.too_long"
     if not given.website:
         problems["website"] = "apply.problem.website.missing"
-    elif len(given.website) > MAX_LENGTH:
+    elif len(given.website) > _MAX_LENGTH:
         problems["website"] = "apply.problem.too_long"
     elif not web.is_web_address(given.website):
         problems["website"] = "apply.problem.website.wrong"
@@ -149,7 +149,7 @@ def unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
 
 
 def applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
-    """What is wrong with what was typed. ``named``: whether names are needed, as where an agent is verified (spec 4.7).
+    """What is wrong with the typed applicant details. ``named``: whether names are required.
 
     An address always is: nobody else can be told what is missing, and what was decided.
     """
@@ -157,25 +157,25 @@ def applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Proble
     for field, value in (("first_name", given.first_name), ("last_name", given.last_name)):
         if named and not value:
             problems[field] = f"give.problem.{field}.missing"
-        elif len(value) > MAX_LENGTH:
+        elif len(value) > _MAX_LENGTH:
             problems[field] = f"give.problem.{field}.too_long"
     problems |= email_problems(given.email)
-    if len(given.title) > MAX_LENGTH:
+    if len(given.title) > _MAX_LENGTH:
         problems["title"] = "apply.problem.too_long"
     return problems
 
 
 def email_problems(text: str) -> Problems:
-    """What is wrong with an address, under ``email``."""
+    """What is wrong with an email address."""
     if not text:
         return {"email": "give.problem.email.missing"}
-    if len(text) > MAX_LENGTH:
+    if len(text) > _MAX_LENGTH:
         return {"email": "give.problem.email.too_long"}
     return {} if email_addresses.is_email_address(text) else {"email": "give.problem.email.wrong"}
 
 
 def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
-    """What is wrong with the answers to the partner's questions, by the id of each input: ``q-`` and the question's."""
+    """What is wrong with the answers to the partner's questions, by input ID."""
     found = {f"q-{field.id}": _answer_problem(field, answers.get(field.id, "")) for field in fields}
     return {field: problem for field, problem in found.items() if problem is not None}
 
@@ -199,12 +199,12 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
 
 
 def accepts_unlisted_nonprofits(configuration: Configuration) -> bool:
-    """Whether somebody looks at a nonprofit that the search does not know."""
+    """Whether the form accepts a nonprofit that the search does not find."""
     return "validation_request" in configuration.checks
 
 
 def parse_number(text: str) -> int | float | None:
-    """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
+    """A typed number in any script's digits; None for anything else."""
     if len(text) > _MAX_NUMBER:
         return None
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
@@ -216,12 +216,12 @@ def parse_number(text: str) -> int | float | None:
 
 
 def may_resend_link(mailed: Sequence[datetime], now: datetime) -> bool:
-    """Whether the link to an application may be mailed once more, by when it lately was."""
-    return len(_within_a_day(mailed, now)) < MAX_SENDS_PER_DAY and all(now - at >= MIN_SEND_INTERVAL for at in mailed)
+    """Whether the application's link may be emailed again now."""
+    return len(_within_a_day(mailed, now)) < _MAX_SENDS_PER_DAY and all(now - at >= _MIN_SEND_INTERVAL for at in mailed)
 
 
 def recent_link_send_times(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
-    """When it was, with this time and without what no limit goes by any more."""
+    """The send times that still count against the limit, including now."""
     return [*_within_a_day(mailed, now), now]
 
 
@@ -230,7 +230,7 @@ def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
 
 
 def may_hand_over(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
-    """Whether one more mail may go out, by when earlier ones did: of this invite, and to this address."""
-    if len(of_invite) >= MAX_HANDOVERS or any(now - at < MIN_SEND_INTERVAL for at in of_invite):
+    """Whether another handover email may be sent, by invite and by address."""
+    if len(of_invite) >= _MAX_HANDOVERS or any(now - at < _MIN_SEND_INTERVAL for at in of_invite):
         return False
-    return len(_within_a_day(to_address, now)) < MAX_SENDS_PER_DAY
+    return len(_within_a_day(to_address, now)) < _MAX_SENDS_PER_DAY

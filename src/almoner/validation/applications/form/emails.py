@@ -19,7 +19,7 @@ async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[HandOver]) -
     facts = {
         "partner": partner,
         "until": application.invite.expires_at,
-        "link": invites.build_api_record(tx, application.invite).url,
+        "link": invites.serialise_for_api(tx, application.invite).url,
     }
     return Email(
         handed.email,

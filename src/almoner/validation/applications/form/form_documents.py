@@ -1,4 +1,4 @@
-"""The step of the form where documents are handed in: one file at a time, each with its state, as often as needed."""
+"""The form's step in which documents are uploaded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from almoner.platform.files.uploads.problems import (
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
-from almoner.platform.files.uploads.verdicts import Cause
+from almoner.platform.files.uploads.verdicts import RefusalCause
 from almoner.platform.http import uploads
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload
@@ -38,7 +38,7 @@ from almoner.validation.applications.form.form_session import (
     redirect_to,
     render_errors,
 )
-from almoner.validation.applications.form.form_views import Notice
+from almoner.validation.applications.form.form_views import FormNotice
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import Kind
@@ -46,7 +46,7 @@ from almoner.validation.applications.submission_documents.domain import Kind
 _MAX_DRAINED_BYTES: Final = 64 * 1024 * 1024
 """Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
 
-_CAUSES: Final[Mapping[Cause, str]] = {
+_CAUSES: Final[Mapping[RefusalCause, str]] = {
     "type": "apply.problem.file.type",
     "damaged": "apply.problem.file.damaged",
     "encrypted": "apply.problem.file.encrypted",
@@ -88,7 +88,7 @@ class FormDocumentPages(FormPagesBase):
         if request.method == "GET":
             notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
             key = notices.get(request.query_params.get("did", ""))
-            return await self._page(opened, notice=Notice(key) if key else None)
+            return await self._page(opened, notice=FormNotice(key) if key else None)
         received = await receive_upload(request)
         try:
             return await self._accept_upload(opened, received)
@@ -152,7 +152,7 @@ class FormDocumentPages(FormPagesBase):
         opened: FormRequest,
         *,
         problems: Problems | None = None,
-        notice: Notice | None = None,
+        notice: FormNotice | None = None,
         chosen: str | None = None,
     ) -> Response:
         async with self.db.read() as tx:

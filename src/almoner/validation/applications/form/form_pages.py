@@ -1,4 +1,4 @@
-"""The addresses of the hosted form: one link, a step on each page, kept as soon as it is left."""
+"""The pages of the hosted form, one for each step, saved as soon as it is left."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from almoner.validation.applications.form.form_session import (
     redirect_to,
     render_errors,
 )
-from almoner.validation.applications.form.form_views import EXTRA_PAGES, Notice
+from almoner.validation.applications.form.form_views import EXTRA_PAGES, FormNotice
 from almoner.validation.applications.form.nonprofit_search import NonprofitSearch
 from almoner.validation.applications.invites.domain import PAGE
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
@@ -61,7 +61,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def open_link(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         invite_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
         if invite_id is None:
             raise NotFound
@@ -221,7 +221,7 @@ class FormPages(FormPagesBase):
             body = view_models.organisation_card(tx, named, opened.form_context.language.locale) if named else None
             documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
-        notice = Notice(problem.key, alert=True) if problem and not problems else None
+        notice = FormNotice(problem.key, alert=True) if problem and not problems else None
         return self.views.review_page(opened.form_context, body, documents, problems, notice)
 
     @render_errors
@@ -237,7 +237,7 @@ class FormPages(FormPagesBase):
             sent = await service.hand_over_form(tx, opened.id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.handed_over")
-        notice = Notice("apply.colleague.sent") if sent else Notice("apply.colleague.later", alert=True)
+        notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)
         return self.views.handover_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 
     @render_errors

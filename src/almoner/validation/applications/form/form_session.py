@@ -1,4 +1,4 @@
-"""What the pages of applications have in common: the cookie that takes a link's place, and what goes wrong as a page.
+"""The session of a browser in the hosted form, and its error pages.
 
 GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (architecture 5).
 """
@@ -36,13 +36,13 @@ _SENDER_COOKIE_LIFETIME: Final = timedelta(days=7)
 _RESEND_COOKIE_LIFETIME: Final = timedelta(hours=1)
 """How long a browser may see the page of what it has sent, and may ask for the link of that page."""
 
-P = TypeVar("P", bound="FormPagesBase")
-Handler = Callable[[P, Request], Awaitable[Response]]
+_P = TypeVar("_P", bound="FormPagesBase")
+Handler = Callable[[_P, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """A request that came with the cookie of its invite."""
+    """A request with the session cookie of an invite's form."""
 
     request: Request
     visit: LinkSession
@@ -50,24 +50,24 @@ class FormRequest:
 
     @property
     def application(self) -> Application:
-        """What is filled in."""
+        """The application being filled in."""
         return self.form_context.application
 
     @property
     def first_open_step_url(self) -> str:
-        """Where the first step is that has no answer yet, else the review."""
+        """The URL of the first incomplete step, else of the review."""
         return self.form_context.step_url(
             drafts.first_open_step(self.application.draft, self.application.configuration)
         )
 
     @property
     def id(self) -> UUID:
-        """The invite."""
+        """The invite's ID."""
         return self.application.invite.id
 
 
 class LinkExpired(Exception):
-    """The link, or the visit that it began, was good until some time ago."""
+    """The link or its session has expired."""
 
     def __init__(self, submission_id: UUID) -> None:
         super().__init__(submission_id)
@@ -75,7 +75,7 @@ class LinkExpired(Exception):
 
 
 class StepNotRequired(Exception):
-    """The configuration does not ask for the step of this address, or no more; ``instead``: where the form goes on."""
+    """The configuration does not require this step; ``instead``: the step to redirect to."""
 
     def __init__(self, instead: str) -> None:
         super().__init__(instead)
@@ -83,14 +83,14 @@ class StepNotRequired(Exception):
 
 
 class InvalidFormPost(Exception):
-    """The posted form is not one of ours that this browser was given (H2)."""
+    """The posted form has no valid CSRF token (H2)."""
 
 
-def render_errors(handler: Handler[P]) -> Handler[P]:
-    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
+def render_errors(handler: Handler[_P]) -> Handler[_P]:
+    """Wrap a page handler so that its exceptions become error pages."""
 
     @wraps(handler)
-    async def answer(self: P, request: Request) -> Response:
+    async def answer(self: _P, request: Request) -> Response:
         try:
             return await handler(self, request)
         except StepNotRequired as elsewhere:
@@ -116,7 +116,7 @@ def render_errors(handler: Handler[P]) -> Handler[P]:
 
 
 class FormPagesBase:
-    """What the pages of the form have in common."""
+    """Shared parts of the form's pages."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         self.db = db
@@ -132,11 +132,11 @@ class FormPagesBase:
         return pages.render_message(f"apply.{kind}", language, status=status, icon=icon)
 
     def not_found_page(self, request: Request, status: int) -> Response:
-        """There is no such page."""
+        """The page for an unknown link."""
         return self.message_page(request, "unknown", status, "link")
 
     async def already_submitted_page(self, request: Request) -> Response:
-        """The application was sent. Its page is for who has sent it, and for whom its link is mailed to.
+        """The page shown when the application was already submitted.
 
         The link of the form shows nothing of it: others may know that, and it is not the applicant's alone.
         """
@@ -166,7 +166,7 @@ class FormPagesBase:
         )
 
     def set_sender_cookie(self, response: Response, submission_id: UUID) -> Response:
-        """This browser has sent the application, and may see for some days where it stands."""
+        """Set the cookie by which the submitting browser may open the status page."""
         name = self._ids.text("validationsubmission", submission_id)
         until = self._now() + _SENDER_COOKIE_LIFETIME
         link_sessions.begin_link_session(self._vault, BY_FORM, submission_id, name, until).set_cookie(
@@ -175,7 +175,7 @@ class FormPagesBase:
         return response
 
     def redirect_to_resend_page(self, request: Request, submission_id: UUID, why: Literal["sent", "ended"]) -> Response:
-        """To the page from which the applicant has the link mailed anew."""
+        """Redirect to the page from which the link can be emailed again."""
         name = self._ids.text("validationsubmission", submission_id)
         response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={why}")
         visit = link_sessions.find_link_session(request, self._vault, LINK_PAGE, submission_id, name)
@@ -187,14 +187,14 @@ class FormPagesBase:
         return response
 
     def is_visit_unexpired(self, visit: LinkSession) -> bool:
-        """Whether a visit that ends has not ended yet."""
+        """Whether the session has not expired."""
         return visit.until is not None and visit.until > self._now()
 
     def _now(self) -> datetime:
         return self.db.deployment.clock.now()
 
     async def open_form(self, request: Request) -> FormRequest:
-        """The form of the address, for a browser with its cookie.
+        """The form of the path, for a browser with its cookie.
 
         Raises NotFound, InviteExpired, InviteInvalidState.
         """
@@ -222,12 +222,12 @@ class FormPagesBase:
         return form
 
     def ensure_csrf(self, opened: FormRequest, csrf: object) -> None:
-        """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
+        """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(csrf)):
             raise InvalidFormPost
 
     async def save_step(self, opened: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
-        """Keep what was answered in a step, and the form with it."""
+        """Save a step's answers."""
         async with self.db.write() as tx:
             draft = await service.update_draft(tx, opened.id, change)
             await self.record_audit(tx, opened, "application.saved", {"step": step})
@@ -237,7 +237,7 @@ class FormPagesBase:
     async def record_audit(
         self, tx: Tx, opened: FormRequest, action: str, details: Mapping[str, str] | None = None
     ) -> None:
-        """That the applicant did something (V8)."""
+        """Audit an action of the applicant (V8)."""
         invite, request = opened.application.invite, opened.request
         address = request.client.host if request.client else None
         name = tx.ids.text("validationinvite", invite.id)
@@ -246,7 +246,7 @@ class FormPagesBase:
         )
 
     def redirect_to_next_step(self, opened: FormRequest, step: FormStep) -> Response:
-        """To the step after this one, or to what is open before the review."""
+        """Redirect to the next step, or to an incomplete one before the review."""
         application = opened.application
         following = drafts.step_after(step, application.configuration)
         if following == "review":

@@ -1,4 +1,4 @@
-"""The faces of the hosted form: from what is known to the templates."""
+"""Renders the pages of the hosted form."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ EXTRA_PAGES: Final = ("colleague", _OTHER)
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """What a page says above its form, by the key of its text."""
+class FormNotice:
+    """A notice above the form, by its text's key."""
 
     key: str
     alert: bool = False
@@ -34,7 +34,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class FormContext:
-    """What all pages of one visit share. ``home``: where they begin; ``csrf``: of this browser."""
+    """What all pages of one form session share. ``home``: their base path."""
 
     application: Application
     home: str
@@ -60,7 +60,7 @@ class FormViews:
         *,
         status: int = 200,
         problems: Mapping[str, str | Markup] | None = None,
-        notice: Notice | None = None,
+        notice: FormNotice | None = None,
         values: Mapping[str, object] | None = None,
         **context: Any,
     ) -> HTMLResponse:
@@ -109,7 +109,7 @@ class FormViews:
             ],
         }
 
-    def start_page(self, face: FormContext, notice: Notice | None = None) -> Response:
+    def start_page(self, face: FormContext, notice: FormNotice | None = None) -> Response:
         """What the form asks for, or how far it is."""
         draft, configuration = face.application.draft, face.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
@@ -237,7 +237,7 @@ class FormViews:
         *,
         status: int = 200,
         problems: Problems | None = None,
-        notice: Notice | None = None,
+        notice: FormNotice | None = None,
         chosen_kind: str | None = None,
     ) -> Response:
         """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
@@ -271,7 +271,7 @@ class FormViews:
         body: dict[str, Any] | None,
         documents: Sequence[SubmissionDocument],
         problems: Problems | None = None,
-        notice: Notice | None = None,
+        notice: FormNotice | None = None,
     ) -> Response:
         """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
         redirect = face.application.invite.redirect_url
@@ -348,7 +348,7 @@ class FormViews:
         *,
         status: int = 200,
         problems: Problems | None = None,
-        notice: Notice | None = None,
+        notice: FormNotice | None = None,
     ) -> Response:
         """Hand over."""
         return self.render_page(

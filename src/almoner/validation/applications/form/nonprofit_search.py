@@ -16,13 +16,13 @@ _RATE_LIMIT: Final = RateLimit("application_search", 2, 60)
 
 
 class NonprofitSearch:
-    """Finds nonprofits for forms."""
+    """Searches nonprofits for the form, with a rate limit per form."""
 
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
 
     async def search(self, tx: Tx, face: FormContext, query: str) -> dict[str, Any]:
-        """What the templates of the results show."""
+        """The template values of the search results."""
         application, language = face.application, face.language
         nothing = {"bodies": [], "more": False, "found": ""}
         if not (text := clean_text(query)):

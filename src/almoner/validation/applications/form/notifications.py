@@ -1,4 +1,4 @@
-"""Having applicants written to: what happened to their application, and its link once more."""
+"""Emails applicants about their application, and resends its link."""
 
 from datetime import timedelta
 from typing import Final, Literal
@@ -36,14 +36,14 @@ _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 7
 async def notify_applicant(
     tx: Tx, submission_id: UUID, kind: NotificationKind, *, after: timedelta | None = None, of: str = ""
 ) -> None:
-    """Have a mail written to the applicant. ``of``: which one of several of its kind."""
+    """Enqueue an email of this kind to the applicant."""
     due = None if after is None else tx.now + after
     wanted = NotifyApplicant(submission_id, kind, of)
     await NOTIFY_APPLICANT.enqueue(tx, wanted, due=due, unique=f"{kind} {submission_id} {of}")
 
 
 async def schedule_requirements_check(tx: Tx, submission_id: UUID, of: str) -> None:
-    """Nothing was missing when that was looked at: look later, while the nonprofit is not decided about."""
+    """Check again later whether something is missing, while the nonprofit is undecided."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     if found.status != "pending" or check_statuses(found).get("validation_request") != "pending":
         return
@@ -54,7 +54,7 @@ async def schedule_requirements_check(tx: Tx, submission_id: UUID, of: str) -> N
 
 
 async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
-    """Mail the link of an application anew, to its applicant and nobody else; False where that was done enough.
+    """Email the application's link to its applicant again; False if limits forbid it.
 
     Raises NotFound.
     """
@@ -70,6 +70,6 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
 
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
-    """The virus scanner has refused a document: who applies is to know, where it is an application's."""
+    """Tell the applicant that the malware scanner rejected a document."""
     if (submission_id := await submission_documents.find_submission_id(tx, document_id)) is not None:
         await notify_applicant(tx, submission_id, "refused", of=str(document_id))

@@ -1,4 +1,4 @@
-"""The page from which an applicant has the link to the application mailed anew; it shows nothing of the application."""
+"""The page from which an applicant has the link to the application emailed again."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What applicants do with the hosted form before it is sent. Whatever changes a draft holds its invite first."""
+"""Changes to a form before it is submitted. The caller locks the invite first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,14 +37,14 @@ class HandOver(msgspec.Struct, frozen=True):
 
 HAND_OVER: Final = JobKind("applications.hand_over", HandOver)
 BATCH: Final = 500
-MAX_SEARCH_RESULTS: Final = 8
+_MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; who wants another one types more of its name."""
 _LONGEST_QUERY: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A form that is being filled in, with all that its pages show."""
+    """A form being filled in, with all that its pages show."""
 
     invite: Invite
     account: PartnerAccount
@@ -80,7 +80,7 @@ async def load_application(tx: Tx, invite_id: UUID) -> Application:
 
 
 async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
-    """Change what was answered in one step; the others stay, also where somebody else has just changed them.
+    """Change the answers of one step.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
@@ -92,7 +92,7 @@ async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) 
 
 
 async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
-    """Apply for an organisation that was found.
+    """Choose an organisation from the search results.
 
     Raises NotFound, OrganisationNotActive, and what ``change`` raises.
     """
@@ -106,7 +106,7 @@ async def search_organisations(tx: Tx, partner: Partner, query: str) -> organisa
     """The best matches for words or a number; None where nothing was typed."""
     if not (text := query[:_LONGEST_QUERY].strip()):
         return None
-    return await organisations.list_best_matches(tx, partner, text, MAX_SEARCH_RESULTS)
+    return await organisations.list_best_matches(tx, partner, text, _MAX_SEARCH_RESULTS)
 
 
 async def find_chosen_organisation(tx: Tx, application: Application) -> Organisation | None:
@@ -153,7 +153,7 @@ async def registration_problems(tx: Tx, code: str, number: str, country: str) ->
 
 
 async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
-    """Mail the form's link to a colleague; False where limits forbid one more mail.
+    """Email the form's link to a colleague; False if limits forbid it.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
@@ -179,7 +179,7 @@ async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Appli
 
 
 async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
-    """Forget what was answered and handed in by invites that have expired, and whom they were mailed to; how many."""
+    """Delete drafts, documents and handovers of expired invites; returns how many."""
     unused = await store.list_expired_invites(tx, limit)
     await submission_documents.delete_by_invites(tx, unused)
     return len(unused) + await store.delete_expired_drafts(tx, limit)

@@ -1,4 +1,4 @@
-"""Where an application stands, in words of the catalogue; pure."""
+"""The state of an application as texts of the catalogue; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ State = Literal[
 ]
 """What a page and a mail say above all else."""
 
-STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
+_STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
 DOCUMENT_CHECKS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
 _NOT_EVALUATED: Final = "applied.reason.unlooked"
@@ -25,7 +25,7 @@ _NOT_EVALUATED: Final = "applied.reason.unlooked"
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One check. ``reason``: key of why it failed, None where it did not."""
+    """The state of one check. ``reason``: key of why it failed."""
 
     check: Check
     standing: CheckStatus
@@ -33,12 +33,12 @@ class CheckSummary:
 
     @property
     def was_evaluated(self) -> bool:
-        """Whether it was looked at, and did not only end with another one."""
+        """Whether the check itself was evaluated, rather than ended by another one."""
         return self.reason != _NOT_EVALUATED
 
 
 def application_state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
-    """What is to be said first."""
+    """The overall state to show first."""
     match submission.status:
         case "succeeded":
             return "succeeded"
@@ -57,7 +57,7 @@ def application_state_of(submission: Submission, appeal: Appeal | None, missing:
 
 
 def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
-    """How each check stands, with what an appeal has overruled.
+    """The status of each check, with those overridden by an appeal.
 
     What was answered is told as it was answered: what monitoring finds later is not the applicant's to read.
     """
@@ -125,7 +125,7 @@ def checks_accepting_documents(submission: Submission) -> list[Check]:
 
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
-    """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
+    """Whether the page offers an appeal."""
     if submission.status != "failed" or not appeals_domain.is_rejection_reversible(submission.check_records.agent):
         return False
     return appeal is None or appeal.completed_at is not None

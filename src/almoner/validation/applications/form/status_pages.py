@@ -1,4 +1,4 @@
-"""The page that says where an application stands: for whoever has the link of our mails, without an account.
+"""The status page of an application, for whoever has its emailed link.
 
 GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (architecture 5).
 """
@@ -60,7 +60,7 @@ class StatusPages(StatusPagesBase):
 
     @render_errors
     async def open_link(self, request: Request) -> Response:
-        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         token = request.query_params.get("token", "")
         if (read := self._vault.read_expiring_token(STATUS_PAGE, token)) is None:
             if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:

@@ -33,7 +33,7 @@ _NOTICES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StatusVisit:
-    """A request that came with the cookie of its submission. ``name``: the submission's id in addresses.
+    """A request with the session cookie of a submission's status page.
 
     ``mailed``: whether by a link that was mailed, and not by the form. ``sender``: whether this browser has sent the
     form, by whichever link it comes back.
@@ -53,14 +53,14 @@ class StatusVisit:
 
 
 class StatusPagesBase(FormPagesBase):
-    """What the pages of a sent application have in common."""
+    """Shared parts of the status pages."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         super().__init__(db, pages)
         self._status = StatusViews(pages)
 
     async def is_link_current(self, submission_id: UUID, until: datetime) -> bool:
-        """Whether a link that ends then was mailed to the address that the application has now."""
+        """Whether the link was emailed to the application's current address."""
         async with self.db.read() as tx:
             corrected = await submissions.email_corrected_at(tx, submission_id)
         # Links know seconds alone.
@@ -70,7 +70,7 @@ class StatusPagesBase(FormPagesBase):
         return visit.until is not None and await self.is_link_current(submission_id, visit.until)
 
     async def load_visit(self, request: Request) -> StatusVisit:
-        """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkExpired."""
+        """The visit of a browser with a valid cookie. Raises NotFound, LinkExpired."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         if found is None:
@@ -102,7 +102,7 @@ class StatusPagesBase(FormPagesBase):
             raise InvalidFormPost
 
     async def _record(self, tx: Tx, seen: StatusVisit, action: str) -> None:
-        """Keep what the applicant did."""
+        """Store what the applicant did."""
         submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
         address = seen.request.client.host if seen.request.client else None
         await audit.record_entry(

@@ -1,4 +1,4 @@
-"""The face of the page that says where an application stands."""
+"""Renders the status page of an application."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ _CLASSES: Final = {"passed": "reached", "failed": "refused", "undecided": "curre
 
 @dataclass(frozen=True, slots=True)
 class ApplicationStatus:
-    """All that the page and the mails say of one application."""
+    """Everything that the status page and emails show about an application."""
 
     submission: Submission
     appeal: Appeal | None
@@ -60,23 +60,23 @@ class ApplicationStatus:
 
     @property
     def missing(self) -> list[Requirement]:
-        """What is missing of somebody outside."""
+        """The requirements that are missing."""
         return [one for one in requirements_of(self.submission) if one.source != "reviewer"]
 
     @property
     def state(self) -> status.State:
-        """What is said first."""
+        """The overall state."""
         return status.application_state_of(self.submission, self.appeal, self.missing)
 
     @property
     def unconfirmed_email(self) -> str | None:
-        """The address that has yet to be confirmed; None where none has."""
+        """The email address that is not confirmed yet, if any."""
         agent, waits = self.submission.check_records.agent, self.submission.open or self.submission.is_resumed_by_appeal
         return agent.email if waits and agent is not None and agent.is_unconfirmed else None
 
     @property
     def partner(self) -> str:
-        """Whom it was sent to, as its configuration calls them."""
+        """The name of the partner it was submitted to."""
         return self.submission.check_records.configuration.display_name
 
 

@@ -1,4 +1,4 @@
-"""SQL of drafts of the hosted form, and of the mails that hand it over."""
+"""SQL for drafts of the hosted form, and of the mails that hand it over."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ async def get_draft(tx: Tx, invite_id: UUID) -> Draft:
 
 
 async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
-    """Keep what was answered."""
+    """Store what was answered."""
     await tx.execute(
         """
         insert into application_draft (invite_id, partner_id, answers, created_at, updated_at, expires_at)
@@ -120,13 +120,13 @@ async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
     return [row["sent_at"] for row in rows]
 
 
-ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
+_ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
 async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
-    rows = await tx.fetch(ADDRESS_SEND_TIMES, email, since)
+    rows = await tx.fetch(_ADDRESS_SEND_TIMES, email, since)
     return [row["sent_at"] for row in rows]
 
 
@@ -153,7 +153,7 @@ async def find_language(tx: Tx, submission_id: UUID) -> str | None:
 
 
 async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
-    """Keep what was chosen."""
+    """Store what was chosen."""
     await tx.execute(
         """
         insert into application_language (validation_submission_id, partner_id, language, updated_at)
@@ -178,7 +178,7 @@ async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
 
 
 async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
-    """Keep when it was."""
+    """Store when it was."""
     await tx.execute(
         """
         insert into application_link (validation_submission_id, partner_id, mailed_at) values ($1, $2, $3)

@@ -1,4 +1,4 @@
-"""The end of the form: what was answered becomes a submission, once, and the applicant is led on."""
+"""Submits the form once and redirects the applicant."""
 
 import re
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ RESUBMIT_WINDOW: Final = timedelta(minutes=10)
 
 
 class SubmissionRefused(Exception):
-    """The submission was refused; ``key`` of what the applicant is told, ``step``: the one to look at again."""
+    """The submission was refused; ``key`` of the text, ``step`` to go back to."""
 
     def __init__(self, key: str, step: FormStep | None = None) -> None:
         super().__init__(key)
@@ -55,7 +55,7 @@ class SubmissionRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedApplication:
-    """A submission that was made. ``name``: its id; ``url``: where the applicant goes."""
+    """A new submission, and the URL to redirect to."""
 
     id: UUID
     name: str
@@ -64,7 +64,7 @@ class SubmittedApplication:
 
 @dataclass(frozen=True, slots=True)
 class PreviousSubmission:
-    """The submission that an invite was used for, when, and where its applicant went on to."""
+    """The submission an invite was already used for."""
 
     id: UUID
     at: datetime
@@ -72,7 +72,7 @@ class PreviousSubmission:
 
 
 async def submit_application(tx: Tx, invite_id: UUID, language: str) -> SubmittedApplication:
-    """Make the submission of what was answered.
+    """Create a submission from the form's answers.
 
     Raises NotFound, InviteExpired, InviteInvalidState, SubmissionRefused.
     """
@@ -136,14 +136,14 @@ def _answers(application: Application) -> dict[str, object] | None:
 
 
 def return_url_of(redirect_url: str, submission: str) -> str:
-    """The partner's address with the submission's id, and nothing personal."""
+    """The partner's redirect URL with the submission's ID."""
     parts = urlsplit(redirect_url)
     others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
     return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission})])))
 
 
 def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
-    """Where an application stands, for whom it is mailed to then."""
+    """The link to the status page, as emailed at a moment."""
     token = tx.vault.expiring_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
     return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
 

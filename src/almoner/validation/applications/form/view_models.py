@@ -1,4 +1,4 @@
-"""What the pages of applications say of nonprofits, registers, languages and files."""
+"""Texts and values that the form's pages show about nonprofits, registers, languages and files."""
 
 from collections.abc import Iterable
 from typing import Any, Final

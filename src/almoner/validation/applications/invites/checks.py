@@ -1,4 +1,4 @@
-"""What the self-check asks of validation invites."""
+"""Self-checks of validation invites."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What can be done with validation invites."""
+"""Operations on validation invites."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ BATCH: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class InviteInput:
-    """What a partner asks for; ids as sent."""
+    """The requested values of an invite; IDs as text."""
 
     redirect_url: str | None = None
     metadata: Mapping[str, str] | None = None
@@ -84,8 +84,8 @@ async def get(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-def build_api_record(tx: Tx, invite: Invite) -> ValidationInviteOut:
-    """The invite as partners see it."""
+def serialise_for_api(tx: Tx, invite: Invite) -> ValidationInviteOut:
+    """The invite as an API record."""
     return schemas.invite_out(tx, invite)
 
 
@@ -95,14 +95,14 @@ async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
-    """One invite, held until the transaction ends. Raises NotFound."""
+    """One invite, locked until the transaction ends. Raises NotFound."""
     if (found := await store.get_for_update(tx, scope, invite_id)) is None:
         raise NotFound
     return found
 
 
 async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
-    """The open invite of a submission about to be made, held until the transaction ends; ``mark_completed`` it then.
+    """The open invite for a new submission, locked until the transaction ends.
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """

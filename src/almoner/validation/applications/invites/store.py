@@ -1,4 +1,4 @@
-"""SQL of validation invites."""
+"""SQL for validation invites."""
 
 from datetime import datetime
 from typing import Final
@@ -57,7 +57,7 @@ async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
-    """One invite, held until the transaction ends."""
+    """One invite, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from validation_invite where id = $1 and ($2::uuid is null or partner_id = $2)

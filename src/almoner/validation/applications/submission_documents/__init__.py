@@ -1,1 +1,1 @@
-"""Documents of submissions: handed in with an invite or with a submission."""
+"""Documents uploaded with an invite or a submission."""

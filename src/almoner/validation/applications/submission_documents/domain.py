@@ -15,7 +15,7 @@ Kind = Literal["validation_request", "agent_verification"]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceTargets:
-    """The records that a submission's documents are evidence of; None where there is none that waits for evidence."""
+    """The request and agent verification that a submission's documents are evidence for."""
 
     request_id: UUID | None
     agent_id: UUID | None

@@ -1,4 +1,4 @@
-"""What can be done with documents of submissions.
+"""Operations on documents of submissions.
 
 What shows that the nonprofit is registered is evidence of its validation request, too; what shows that the applicant
 speaks for it, of the agent's verification. Reviewers find it there.
@@ -26,7 +26,7 @@ TYPE: Final = "validationsubmissiondocument"
 
 
 async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: StoredFile) -> SubmissionDocument:
-    """Hand a document in before there is a submission; the caller holds the invite, which is open.
+    """Add a document to a locked open invite.
 
     Raises what ``documents.store`` raises where there may be no more of them.
     """
@@ -37,7 +37,7 @@ async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: StoredFile) 
 async def add_to_submission(
     tx: Tx, partner: Partner, submission_id: UUID, checked: EvidenceTargets, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
-    """Hand a document in with a submission."""
+    """Add a document to a submission."""
     held = await list_by_submission(tx, partner, submission_id)
     made = await _store_document(tx, partner, kind, upload, held, submission_id=submission_id)
     await _attach(tx, partner, checked, [made])
@@ -102,7 +102,7 @@ async def _with_files(tx: Tx, partner: Partner, rows: Sequence[SubmissionDocumen
 async def assign_to_submission(
     tx: Tx, invite: Invite, submission_id: UUID, checked: EvidenceTargets, named: Sequence[str] = ()
 ) -> list[str]:
-    """A submission was made with an invite, which the caller holds: its documents are the submission's now.
+    """Move a locked invite's documents to its new submission.
 
     ``named``: ids that were given; the answer is those of them that are no document of this invite.
     """
@@ -128,7 +128,7 @@ async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
-    """Take a document back before it is sent; the caller holds the invite. Whether it was still there."""
+    """Remove a document from a locked invite; False if it was not there."""
     found = next((one for one in await list_by_invite(tx, invite) if one.id == document_id), None)
     if found is not None:
         await documents.delete(tx, Partner(invite.partner_id), found.document.id)
@@ -141,6 +141,6 @@ async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 
-def build_api_record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
-    """The document as partners see it."""
+def serialise_for_api(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+    """The document as an API record."""
     return schemas.document_out(tx, document)

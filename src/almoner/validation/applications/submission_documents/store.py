@@ -1,4 +1,4 @@
-"""SQL of documents of submissions: which files they are is kept here, the files themselves by ``documents``."""
+"""SQL for documents of submissions: which files they are is kept here, the files themselves by ``documents``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,11 +48,11 @@ async def insert(tx: Tx, partner: Partner, new: SubmissionDocumentRecord) -> Non
     )
 
 
-OF_SUBMISSION: Final = f"""
+_OF_SUBMISSION: Final = f"""
 select {_COLUMNS} from validation_submission_document
 where validation_submission_id = $2 and partner_id = $1 order by id
 """
-OF_INVITE: Final = f"""
+_OF_INVITE: Final = f"""
 select {_COLUMNS} from validation_submission_document
 where validation_invite_id = $2 and partner_id = $1 order by id
 """
@@ -60,12 +60,12 @@ where validation_invite_id = $2 and partner_id = $1 order by id
 
 async def list_by_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocumentRecord]:
     """Those of a submission, in the order they came."""
-    return [_row(record) for record in await tx.fetch(OF_SUBMISSION, partner.id, submission_id)]
+    return [_row(record) for record in await tx.fetch(_OF_SUBMISSION, partner.id, submission_id)]
 
 
 async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[SubmissionDocumentRecord]:
     """Those of an invite, in the order they came."""
-    return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
+    return [_row(record) for record in await tx.fetch(_OF_INVITE, partner.id, invite_id)]
 
 
 @across_partners("held")
@@ -77,7 +77,7 @@ async def find_by_file(tx: Tx, document_id: UUID) -> SubmissionDocumentRecord | 
     return _row(row) if row else None
 
 
-OUTCOMES: Final = """
+_OUTCOMES: Final = """
 select d.document_id,
     case r.status when 'pending' then 'open' when 'accepted' then 'accepted' else 'refused' end as outcome,
     coalesce(r.accepted_at, r.rejected_at) as at
@@ -104,7 +104,7 @@ async def list_evidence_outcomes(
 ) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
     """What became of all that these files are evidence for, and when, by file."""
     found: dict[UUID, list[tuple[EvidenceOutcome, datetime]]] = {}
-    for row in await tx.fetch(OUTCOMES, list(document_ids)):
+    for row in await tx.fetch(_OUTCOMES, list(document_ids)):
         found.setdefault(row[0], []).append((row[1], row[2]))
     return found
 

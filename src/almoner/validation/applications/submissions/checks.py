@@ -1,4 +1,4 @@
-"""What the self-check asks of submissions: none waits for what has ended, and each answer was told once."""
+"""Self-checks of submissions: none waits for what has ended, and each answer was told once."""
 
 from typing import Final
 

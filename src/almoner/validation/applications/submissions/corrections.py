@@ -1,4 +1,4 @@
-"""What an applicant corrects while nothing is decided: an address that nobody has confirmed, and the number.
+"""Corrections of undecided submissions: unconfirmed email address and registration number.
 
 A submission keeps what was asked: another address is another verification, and the request keeps what was given before.
 """
@@ -25,7 +25,7 @@ Scope = Partner | AllPartners
 
 
 async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
-    """Verify the applicant at another address; told as a change. None where limits forbid one more mail.
+    """Verify the applicant at another email address; None if limits forbid an email.
 
     Raises NotFound, InvalidState.
     """
@@ -43,7 +43,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
 async def correct_registry_number(
     tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str
 ) -> Submission:
-    """Look the nonprofit up by another register or number; told as a change.
+    """Look the nonprofit up by another register or number.
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """

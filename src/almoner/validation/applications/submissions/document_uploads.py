@@ -18,7 +18,7 @@ from almoner.validation.applications.submissions.domain import InvalidState
 
 
 def ensure_key_may_upload(kind: KeyKind, invite: str | None) -> None:
-    """A publishable key uploads what belongs to an invite, and nothing else (settled 2). Raises Forbidden."""
+    """Raises Forbidden if a publishable key uploads other than to an invite (settled 2)."""
     if kind is KeyKind.PUBLISHABLE and invite is None:
         raise Forbidden("a publishable key uploads documents of an open validation invite alone")
 

@@ -1,4 +1,4 @@
-"""Validation submissions: the record, its states, and the one answer that follows from its checks.
+"""Validation submissions: the record, its states, and the answer that follows from its checks.
 
 The answer is given when every check has ended, and not before: it is then the same in whichever order they ended, with
 every reason why (spec 3.5; settled 4 to 6).
@@ -47,7 +47,7 @@ ERASE_AFTER: Final[Mapping[EndState, timedelta]] = {"answered": timedelta(days=3
 yet to decide.
 """
 
-NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
+_NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
 """Why the check of a nonprofit fails that is valid, and of a type that the configuration does not allow."""
 
 
@@ -103,7 +103,7 @@ class InvalidState(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDecided:
-    """Which submission, and what it came to. ``id``: of this answer, whichever others it is given."""
+    """The internal event that a submission was decided."""
 
     id: UUID
     submission: UUID
@@ -116,7 +116,7 @@ DECIDED: Final = InternalEvent("internal.validation_submission_answered", Submis
 
 @dataclass(frozen=True, slots=True)
 class Applicant:
-    """Who applies for the nonprofit. None: not said, or forgotten."""
+    """The applicant. None: not given, or erased."""
 
     first_name: str | None = None
     last_name: str | None = None
@@ -124,8 +124,8 @@ class Applicant:
 
 
 @dataclass(frozen=True, slots=True)
-class Organisation:
-    """The organisation that it is about, as it is shown now."""
+class SubmissionOrganisation:
+    """The organisation of a submission, as it is shown now."""
 
     id: UUID
     name: str
@@ -135,7 +135,7 @@ class Organisation:
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """What the last evaluation of a pending validation request came to: why a person is asked, and since when."""
+    """Why, and since when, a reviewer is asked about the validation request."""
 
     reasons: tuple[str, ...]
     since: datetime
@@ -143,7 +143,7 @@ class PendingReview:
 
 @dataclass(frozen=True, slots=True)
 class LatestAppeal:
-    """The newest appeal against its answer. ``settled``: whether that was given anew since the appeal was reversed."""
+    """The newest appeal against a submission's answer. ``completed``: the reversed answer was given."""
 
     id: UUID
     status: AppealStatus
@@ -153,7 +153,7 @@ class LatestAppeal:
 
 @dataclass(frozen=True, slots=True)
 class CheckRecords:
-    """What its checks have come to, as their own slices tell now. None: it runs no such check.
+    """The current records of a submission's checks. None: the check is not run.
 
     ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
     for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
@@ -161,7 +161,7 @@ class CheckRecords:
     """
 
     configuration: Configuration
-    organisation: Organisation | None = None
+    organisation: SubmissionOrganisation | None = None
     request: ValidationRequest | None = None
     monitoring: MonitoringSubscription | None = None
     eligibility: EligibilitySubscription | None = None
@@ -174,7 +174,7 @@ class CheckRecords:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One submission with what its checks have come to.
+    """One submission with the records of its checks.
 
     ``checks``: those of its configuration when it was made. ``organisation_name``: as it was given, or that of the
     organisation then. ``own_applicant``: where no agent is verified. ``partner_fields``: answers by the ids of the
@@ -207,12 +207,12 @@ class Submission:
 
     @property
     def open(self) -> bool:
-        """Whether what becomes of its checks may still move it."""
+        """Whether its checks can still change its status."""
         return self.status in ("pending", "processed")
 
     @property
     def is_resumed_by_appeal(self) -> bool:
-        """Whether an appeal has reversed its answer, and what was not looked at before has yet to end."""
+        """Whether a reversed appeal resumed checks that have not ended yet."""
         appeal = self.check_records.appeal
         return appeal is not None and appeal.status == "reversed" and not appeal.completed
 
@@ -223,7 +223,7 @@ class Submission:
 
     @property
     def accepts_documents(self) -> bool:
-        """Whether somebody looks at what is handed in: before the answer, and for an appeal."""
+        """Whether documents can still be uploaded."""
         return self.open or self.has_open_appeal
 
     @property
@@ -235,14 +235,14 @@ class Submission:
     def with_status(
         self, status: SubmissionStatus, reasons: Mapping[str, object] | None, now: datetime
     ) -> "Submission":
-        """In another state. ``reasons``: of a failure, and of nothing else. Raises InvalidState."""
+        """The submission in another status. Raises InvalidState."""
         if not SUBMISSION.allows_transition(self.status, status):
             raise InvalidState(f"the validation submission is {self.status} and cannot become {status}")
         return replace(self, status=status, failure_reasons=reasons, processed_at=now)
 
 
 def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
-    """How each of its checks stands, in the order of the interface."""
+    """The status of each check."""
     made = {
         "validation_request": _nonprofit,
         "compliance": _compliance,
@@ -256,7 +256,7 @@ def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
 
 
 def submission_status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionStatus:
-    """The one answer: none while a check runs, failed by any that failed, undecided by any that cannot tell."""
+    """The status that follows from the checks."""
     found = set(standings.values())
     if "pending" in found:
         return "pending"
@@ -271,12 +271,12 @@ def failed_checks(standings: Mapping[Check, CheckStatus]) -> list[Check]:
 
 
 def nonprofit_rejection_reason(parts: CheckRecords) -> RejectionReason | None:
-    """Why the nonprofit's check fails: its request was rejected, or it is of a type that is not allowed."""
+    """Why the nonprofit's check fails; None if it does not."""
     if parts.request is not None and parts.request.status == "rejected":
         return parts.request.rejection_reason_code
     known, allowed = parts.organisation, set(parts.configuration.allowed_organisation_types)
     if known is not None and allowed != set(ORGANISATION_TYPES) and not allowed & set(known.types):
-        return NOT_ELIGIBLE
+        return _NOT_ELIGIBLE
     return None
 
 
@@ -297,7 +297,7 @@ def _compliance(parts: CheckRecords) -> CheckStatus:
 
 
 def unstarted_checks(parts: CheckRecords) -> tuple[Check, ...]:
-    """The checks that ended with the request that they waited for, before they looked at anything."""
+    """Checks that ended with the rejected request before they started."""
     waited: dict[Check, object] = {
         "compliance": parts.monitoring and parts.monitoring.status,
         "eligibility": parts.eligibility and parts.eligibility.status,
@@ -332,7 +332,7 @@ def _agent(parts: CheckRecords) -> CheckStatus:
 
 @dataclass(frozen=True, slots=True)
 class NonprofitInput:
-    """A nonprofit that is named by its registry; None: not said."""
+    """A nonprofit named by its register and number."""
 
     name: str | None = None
     registry_name: str | None = None
@@ -347,7 +347,7 @@ class NonprofitInput:
     postal: str | None = None
 
     def missing_fields(self) -> list[str]:
-        """The members, as bodies name them, that are needed and not said."""
+        """The required members that are missing."""
         stated = {
             "organisationName": self.name,
             "registryName": self.registry_name,
@@ -360,7 +360,7 @@ class NonprofitInput:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionInput:
-    """What a partner, or the hosted form, hands in. Identifiers are texts, which may carry a suffix of the sandbox.
+    """The requested values of a submission; IDs as text.
 
     One of ``organisation_id``, ``validation_request_id`` and ``details`` says of which nonprofit. ``documents``: of the
     invite, by their ids; those that are not named come along all the same.
@@ -383,8 +383,8 @@ class SubmissionInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list may be narrowed by: any of the values named. ``words``: of ``query``, each to be found."""
+class SubmissionFilters:
+    """The filters of the list. ``words``: each must be found."""
 
     statuses: Sequence[SubmissionStatus] = ()
     configuration_ids: Sequence[UUID] | None = None

@@ -1,4 +1,4 @@
-"""To find earlier applications of the same nonprofit (settled 8)."""
+"""Finds earlier applications of the same nonprofit (settled 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class PreviousApplication:
-    """A nonprofit that was applied for, with the submission."""
+    """An earlier application of a nonprofit."""
 
     name: str
     organisation_id: UUID | None
@@ -24,7 +24,7 @@ class PreviousApplication:
 
 @dataclass(frozen=True, slots=True)
 class PreviousApplications:
-    """The newest of what was found. ``more``: whether there were older ones, too."""
+    """The newest earlier applications, and whether there are more."""
 
     results: list[PreviousApplication]
     more: bool

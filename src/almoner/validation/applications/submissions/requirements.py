@@ -1,4 +1,4 @@
-"""What an application still needs from somebody outside: of whom, what is accepted, since when, and until when; pure.
+"""What an application still needs from the applicant or the nonprofit; pure.
 
 A list that is empty means that nobody outside has to act. What reviewers have to do is told beside that, never alone.
 """
@@ -16,7 +16,7 @@ from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, 
 Source = Literal["applicant", "nonprofit", "reviewer"]
 RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
 
-MESSAGES: Final[dict[RequirementCode, str]] = {
+_MESSAGES: Final[dict[RequirementCode, str]] = {
     "registration_evidence": "Waiting for a document that proves the registration. The registers alone do not prove it",
     "confirmation": "Waiting for the applicant to confirm with the link or code that we sent",
     "association": "Waiting for the nonprofit to confirm that the applicant represents it",
@@ -28,7 +28,7 @@ ACCEPTED: Final[dict[RequirementCode, tuple[str, ...]]] = {
     "association": ("answer_of_the_nonprofit", "letter_of_authority"),
     "review": (),
 }
-CORRECTION: Final = "corrected_registry_number"
+_CORRECTION: Final = "corrected_registry_number"
 """The alternative to documents where the number may be wrong."""
 _CERTIFICATE: Final = ("registration_certificate",)
 _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
@@ -57,7 +57,7 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that is missing. ``accepted``: alternatives, each of which will do; ``due``: None without a limit.
+    """One thing that is missing. ``accepted``: alternatives; ``due``: the deadline, if any.
 
     ``reasons``: why the registers alone do not prove it; ``registry_name``, ``registry_number``: what was looked up.
     """
@@ -74,16 +74,16 @@ class Requirement:
 
     @property
     def message(self) -> str:
-        """In English, for partners; pages have their own words."""
+        """The English text for partners."""
         reported = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
         if not reported:
-            return MESSAGES[self.code]
-        return f"{MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(reported)}"
+            return _MESSAGES[self.code]
+        return f"{_MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(reported)}"
 
     @property
     def kind(self) -> str:
-        """What pages and mails call it by."""
-        return "registry_number" if CORRECTION in self.accepted else self.code
+        """The key under which pages and emails describe it."""
+        return "registry_number" if _CORRECTION in self.accepted else self.code
 
 
 def requirements_of(submission: Submission) -> list[Requirement]:
@@ -130,7 +130,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
 
 
 def may_correct_registry_number(submission: Submission) -> bool:
-    """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
+    """Whether the applicant may correct the registration number."""
     request, evaluated = submission.check_records.request, submission.check_records.pending_review
     if not submission.open or request is None or evaluated is None or request.status != "pending":
         return False
@@ -150,7 +150,7 @@ def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[s
 
 def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
     documents = _EVIDENCE.get(reason, ACCEPTED["registration_evidence"])
-    return (CORRECTION, *documents) if correctable else documents
+    return (_CORRECTION, *documents) if correctable else documents
 
 
 def _of_compliance(submission: Submission) -> list[Requirement]:

@@ -122,7 +122,7 @@ async def list_validation_submission_documents(
     """List the documents of a validation submission, in one page."""
     found = await service.get(call.tx, call.partner, id)
     rows = await submission_documents.list_by_submission(call.tx, call.partner, found.id)
-    return call.unpaged_list_response(rows, lambda row: submission_documents.build_api_record(call.tx, row), query)
+    return call.unpaged_list_response(rows, lambda row: submission_documents.serialise_for_api(call.tx, row), query)
 
 
 @routes.post(
@@ -155,7 +155,7 @@ async def create_validation_submission_document(
     else:
         named = body.validation_submission_id or ""
         made = await document_uploads.upload_to_submission(call.tx, call.partner, named, body.type, upload)
-    return submission_documents.build_api_record(call.tx, made)
+    return submission_documents.serialise_for_api(call.tx, made)
 
 
 @routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")

@@ -228,13 +228,13 @@ def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | No
 def _monitoring_out(tx: Tx, one: Submission) -> SubmissionMonitoringOut | None:
     if (found := one.check_records.monitoring) is None:
         return None
-    return SubmissionMonitoringOut(found.status, monitoring.build_api_record(tx, found).results)
+    return SubmissionMonitoringOut(found.status, monitoring.serialise_for_api(tx, found).results)
 
 
 def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None:
     if (found := one.check_records.eligibility) is None:
         return None
-    return SubmissionEligibilityOut(found.status, eligibility.build_api_record(tx, found).results)
+    return SubmissionEligibilityOut(found.status, eligibility.serialise_for_api(tx, found).results)
 
 
 def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:

@@ -14,8 +14,8 @@ from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery,
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
-    Filters,
     NonprofitInput,
+    SubmissionFilters,
     SubmissionInput,
     SubmissionStatus,
 )
@@ -48,10 +48,10 @@ class ValidationSubmissionsQuery(PageQuery):
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
 
-def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
+def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
     """What the query narrows the list by. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
-    made = Filters(
+    made = SubmissionFilters(
         (*query.statuses, *([query.status] if query.status else [])),
         search_text.parse_ids(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
         search_text.parse_ids(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),

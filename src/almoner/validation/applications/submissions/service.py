@@ -1,4 +1,4 @@
-"""What can be done with validation submissions: one application starts every check of its configuration at once.
+"""Creates and evaluates submissions; all checks of the configuration start at once.
 
 Whatever changes one holds its row first. The checks tell by events what became of them (``jobs``).
 """
@@ -41,9 +41,9 @@ from almoner.validation.applications.submissions import (
 from almoner.validation.applications.submissions.domain import (
     Applicant,
     CheckRecords,
-    Filters,
     NonprofitInput,
     Submission,
+    SubmissionFilters,
     SubmissionInput,
     SubmissionStatus,
 )
@@ -125,7 +125,7 @@ async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
     made = await get(tx, partner, new.id)
-    await outbox.emit(tx, partner.id, domain.CREATED, build_api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.CREATED, serialise_for_api(tx, made))
     await enqueue_evaluations(tx, [made.id])
     return made
 
@@ -324,21 +324,21 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submissio
     return await submission_evaluation.get_for_update(tx, scope, submission_id)
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Submission], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return await loader.load_submissions(tx, partner, rows), total
 
 
-def build_api_record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
-    """The submission as partners see it."""
+def serialise_for_api(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
+    """The submission as an API record."""
     return schemas.submission_out(tx, submission)
 
 
 async def apply_appeal_reversal(
     tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, passed: Collection[Check]
 ) -> Submission:
-    """A failed one comes to something else after all, as an appeal has shown, or has failed by something else.
+    """Change a failed submission's status after an appeal.
 
     ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
     NotFound, InvalidState.
@@ -370,12 +370,12 @@ async def correct_registry_number(
 
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
-    """Have submissions evaluated after the commit, each once."""
+    """Enqueue evaluations of submissions after the commit."""
     await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one), unique=str(one)) for one in submission_ids])
 
 
 async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
-    """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
+    """Evaluate the submissions that wait for these check results."""
     await enqueue_evaluations(tx, await store.list_by_checks(tx, check, ids))
 
 
@@ -394,7 +394,7 @@ async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configur
 
 
 async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
-    """Forget who applied, and what they answered the partner, in time after the end (V6); how many.
+    """Forget who applied, and what they answered the partner, in time after the end (V6); returns how many.
 
     Who was verified as an agent is kept, or forgotten, with that verification.
     """
@@ -410,6 +410,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.oldest_erasable_time(tx, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.first_erasure_due_at(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -16,7 +16,7 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 
 @dataclass(frozen=True, slots=True)
 class CheckSubject:
-    """Whom a check is about: an organisation or a request, as text ids.
+    """The organisation or validation request that a check is about, by text ID.
 
     ``suffix``: the test value of the sandbox that followed the id which was given; it is monitoring's (settled 9).
     """
@@ -63,7 +63,7 @@ async def start_eligibility(
     """The eligibility subscription, where the configuration asks for one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
-    change = eligibility_domain.SubscriptionInput(
+    change = eligibility_domain.EligibilityInput(
         whom.organisation_id, whom.request_id, asked.suggested_activity_sub_tags, None, configuration.id
     )
     try:

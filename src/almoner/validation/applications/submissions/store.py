@@ -1,4 +1,4 @@
-"""SQL of validation submissions."""
+"""SQL for validation submissions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,11 +17,11 @@ from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
     Applicant,
-    Filters,
     LatestAppeal,
-    Organisation,
     PendingReview,
     Submission,
+    SubmissionFilters,
+    SubmissionOrganisation,
     SubmissionStatus,
 )
 
@@ -104,7 +104,7 @@ async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
-    """One row, held until the transaction ends."""
+    """One row, locked until the transaction ends."""
     return await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
         submission_id,
@@ -133,7 +133,7 @@ async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> 
 
 
 async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
-    """The checks of a locked one that count as passed from now on."""
+    """Count these failed checks of a locked submission as passed."""
     await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
 
@@ -159,7 +159,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
 
 @across_partners("followers")
 async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
-    """Those that failed before these requests were accepted, held until the transaction ends."""
+    """Those that failed before these requests were accepted, locked until the transaction ends."""
     rows = await tx.fetch(
         """
         select id from validation_submission
@@ -172,7 +172,9 @@ async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[U
 
 
 @across_partners("held")
-async def list_organisations_by_submission(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+async def list_organisations_by_submission(
+    tx: Tx, submission_ids: Sequence[UUID]
+) -> dict[UUID, SubmissionOrganisation]:
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(
         """
@@ -185,7 +187,7 @@ async def list_organisations_by_submission(tx: Tx, submission_ids: Sequence[UUID
         submission_ids,
     )
     return {
-        row["submission_id"]: Organisation(row["id"], row["name"], row["country_code"], tuple(row["types"]))
+        row["submission_id"]: SubmissionOrganisation(row["id"], row["name"], row["country_code"], tuple(row["types"]))
         for row in rows
     }
 
@@ -333,14 +335,14 @@ async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> li
     return [row["id"] for row in rows]
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Record], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    if filters == Filters():
+    if filters == SubmissionFilters():
         return await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return await _narrowed(tx, partner, page_, filters)
 
 
-async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -361,7 +363,7 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> Conditions:
+def _conditions(filters: SubmissionFilters) -> Conditions:
     conditions = Conditions("partner_id = $1", bound=3)
     if filters.statuses:
         conditions.add("status = any({})", list(filters.statuses))

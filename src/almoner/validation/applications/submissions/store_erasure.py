@@ -1,4 +1,4 @@
-"""SQL of forgetting who applied, and what they answered the partner (V6)."""
+"""SQL for forgetting who applied, and what they answered the partner (V6)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,8 +26,8 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
 What an appeal has taken up may take longer, and its end is to be told."""
 
 
-async def oldest_erasable_time(tx: Tx, ended: EndState, appealed_until: datetime) -> datetime | None:
-    """When the first of those ended of which something personal is still here."""
+async def first_erasure_due_at(tx: Tx, ended: EndState, appealed_until: datetime) -> datetime | None:
+    """When the oldest ended submission with personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
     )

@@ -1,4 +1,4 @@
-"""SQL of what was applied for before."""
+"""SQL for what was applied for before."""
 
 from collections.abc import Sequence
 from typing import Final

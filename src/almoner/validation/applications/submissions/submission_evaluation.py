@@ -1,4 +1,4 @@
-"""Moving a submission by what its checks have come to, and telling it (settled 5 and 6).
+"""Evaluates submissions by their checks and reports the result (settled 5 and 6).
 
 Its row is held while the checks are read: of two that end at the same moment the second is seen by whoever comes
 second, so that the answer is given once, and by all of them.
@@ -32,7 +32,7 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submissio
 
 
 async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
-    """Give the answer if every check has ended; None where there is nothing to do: a second run does nothing."""
+    """Answer a submission if all its checks have ended; None if there is nothing to do."""
     try:
         held = await get_for_update(tx, ALL_PARTNERS, submission_id)
     except NotFound:
@@ -49,7 +49,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
 
 
 async def set_organisation(tx: Tx, held: Submission) -> None:
-    """Keep the organisation of one that is held, once its details have proved valid: it is found by that, too."""
+    """Store the organisation of one that is held, once its details have proved valid: it is found by that, too."""
     if (known := held.check_records.organisation) is not None:
         await store.set_organisation(tx, held.id, known.id, search_text.search_text_of([known.name], None))
 
@@ -95,9 +95,9 @@ def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "agent_verification" and known.agent is not None:
             found[check] = {"rejectionReasonCode": known.agent.rejection_code}
         elif check == "compliance" and known.monitoring is not None:
-            found[check] = {"results": monitoring.build_api_record(tx, known.monitoring).results}
+            found[check] = {"results": monitoring.serialise_for_api(tx, known.monitoring).results}
         elif check == "eligibility" and known.eligibility is not None:
-            record = eligibility.build_api_record(tx, known.eligibility)
+            record = eligibility.serialise_for_api(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
     for check in domain.unstarted_checks(known) if "validation_request" in found else ():
         found.pop(check, None)

@@ -1,1 +1,1 @@
-"""Appeals: a second look at what an application failed by."""
+"""Appeals against failed submissions."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of appeals: that each is decided in time, by somebody else, and followed."""
+"""Self-checks of appeals: that each is decided in time, by somebody else, and followed."""
 
 from typing import Final
 

@@ -21,7 +21,7 @@ come by the form, or by the link of its invite, which others may know, and has s
 
 
 MAX_TEXT: Final = 5000
-BUSINESS_DAYS: Final = 10
+_BUSINESS_DAYS: Final = 10
 ERASE_AFTER: Final = timedelta(days=30)
 """What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
 _SATURDAY: Final = 5
@@ -35,7 +35,7 @@ REASONS: Final = ("decision_stands", "no_new_evidence")
 
 @dataclass(frozen=True, slots=True)
 class AppealChanged:
-    """Which appeal, of which submission, and what it is now."""
+    """The internal event that an appeal changed."""
 
     appeal: UUID
     submission: UUID
@@ -48,7 +48,7 @@ CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChanged)
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
+    """One appeal. ``first_decided_by``: operators who may not decide it.
 
     ``overridable_checks``: the checks that count as passed for this submission since it was reversed. ``completed_at``:
     when every check had ended since then, and the answer was given anew.
@@ -70,19 +70,19 @@ class Appeal:
 
     @property
     def awaits_outcome(self) -> bool:
-        """Whether it was reversed, and what follows from that is yet to be answered."""
+        """Whether it was reversed and its consequences are not complete yet."""
         return self.status == "reversed" and self.completed_at is None
 
     def with_decision(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
-        """Upheld or reversed. Raises ReviewRefused for who decided first."""
+        """The appeal, upheld or reversed. Raises ReviewRefused for the original decider."""
         if by in self.first_decided_by:
             raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
         return replace(self, status=status, decided_by=by, decided_at=now, overridden_checks=tuple(overruled))
 
 
 def decision_due_at(created: datetime) -> datetime:
-    """Ten business days later, at the same time of day: Saturdays and Sundays do not count, holidays do."""
-    moment, left = created, BUSINESS_DAYS
+    """Ten business days later (Monday to Friday, holidays included)."""
+    moment, left = created, _BUSINESS_DAYS
     while left:
         moment += timedelta(days=1)
         left -= moment.weekday() < _SATURDAY
@@ -90,7 +90,7 @@ def decision_due_at(created: datetime) -> datetime:
 
 
 def overridable_checks(submission: Submission) -> tuple[Check, ...]:
-    """The failed checks that count as passed once the refusal is reversed.
+    """The failed checks that a reversal counts as passed.
 
     What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
     agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.

@@ -17,10 +17,10 @@ from almoner.validation.decisions.appeals import domain, service
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    Decision,
     EvidenceStep,
     Fact,
     RecordedDecision,
+    ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
 )
@@ -70,11 +70,15 @@ class AppealReviewHandler:
             found.append(("applicant", await self._agents.load_evidence(tx, submission.agent_verification_id)))
         return found
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """The refusal was wrong. Raises NotFound, ReviewRefused."""
         return await service.reverse_decision(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """The refusal stands. Raises NotFound, ReviewRefused."""
         return await service.uphold_decision(tx, scope, subject_id, decision)
 

@@ -1,4 +1,4 @@
-"""What can be done with appeals. Whatever changes one holds its submission first, then the appeal, then the checks."""
+"""Creates and decides appeals."""
 
 from datetime import datetime
 from typing import Final
@@ -22,7 +22,7 @@ from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealC
 from almoner.validation.decisions.appeals.schemas import AppealOut
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as validation_requests
@@ -79,8 +79,8 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
     return found
 
 
-def build_api_record(tx: Tx, appeal: Appeal) -> AppealOut:
-    """The appeal as partners see it."""
+def serialise_for_api(tx: Tx, appeal: Appeal) -> AppealOut:
+    """The appeal as an API record."""
     return schemas.appeal_out(tx, appeal)
 
 
@@ -97,16 +97,16 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
     return held, submission
 
 
-async def uphold_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
-    """The decision stands. Raises NotFound, ReviewRefused."""
+async def uphold_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
+    """Decide that the original decision stands. Raises NotFound, ReviewRefused."""
     held, _ = await lock_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)
     return decided
 
 
-async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
-    """A new decision on each failed check; what only ended with them is checked now. Raises NotFound, ReviewRefused.
+async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
+    """Reverse the original decision on each failed check. Raises NotFound, ReviewRefused.
 
     A rejected request is accepted, a rejected agent approved (settled 4). What watch lists and activities say stays as
     it is, and counts as passed for this submission alone.
@@ -116,7 +116,7 @@ async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Deci
     domain.ensure_rejection_reversible(parts.agent)
     overruled = domain.overridable_checks(submission)
     decided = await _store_decision(tx, held, held.with_decision("reversed", decision.by, overruled, tx.now), decision)
-    anew = Decision.from_appeal(tx.ids.text("appeal", held.id), decision)
+    anew = ReviewDecision.from_appeal(tx.ids.text("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
@@ -135,7 +135,7 @@ async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Deci
 
 
 async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
-    """The answer that follows from a reversed appeal, once every check has ended; None where there is nothing to do."""
+    """Answer the submission of a reversed appeal once all checks have ended."""
     held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if held.status != "failed" or before is None or not before.awaits_outcome:
@@ -156,13 +156,13 @@ async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
-    """Forget what appeals say, 30 days after their decision (V6); how many."""
+    """Erase appeals' texts 30 days after their decision (V6); returns how many."""
     return await store.erase_texts(tx, tx.now - domain.ERASE_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    decided = await store.oldest_erasable_time(tx)
+    decided = await store.first_erasure_due_at(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 
@@ -181,7 +181,7 @@ async def _list_deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
     return await store.list_deciders(tx, Partner(held.partner_id), held, records)
 
 
-async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Decision) -> Appeal:
+async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: ReviewDecision) -> Appeal:
     if held.status != "open" or not await store.store_decision(tx, decided):
         raise ReviewNotOpen(f"It was {held.status} by {held.decided_by}.")
     await reviews.record_decision(tx, review_subject_of(decided), decision)
@@ -191,7 +191,7 @@ async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Decis
 async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
     """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
     submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
-    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.build_api_record(tx, submission))
+    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.serialise_for_api(tx, submission))
     await _emit_changed(tx, appeal)
 
 

@@ -1,4 +1,4 @@
-"""SQL of appeals."""
+"""SQL for appeals."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -57,7 +57,7 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
 
 @across_partners("held")
 async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
-    """One appeal, held until the transaction ends."""
+    """One appeal, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None
 
@@ -102,8 +102,8 @@ async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def oldest_erasable_time(tx: Tx) -> datetime | None:
-    """When the first of those was decided whose words are still here."""
+async def first_erasure_due_at(tx: Tx) -> datetime | None:
+    """When the oldest decided appeal with a text was decided."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
     )

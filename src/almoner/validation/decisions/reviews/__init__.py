@@ -1,1 +1,1 @@
-"""Reviews: one queue for everything that a person decides."""
+"""The review queue: everything that an operator must decide."""

@@ -1,4 +1,4 @@
-"""What the self-check asks of reviews: that nobody is asked about what is decided, and that decisions are kept once."""
+"""Self-checks of reviews: that nobody is asked about what is decided, and that decisions are kept once."""
 
 from typing import Final
 

@@ -31,36 +31,36 @@ _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
 
 class ReviewRefused(Exception):
-    """A decision that cannot be made now; the message says why, in one line for people."""
+    """The decision cannot be made now; the message says why."""
 
 
 class ReviewNotOpen(ReviewRefused):
-    """Nobody is asked to decide about it, or somebody has."""
+    """No review of the subject is open."""
 
 
 class ReviewClaimedByAnother(ReviewRefused):
-    """Somebody else is looking at it."""
+    """Another operator has claimed the review."""
 
 
 class ReviewNotClaimed(ReviewRefused):
-    """Nobody holds it."""
+    """Nobody has claimed the review."""
 
 
 class EvidenceNotShown(ReviewRefused):
-    """Who decides has not seen what there is to see now."""
+    """The evidence changed since the operator saw it."""
 
 
 class DecisionNotReopenable(ReviewRefused):
-    """What was decided about this kind led further, and is not taken back."""
+    """Decisions of this kind cannot be reopened."""
 
 
 class UnknownReasonCode(ReviewRefused):
-    """Its kind knows no such reason code."""
+    """There is no such reason code for this kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSubject:
-    """What is decided about."""
+    """The record that a review is about."""
 
     kind: Kind
     id: UUID
@@ -68,8 +68,8 @@ class ReviewSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided, by whom and why.
+class ReviewDecision:
+    """A decision: verdict, reason, who and why.
 
     ``reason_code``: of a rejection. ``by``: ``operator_...``, ``sandbox`` or ``rules``. ``note``: on what evidence, 1
     to 2000 characters.
@@ -82,29 +82,29 @@ class Decision:
 
     @property
     def public_note(self) -> str | None:
-        """The note where rules or a test value decided; of what a person noted only by which appeal it was."""
+        """The part of the note that may be shown outside."""
         if self.by in ("rules", "sandbox"):
             return self.note
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
 
     @classmethod
-    def from_appeal(cls, appeal: str, decided: "Decision") -> "Decision":
-        """What a reversed appeal, by its id, makes of what was rejected."""
+    def from_appeal(cls, appeal: str, decided: "ReviewDecision") -> "ReviewDecision":
+        """The decision that a reversed appeal makes of a rejection."""
         return cls("accepted", None, decided.by, f"By appeal {appeal}: {decided.note}"[:MAX_NOTE_LENGTH])
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """One decision of the history. ``review_id``: None where nobody had to be asked."""
+    """A stored decision. ``review_id``: None if it was made without a review."""
 
-    decision: Decision
+    decision: ReviewDecision
     at: datetime
     review_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One review as the store read it. ``claimed_fingerprint``: fingerprint of what ``claimed_by`` was shown last.
+    """One review. ``claimed_fingerprint``: of the evidence its claimant saw last.
 
     ``claimed_until`` is real time, the other moments are business time.
     """
@@ -120,7 +120,7 @@ class Review:
     ended_at: datetime | None
 
     def claimant_at(self, real_now: datetime) -> str | None:
-        """Who alone may decide it at this (real) time."""
+        """The operator who holds the claim at this real time."""
         held = self.status == "open" and self.claimed_until is not None and real_now < self.claimed_until
         return self.claimed_by if held else None
 
@@ -131,14 +131,14 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewHistory:
-    """All that reviews know of one subject, oldest first."""
+    """All reviews and decisions of one subject, oldest first."""
 
     reviews: Sequence[Review]
     decisions: Sequence[RecordedDecision]
 
     @property
     def open(self) -> Review | None:
-        """The review that waits for somebody, if any."""
+        """The open review, if any."""
         return next((review for review in self.reviews if review.status == "open"), None)
 
 
@@ -148,7 +148,7 @@ Fact = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceStep:
-    """One step of the evidence: what it found, by which source, of which day, and the facts that it saw."""
+    """One step of the evidence: what was found, where and when."""
 
     name: str
     verdict: str
@@ -160,7 +160,7 @@ class EvidenceStep:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """The evidence beside a decision. Nothing in it changes by the passing of time: what changes is shown anew."""
+    """The evidence shown to a reviewer."""
 
     title: str
     facts: Sequence[Fact]
@@ -169,8 +169,8 @@ class ReviewEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What the queue may be narrowed by; None: not narrowed. ``holder``: who holds it now."""
+class ReviewFilters:
+    """The filters of the queue. ``holder``: who has claimed it."""
 
     kind: Kind | None = None
     partner_id: UUID | None = None

@@ -5,15 +5,15 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.validation.decisions.reviews.domain import Decision, ReviewEvidence, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewEvidence, ReviewSubject
 
 
 class ReviewHandler(Protocol):
-    """How records of one kind are shown to a person and decided; its slice has it in ``cases.py``."""
+    """Loads and decides review subjects of one kind; implemented by their slice."""
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """Why one may be rejected."""
+        """The possible rejection reasons."""
         ...
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -24,24 +24,28 @@ class ReviewHandler(Protocol):
         """All that a person should see before deciding. Raises NotFound."""
         ...
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
-        """Decide so by the record's own service, which calls ``reviews.record_decision``.
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
+        """Accept the subject.
 
         Raises NotFound, InvalidState.
         """
         ...
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
-        """As ``accept``."""
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
+        """Reject the subject."""
         ...
 
 
 @runtime_checkable
 class ReopenHandler(Protocol):
-    """A case in which a decision may be taken back: nothing that cannot be undone followed from it."""
+    """Reopens decisions of one kind."""
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Take back what was decided, by the record's own service, which calls ``reviews.take_back``.
+        """Reopen a decision.
 
         Raises NotFound, ReviewNotOpen.
         """

@@ -1,4 +1,4 @@
-"""Asking a person to decide, showing the evidence to one at a time, and keeping what was decided.
+"""The review queue: requesting, claiming and deciding reviews.
 
 Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw_review`` in the transaction of its own change,
 after it has locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
@@ -22,13 +22,13 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import store
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    Decision,
     DecisionNotReopenable,
     EvidenceNotShown,
     Kind,
     RecordedDecision,
     Review,
     ReviewClaimedByAnother,
+    ReviewDecision,
     ReviewEvidence,
     ReviewHistory,
     ReviewNotClaimed,
@@ -44,7 +44,7 @@ KINDS: Final[Sequence[Kind]] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class ReviewView:
-    """What somebody was shown. ``held_by``: who holds its open review now; None where nobody need decide."""
+    """What an operator is shown. ``claimed_by``: who holds the open review."""
 
     subject: ReviewSubject
     shown: ReviewEvidence
@@ -55,33 +55,33 @@ class ReviewView:
 
 
 async def request_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
-    """Have a person decide about it; where they are asked already, for these reasons too. At least one reason."""
+    """Open a review for these reasons, or add them to the open one."""
     await store.open_review(tx, subject, list(dict.fromkeys(reasons)))
 
 
-async def record_decision(tx: Tx, subject: ReviewSubject, decision: Decision) -> None:
-    """It was decided: end its open review, if any, and keep who decided, when and why."""
+async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecision) -> None:
+    """Store a decision and close the open review, if any."""
     ended = await store.close_review(tx, subject, "decided")
     await store.insert_decision(tx, subject, RecordedDecision(decision, tx.now, ended))
 
 
 async def record_reopening(tx: Tx, subject: ReviewSubject, by: str, note: str) -> None:
-    """What was decided about it holds no more: keep by whom and why."""
-    await store.insert_decision(tx, subject, RecordedDecision(Decision("reopened", None, by, note), tx.now, None))
+    """Store that a decision was reopened, by whom and why."""
+    await store.insert_decision(tx, subject, RecordedDecision(ReviewDecision("reopened", None, by, note), tx.now, None))
 
 
 async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
-    """Nobody need decide about it any more. Does nothing where nobody was asked."""
+    """Close the open review because no decision is needed any more."""
     await store.close_review(tx, subject, "withdrawn")
 
 
 async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
-    """All that was asked and decided about it."""
+    """All reviews and decisions of a subject."""
     return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
-    """Show somebody the evidence; they hold its open review from now on, unless somebody else does.
+    """Show the evidence to an operator and claim the review for them.
 
     Looking again holds it for longer. Raises NotFound.
     """
@@ -97,11 +97,11 @@ async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
     return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until)
 
 
-async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> ReviewSubject:
-    """Let somebody decide who was shown what there is to see now, and have the subject's own service do it.
+async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
+    """Apply an operator's decision if they saw the current evidence.
 
-    Raises NotFound; ReviewNotOpen, ClaimedByAnother, EvidenceNotShown, UnknownReason; and what the subject's service
-    raises.
+    Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceNotShown, UnknownReasonCode; and what the subject's
+    service raises.
     """
     if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
         raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
@@ -119,7 +119,7 @@ async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision:
 
 
 async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
-    """Let somebody take back what was decided, with the reason. Raises NotFound, ReviewNotOpen, NotReopenable."""
+    """Reopen a decision. Raises NotFound, ReviewNotOpen, DecisionNotReopenable."""
     subject = await _lock_subject(tx, case, subject_id)
     if not isinstance(case, ReopenHandler):
         raise DecisionNotReopenable(
@@ -130,7 +130,7 @@ async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str
 
 
 async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
-    """Let go of what one holds, so that others decide. Raises NotFound, ReviewNotOpen, ClaimedByAnother, NotClaimed."""
+    """Release one's claim. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, by)
     if review.claimed_by != by:
@@ -140,7 +140,7 @@ async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) 
 
 
 def evidence_fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:
-    """What there is to see of it, as 32 bytes: also why it waits, and what a scan found in its documents."""
+    """A fingerprint of everything that a reviewer sees."""
     scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached]
     return sha256_digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
 

@@ -1,4 +1,4 @@
-"""SQL of reviews and decisions."""
+"""SQL for reviews and decisions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,11 +11,11 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
-    Decision,
-    Filters,
     Kind,
     RecordedDecision,
     Review,
+    ReviewDecision,
+    ReviewFilters,
     ReviewSubject,
     Verdict,
 )
@@ -66,7 +66,7 @@ async def close_review(tx: Tx, subject: ReviewSubject, status: str) -> UUID | No
 
 
 async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecision) -> None:
-    """Keep who decided what, and why."""
+    """Store who decided what, and why."""
     await tx.execute(
         """
         insert into review_decision (
@@ -87,7 +87,7 @@ async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecis
 
 
 async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
-    """The subject's open review, held until the transaction ends."""
+    """The subject's open review, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from review where kind = $1 and subject_id = $2 and status = 'open' for no key update
@@ -134,10 +134,10 @@ async def list_decisions(tx: Tx, subject: ReviewSubject) -> list[RecordedDecisio
         subject.kind,
         subject.id,
     )
-    return [RecordedDecision(Decision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
+    return [RecordedDecision(ReviewDecision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
 
 
-async def list_open_reviews(tx: Tx, filters: Filters, limit: int) -> list[Review]:
+async def list_open_reviews(tx: Tx, filters: ReviewFilters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"

@@ -1,1 +1,1 @@
-"""Eligibility subscriptions: what an organisation does, and whether the partner's configuration allows that."""
+"""Eligibility subscriptions: whether an organisation's activities are allowed by the partner's configuration."""

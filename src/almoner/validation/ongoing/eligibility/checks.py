@@ -1,4 +1,4 @@
-"""What the self-check asks of eligibility: nothing is forgotten, and results are those of what is known."""
+"""Self-checks of eligibility: nothing is forgotten, and results are those of what is known."""
 
 from typing import Final
 

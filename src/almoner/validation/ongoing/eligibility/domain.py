@@ -77,12 +77,12 @@ class InvalidState(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class AllowedActivities:
-    """What a configuration allows: the codes of sub-tags, None for every one."""
+    """The activities that a configuration allows; None: all."""
 
     codes: frozenset[str] | None = None
 
     def allows(self, code: str) -> bool:
-        """Whether an activity is allowed: itself, or the wider one that it is a kind of."""
+        """Whether an activity, or a wider one that includes it, is allowed."""
         return self.codes is None or code in self.codes or SUB_TAGS[code].within in self.codes
 
 
@@ -93,7 +93,7 @@ NO_ACTIVITIES: Final = AllowedActivities(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class KnownActivities:
-    """What is known of an organisation: by the code of a sub-tag the rule that gives it.
+    """The known activities of an organisation, each with the rule that gives it.
 
     ``classification``: what its register says. ``name_classification``: what words of its name say (the text rules of
     activities).
@@ -106,7 +106,7 @@ class KnownActivities:
 
 @dataclass(frozen=True, slots=True)
 class ActivityFinding:
-    """What was found of one sub-tag. ``rule``: what gave it, None where nothing did, so that it is left out."""
+    """The finding about one activity. ``rule``: what gave it, None if nothing did."""
 
     code: str
     rule: str | None
@@ -116,7 +116,7 @@ class ActivityFinding:
 
 @dataclass(frozen=True, slots=True)
 class EligibilityResults:
-    """``confirmed``: by the code of a sub-tag the rule that gave it; ``rejected``: those of them not allowed.
+    """Confirmed and rejected activities, and the resulting status.
 
     ``status`` is None until it is known, and where nothing can be confirmed.
     """
@@ -126,7 +126,7 @@ class EligibilityResults:
     rejected: tuple[str, ...] = ()
 
     def is_same_as(self, other: "EligibilityResults") -> bool:
-        """Whether a partner sees the same."""
+        """Whether partners see the same results."""
         return (self.status, dict(self.confirmed), set(self.rejected)) == (
             other.status,
             dict(other.confirmed),
@@ -144,7 +144,7 @@ NO_RESULTS: Final = EligibilityResults()
 
 @dataclass(frozen=True, slots=True)
 class EligibilityEvaluation:
-    """One decision with all that it rests on, kept for good. ``told``: whether the partner heard of it."""
+    """One stored evaluation with its evidence. ``told``: whether the partner was notified."""
 
     id: UUID
     occasion: Occasion
@@ -156,7 +156,7 @@ class EligibilityEvaluation:
     evaluated_at: datetime
 
     def is_based_on(self, known: KnownActivities, allowed: AllowedActivities) -> bool:
-        """Whether it rests on just this."""
+        """Whether it used just these inputs."""
         return (
             self.known.organisation_id == known.organisation_id
             and dict(self.known.classification) == dict(known.classification)
@@ -174,8 +174,8 @@ class EligibilityEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionInput:
-    """What a partner asks: one of ``organisation_id`` and ``validation_request_id``, as text ids."""
+class EligibilityInput:
+    """The requested values of a subscription, by text IDs."""
 
     organisation_id: str | None = None
     validation_request_id: str | None = None
@@ -243,8 +243,8 @@ class EligibilitySubscription:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list may be narrowed by; None: not narrowed. ``words`` are those of ``query``, each to be found."""
+class EligibilityFilters:
+    """The filters of the list."""
 
     status: SubscriptionStatus | None = None
     words: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ def evaluate_activities(
     allowed: AllowedActivities,
     simulated_status: EligibilityStatus | None = None,
 ) -> tuple[EligibilityResults, tuple[ActivityFinding, ...]]:
-    """The decision, with what was found of each sub-tag in the order of the file.
+    """Evaluate an organisation's activities against the allowed ones.
 
     What the register says is confirmed. Words of the name count for what was suggested, and where the register says
     nothing. A wider sub-tag that was suggested is confirmed by a narrower one: orchestras are performing arts.

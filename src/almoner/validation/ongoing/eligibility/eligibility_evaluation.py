@@ -99,7 +99,7 @@ async def record_evaluation(
     findings: tuple[ActivityFinding, ...],
     occasion: Occasion,
 ) -> EligibilitySubscription:
-    """Keep a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
+    """Store a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
     differs = held.status != results.resulting_status or not held.results.is_same_as(results)
     made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
     last = await store_evidence.find_latest_evaluation(tx, held.id)

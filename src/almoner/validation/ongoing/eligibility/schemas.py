@@ -29,13 +29,13 @@ from almoner.platform.http.wire import (
 from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
     EligibilityEvaluation,
+    EligibilityFilters,
+    EligibilityInput,
     EligibilityStatus,
     EligibilitySubscription,
-    Filters,
     FindingVerdict,
     Occasion,
     Sort,
-    SubscriptionInput,
     SubscriptionStatus,
 )
 
@@ -55,10 +55,10 @@ class EligibilitySubscriptionsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: EligibilitySubscriptionsQuery) -> Filters:
+def filters_of(query: EligibilitySubscriptionsQuery) -> EligibilityFilters:
     """What the query narrows the list by."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
-    return Filters(query.status, words, query.has_organisation, query.start_date, query.end_date)
+    return EligibilityFilters(query.status, words, query.has_organisation, query.start_date, query.end_date)
 
 
 _CHOIR: Final[JsonDict] = {
@@ -88,9 +88,9 @@ class EligibilitySubscriptionIn(RequestBody):
     )
     metadata: Metadata | None = None
 
-    def to_input(self) -> SubscriptionInput:
+    def to_input(self) -> EligibilityInput:
         """What is asked."""
-        return SubscriptionInput(
+        return EligibilityInput(
             self.organisation_id,
             self.validation_request_id,
             tuple(self.suggested_activity_sub_tags),

@@ -1,4 +1,4 @@
-"""What can be done with eligibility subscriptions.
+"""Operations on eligibility subscriptions.
 
 Whatever changes one holds its row first. The partner hears when results become known or change, when nothing can be
 decided, and when the validation request was rejected; never of what it did itself.
@@ -34,13 +34,13 @@ from almoner.validation.ongoing.eligibility.domain import (
     EVALUATED_STATUSES,
     ActivityFinding,
     EligibilityEvaluation,
+    EligibilityInput,
     EligibilityResults,
     EligibilityStatus,
     EligibilitySubscription,
     InvalidState,
     Occasion,
     Sort,
-    SubscriptionInput,
 )
 from almoner.validation.ongoing.eligibility.schemas import (
     EligibilityDecidedSubTagOut as EligibilityDecidedSubTagOut,
@@ -79,7 +79,7 @@ _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
-async def create(tx: Tx, partner: Partner, asked: SubscriptionInput) -> EligibilitySubscription:
+async def create(tx: Tx, partner: Partner, asked: EligibilityInput) -> EligibilitySubscription:
     """A new subscription; it is evaluated right after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
@@ -120,7 +120,7 @@ def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivi
     return tuple(code for code in found.values() if code is not None)
 
 
-async def _find_entity(tx: Tx, partner: Partner, asked: SubscriptionInput) -> tuple[UUID | None, UUID | None, str]:
+async def _find_entity(tx: Tx, partner: Partner, asked: EligibilityInput) -> tuple[UUID | None, UUID | None, str]:
     """Organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
     if asked.organisation_id is not None:
         named = tx.ids.parse("organisation", asked.organisation_id)
@@ -163,8 +163,8 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return {subscription.id: subscription for subscription in found}
 
 
-def build_api_record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
-    """The subscription as partners see it."""
+def serialise_for_api(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
+    """The subscription as an API record."""
     return schemas.subscription_out(tx, subscription)
 
 
@@ -246,7 +246,7 @@ async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubsc
 
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners with a subscription that follows each of these organisations: they hear when it changes."""
+    """The partners with a subscription to each of these organisations."""
     return await store.partners_following(tx, organisation_ids)
 
 

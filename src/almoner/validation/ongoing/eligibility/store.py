@@ -1,4 +1,4 @@
-"""SQL of eligibility subscriptions."""
+"""SQL for eligibility subscriptions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,9 +14,9 @@ from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
+    EligibilityFilters,
     EligibilityResults,
     EligibilitySubscription,
-    Filters,
     Sort,
 )
 
@@ -93,7 +93,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
-    """One subscription, held until the transaction ends."""
+    """One subscription, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
         subscription_id,
@@ -151,7 +151,7 @@ async def set_metadata(tx: Tx, subscription: EligibilitySubscription) -> None:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+    tx: Tx, partner: Partner, page_: Page, filters: EligibilityFilters, sort: Sort
 ) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     conditions = _conditions(filters)
@@ -184,7 +184,7 @@ async def list_page(
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> Conditions:
+def _conditions(filters: EligibilityFilters) -> Conditions:
     conditions = Conditions(_OWN, bound=4)
     if filters.status is not None:
         conditions.add("s.status = {}", filters.status)

@@ -1,4 +1,4 @@
-"""SQL of what eligibility was decided on."""
+"""SQL for what eligibility was decided on."""
 
 from typing import Final
 from uuid import UUID
@@ -42,7 +42,7 @@ def _evaluation(row: Record) -> EligibilityEvaluation:
 
 
 async def insert_evaluation(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> None:
-    """Keep a decision with all that it rests on."""
+    """Store a decision with all that it rests on."""
     await tx.execute(
         """
         with kept as (

@@ -1,4 +1,4 @@
-"""What the self-check asks of matches with watch lists."""
+"""Self-checks of matches with watch lists."""
 
 from typing import Final
 

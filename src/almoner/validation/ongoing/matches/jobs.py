@@ -17,7 +17,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, WatchlistLoadEvent
 from almoner.validation.ongoing.matches import service
 
-MAX_SUBJECTS_PER_JOB: Final = 50_000
+_MAX_SUBJECTS_PER_JOB: Final = 50_000
 """Of those who are watched, how many one job looks at: some ten seconds of work."""
 _FIRST: Final = UUID(int=0)
 _LANE: Final = "screening"
@@ -45,7 +45,7 @@ async def rescreen_after_load(
     work: JobContext,
     progress: service.RescreeningProgress,
     *,
-    at_most: int = MAX_SUBJECTS_PER_JOB,
+    at_most: int = _MAX_SUBJECTS_PER_JOB,
 ) -> Result:
     """Compare those again who match what a load ended, then those who would match what it brought.
 
@@ -65,7 +65,7 @@ async def rescreen_after_load(
 
 
 async def rescreen_outdated_subjects(
-    screener: Screener, work: JobContext, after: UUID, *, at_most: int = MAX_SUBJECTS_PER_JOB
+    screener: Screener, work: JobContext, after: UUID, *, at_most: int = _MAX_SUBJECTS_PER_JOB
 ) -> Result:
     """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
     limit = max(1, at_most // 10)
@@ -91,7 +91,7 @@ async def _renewal_due(tx: Tx) -> datetime | None:
 
 
 async def _begin_renewal(tx: Tx) -> int:
-    """Have a worker do it. The sweep itself deals with none."""
+    """Enqueue a job to do it. The sweep itself deals with none."""
     await _enqueue_renewal(tx, _FIRST)
     return 0
 

@@ -11,7 +11,13 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, StoredSubject
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
+from almoner.validation.decisions.reviews.domain import (
+    EvidenceStep,
+    Fact,
+    ReviewDecision,
+    ReviewEvidence,
+    ReviewSubject,
+)
 from almoner.validation.ongoing.matches import service
 
 _ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agentverification"}
@@ -49,11 +55,15 @@ class MatchReviewHandler:
             steps=[_step(part) for part in match.parts],
         )
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """They are the same. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """They are not. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
@@ -92,11 +102,15 @@ class ScreeningReviewHandler:
             ],
         )
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """No list has it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> object:
         """A list has it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 

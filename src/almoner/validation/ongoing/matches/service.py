@@ -1,4 +1,4 @@
-"""Records compared with the watch lists: what may be the same is decided by people, and remembered.
+"""Screens records against watch lists; operators decide about matches.
 
 A match never refuses anything by itself. Whoever has a record compared calls ``screen`` in its own transaction, after
 it has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
@@ -27,7 +27,7 @@ from almoner.screening.screenings.domain import (
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES, SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, ReviewSubject
+from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, ReviewDecision, ReviewNotOpen, ReviewSubject
 
 
 class RescreeningProgress(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class RescreenOutdated(msgspec.Struct, frozen=True):
 
 
 RESCREEN_OUTDATED: Final = JobKind("matches.renew", RescreenOutdated)
-SCREENING: Final = "screening"
+_SCREENING: Final = "screening"
 """The kind of review of what cannot be compared."""
 DIFFERENT: Final = "not_the_same"
 REASONS: Final = (DIFFERENT,)
@@ -88,7 +88,7 @@ async def screen(
     watch: bool,
     others: Sequence[ScreenedSubject] = (),
 ) -> ScreeningResult:
-    """Compare a record with all lists; a person is asked about what is new or has changed.
+    """Screen a record against all lists; new or changed matches are sent to review.
 
     ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
     decided of one of them holds for this one where the question is the same to the word.
@@ -100,13 +100,13 @@ async def screen(
 
 
 async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult | None:
-    """Compare a watched subject as it looked last; None where it is watched no more."""
+    """Screen a watched subject again; None if it is not watched any more."""
     result = await screenings.rescreen(tx, screener, subject)
     return await _apply_earlier_decisions(tx, await _update_reviews(tx, result), ()) if result is not None else None
 
 
 async def get_screening_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
-    """What is known of a record now, without comparing it."""
+    """The stored screening result of a record."""
     return await screenings.get_result(tx, who)
 
 
@@ -118,7 +118,7 @@ async def request_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
 
 
 async def record_manual_result(
-    tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision
+    tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision
 ) -> StoredSubject:
     """A person looked it up: accepted, no list has it; rejected, one of the category that is the reason has it.
 
@@ -149,23 +149,23 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
 
 def screening_review_subject_of(stored: StoredSubject) -> ReviewSubject:
     """A record that cannot be compared, in the queue of what people decide."""
-    return ReviewSubject(SCREENING, stored.id, stored.who.partner_id)
+    return ReviewSubject(_SCREENING, stored.id, stored.who.partner_id)
 
 
 async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
-    """Hold what is known of a record until the transaction ends."""
+    """Lock a record's screening result until the transaction ends."""
     await screenings.lock_subject(tx, who)
 
 
 async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
-    """Compare a record no longer when a list changes; nobody need decide what it is compared for any more."""
+    """Stop rescreening a record, and close its reviews."""
     await _withdraw_manual_screening(tx, who)
     for match in await screenings.unwatch_subject(tx, who):
         await reviews.withdraw_review(tx, review_subject_of(match))
 
 
 async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
-    """Forget who was compared; nobody need decide about it any more."""
+    """Delete a screened record and close its reviews."""
     await _withdraw_manual_screening(tx, who)
     for match in await screenings.delete_subject(tx, who):
         await reviews.withdraw_review(tx, review_subject_of(match))
@@ -177,8 +177,10 @@ async def _withdraw_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
         await reviews.withdraw_review(tx, screening_review_subject_of(stored))
 
 
-async def decide_match(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:
-    """A person decided: accepted, the two are the same; rejected, they are not. Raises ReviewNotOpen."""
+async def decide_match(
+    tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: ReviewDecision
+) -> ScreeningMatch:
+    """Record a reviewer's decision: accepted means the same, rejected not. Raises ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
         raise ReviewNotOpen("There is no such match.")

@@ -1,1 +1,1 @@
-"""Monitoring subscriptions: what watch lists and registers say of an organisation, and telling when that changes."""
+"""Monitoring subscriptions: watch list and register status of an organisation, with notifications of changes."""

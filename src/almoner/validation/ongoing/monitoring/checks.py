@@ -1,4 +1,4 @@
-"""What the self-check asks of monitoring subscriptions: none is forgotten, and each change was told."""
+"""Self-checks of monitoring subscriptions: none is forgotten, and each change was told."""
 
 from typing import Final
 

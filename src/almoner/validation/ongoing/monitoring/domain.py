@@ -61,7 +61,7 @@ class InvalidState(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class MonitoringMatch:
-    """An entry of a list that may be the organisation, and what a person decided about it."""
+    """A watch list entry that may be the organisation, and the decision about it."""
 
     list: str
     version: str
@@ -73,7 +73,7 @@ class MonitoringMatch:
 
 @dataclass(frozen=True, slots=True)
 class ScreenedList:
-    """A list that was looked into for a category, in this version.
+    """A list version that was screened for a category.
 
     ``not_screened``: by some of its names the organisation could not be compared with it, for this reason.
     """
@@ -87,7 +87,7 @@ class ScreenedList:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringResults:
-    """What is known: each member is None until it is. ``categories`` has those that are known alone."""
+    """The known results; each member is None until known."""
 
     compliance: Compliance | None = None
     categories: Mapping[Category, CategoryStatus] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def parse_results(known: Mapping[str, str]) -> MonitoringResults:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringEvidence:
-    """All that results rest on. ``active``: None where no register tells. ``screened``: whether anybody looked yet.
+    """Everything that results are based on.
 
     ``manual_flags``: what people found of names that cannot be compared; ``looked_up``: whether they looked up all.
     """
@@ -134,7 +134,7 @@ NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 @dataclass(frozen=True, slots=True)
 class ResultsChange:
-    """Results as they became, why, and what they rest on. ``flags``: what counted; None for what is not known."""
+    """One change of the results, with its cause and evidence."""
 
     id: UUID
     occasion: Occasion
@@ -148,7 +148,7 @@ class ResultsChange:
 def results_of(
     seen: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
 ) -> MonitoringResults:
-    """What is known by what was seen; what is chosen in the sandbox stands in its place, member by member.
+    """The results that follow from the evidence; simulated results replace them member by member.
 
     A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
     when the organisation was compared with all lists of it and nothing is left (settled 4, 11). Compliance fails by a
@@ -222,7 +222,7 @@ class MonitoringSubscription:
 
     @property
     def is_watched(self) -> bool:
-        """Whether its organisation is looked at."""
+        """Whether its organisation is being monitored."""
         return self.status in ("pending", "live")
 
     def with_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
@@ -306,8 +306,8 @@ Sort = Literal["id", "name"]
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list may be narrowed by; None: not narrowed. ``words`` are those of ``query``, each to be found."""
+class MonitoringFilters:
+    """The filters of the list."""
 
     status: MonitoringStatus | None = None
     words: tuple[str, ...] = ()

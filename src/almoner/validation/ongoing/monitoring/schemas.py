@@ -18,8 +18,8 @@ from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     CategoryStatus,
     Compliance,
-    Filters,
     MatchDecision,
+    MonitoringFilters,
     MonitoringMatch,
     MonitoringResults,
     MonitoringStatus,
@@ -45,10 +45,10 @@ class MonitoringSubscriptionsQuery(PageQuery):
     sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
 
 
-def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
+def filters_of(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
     """What the query narrows the list by."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
-    return Filters(query.status, words, query.has_organisation)
+    return MonitoringFilters(query.status, words, query.has_organisation)
 
 
 _FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}

@@ -1,4 +1,4 @@
-"""What can be done with monitoring subscriptions.
+"""Operations on monitoring subscriptions.
 
 Whatever changes one holds its row first. The partner is told when the results change, and of nothing else, with the
 record as its GET then shows it (settled 5 and 6).
@@ -27,8 +27,8 @@ from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, s
 from almoner.validation.ongoing.monitoring.domain import (
     NO_EVIDENCE,
     EntityNotFound,
-    Filters,
     InvalidState,
+    MonitoringFilters,
     MonitoringMatch,
     MonitoringResults,
     MonitoringSubscription,
@@ -156,7 +156,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters, sort)
@@ -176,8 +176,8 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> Posi
     return store.cursor_position_of(subscription, sort)
 
 
-def build_api_record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
-    """The subscription as partners see it."""
+def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+    """The subscription as an API record."""
     return schemas.subscription_out(tx, subscription)
 
 
@@ -237,7 +237,7 @@ async def simulate_results(
 
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that monitor each of these organisations: they hear when it changes (settled 6)."""
+    """The partners that monitor each of these organisations: they is notified when it changes (settled 6)."""
     return await store.partners_following(tx, organisation_ids)
 
 
@@ -283,7 +283,7 @@ async def reevaluate_batch(
 
 
 async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
-    """All that are live were compared with this load of a list: their records name it, if it is the newest."""
+    """Record that all live subscriptions were screened against this version of a list."""
     for version in await watchlists.list_versions(tx):
         if (version.code, version.load.id) == (code, load_id):
             await store.set_compared_version(tx, code, version.version, version.covered_categories("organisation"))
@@ -317,5 +317,5 @@ async def store_and_emit_transition(
     await store_transition(tx, held, new)
     if new.results != held.results:
         await store_evidence.insert_results_change(tx, new, occasion, seen, flags)
-        await outbox.emit(tx, new.partner_id, domain.UPDATED, build_api_record(tx, new))
+        await outbox.emit(tx, new.partner_id, domain.UPDATED, serialise_for_api(tx, new))
     return new

@@ -1,4 +1,4 @@
-"""SQL of monitoring subscriptions."""
+"""SQL for monitoring subscriptions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     SUBSCRIPTION,
-    Filters,
+    MonitoringFilters,
     MonitoringMatch,
     MonitoringResults,
     MonitoringStatus,
@@ -124,7 +124,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
-    """One subscription, held until the transaction ends."""
+    """One subscription, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
         subscription_id,
@@ -167,10 +167,10 @@ async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) ->
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page in reading order and the exact total (P7): from counters, or from an index."""
-    if filters == Filters() and sort == "id":
+    if filters == MonitoringFilters() and sort == "id":
         rows, total = await lists.list_page(tx, partner, _LIST, _OWN, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
@@ -190,7 +190,9 @@ async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
     return {row["id"]: row["name"] for row in rows}
 
 
-async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
+async def _narrowed(
+    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
+) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -221,7 +223,7 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sor
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> Conditions:
+def _conditions(filters: MonitoringFilters) -> Conditions:
     conditions = Conditions("partner_id = $1", bound=4)
     if filters.status is not None:
         conditions.add("status = {}", filters.status)

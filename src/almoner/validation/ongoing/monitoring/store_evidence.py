@@ -1,4 +1,4 @@
-"""SQL of what the results of monitoring rested on, each time that they changed."""
+"""SQL for what the results of monitoring rested on, each time that they changed."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -41,7 +41,7 @@ async def insert_results_change(
     matches: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> None:
-    """Keep what the results are now, why, and what they rest on."""
+    """Store what the results are now, why, and what they rest on."""
     await tx.execute(
         """
         insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at, flags)

@@ -1,4 +1,4 @@
-"""Who waits for work of which only so much is done at once: so many, so long, and everybody else is told at once."""
+"""Limits how much work runs at once, how much may wait, and for how long."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from almoner.kit.errors import ServiceUnavailable
 
 
-class WaitingLine:
-    """At most ``at_once`` at work, ``most`` waiting, each for at most ``seconds``."""
+class BoundedConcurrency:
+    """At most ``at_once`` run, ``most`` wait, each for at most ``seconds``."""
 
     def __init__(self, at_once: int, *, most: int, seconds: float) -> None:
         self._turn = asyncio.Semaphore(at_once)
@@ -17,8 +17,8 @@ class WaitingLine:
         self.waiting = 0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait, then work in the block. Raises ServiceUnavailable when too many wait, or it takes too long."""
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a slot for the time of a block. Raises ServiceUnavailable if too many wait, or too long."""
         if self._turn.locked() and self.waiting >= self._most:
             raise ServiceUnavailable
         self.waiting += 1

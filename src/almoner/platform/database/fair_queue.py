@@ -1,4 +1,4 @@
-"""Places at the database, shared out: while others wait, nobody has more than a share, and no queue grows for ever.
+"""A fair queue for limited resources: nobody takes more than a share while others wait, and waiting is bounded.
 
 A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. While others have
 places too, it does not get the last fifth of them, since what it holds cannot be taken back when somebody else comes.
@@ -19,23 +19,23 @@ WAITING_PER_PLACE: Final = 100
 WAITING_PER_PLACE_WITH_MONEY: Final = 200
 
 
-class Claimant(msgspec.Struct, frozen=True):
-    """Whom a request is for; two are made for each. ``moves_money``: it is turned away last."""
+class QueueClient(msgspec.Struct, frozen=True):
+    """For whom a task works: a partner or a client network. ``moves_money``: it is refused last."""
 
     key: Hashable
     moves_money: bool = False
 
 
-_current: ContextVar[Claimant | None] = ContextVar("almoner_claimant", default=None)
+_current: ContextVar[QueueClient | None] = ContextVar("almoner_claimant", default=None)
 
 
-class NoPlace(OSError):
-    """Too many wait already, or the places are being closed."""
+class QueueFull(OSError):
+    """Too many callers wait already, or the queue is closing."""
 
 
 @contextmanager
-def claiming(claimant: Claimant | None) -> Iterator[None]:
-    """What is read and written inside, also in tasks started there, is for the claimant."""
+def as_queue_client(claimant: QueueClient | None) -> Iterator[None]:
+    """Database work inside this block, also in tasks started there, counts for this client."""
     token = _current.set(claimant)
     try:
         yield
@@ -43,34 +43,34 @@ def claiming(claimant: Claimant | None) -> Iterator[None]:
         _current.reset(token)
 
 
-def begin_claim(claimant: Claimant | None) -> "Token[Claimant | None]":
-    """From now on this task works for the claimant, until ``end_claim``. For what every request does."""
+def set_queue_client(claimant: QueueClient | None) -> "Token[QueueClient | None]":
+    """From now on the task works for this client, until ``reset_queue_client``."""
     return _current.set(claimant)
 
 
-def end_claim(token: "Token[Claimant | None]") -> None:
-    """Work again for whom it worked before."""
+def reset_queue_client(token: "Token[QueueClient | None]") -> None:
+    """Work again for the client from before."""
     _current.reset(token)
 
 
-def current_claimant() -> Claimant | None:
-    """Whom this task works for."""
+def current_queue_client() -> QueueClient | None:
+    """The client that this task works for."""
     return _current.get()
 
 
-class Places:
-    """``size`` places, taken and given back."""
+class FairQueue:
+    """A limited number of slots, handed out fairly between clients."""
 
     def __init__(self, size: int) -> None:
         self._size = self._free = size
         self._share = max(1, size - max(1, size // 5))
         self._held: dict[Hashable, int] = {}
         self._queued: dict[Hashable, int] = {}
-        self._waiting: deque[tuple[Claimant | None, asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[QueueClient | None, asyncio.Future[None]]] = deque()
         self._closing = False
 
-    def try_take(self, claimant: Claimant | None) -> bool:
-        """Take a place if one is free for the claimant."""
+    def try_acquire(self, claimant: QueueClient | None) -> bool:
+        """Take a slot without waiting; False if none is free for the client."""
         if not self._free or self._closing:
             return False
         if claimant is not None:
@@ -81,9 +81,9 @@ class Places:
         self._free -= 1
         return True
 
-    async def take(self, claimant: Claimant | None) -> None:
-        """Take a place, waiting for it. Raises NoPlace at once when too many wait."""
-        if self.try_take(claimant):
+    async def acquire(self, claimant: QueueClient | None) -> None:
+        """Take a slot, waiting for it. Raises QueueFull at once if too many wait."""
+        if self.try_acquire(claimant):
             return
         self._ensure_may_wait(claimant)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -95,7 +95,7 @@ class Places:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.give_back(claimant)  # it had come already: the next one's, then
+                self.release(claimant)  # it had come already: the next one's, then
             raise
         finally:
             if claimant is not None:
@@ -103,49 +103,49 @@ class Places:
             if not turn.done() or turn.cancelled():
                 self._waiting.remove(waiter)
 
-    def give_back(self, claimant: Claimant | None) -> None:
-        """Let the next have the place."""
+    def release(self, claimant: QueueClient | None) -> None:
+        """Give a slot to the next waiting client."""
         self._free += 1
         if claimant is not None:
             _decrement(self._held, claimant.key)
         if self._waiting and (waiter := self._next()) is not None:
             self._waiting.remove(waiter)
-            self.try_take(waiter[0])
+            self.try_acquire(waiter[0])
             waiter[1].set_result(None)
 
     @asynccontextmanager
-    async def hold(self, claimant: Claimant | None) -> AsyncIterator[None]:
-        """A place for the time of a block. Raises NoPlace."""
-        await self.take(claimant)
+    async def slot(self, claimant: QueueClient | None) -> AsyncIterator[None]:
+        """A slot for the time of a block. Raises QueueFull."""
+        await self.acquire(claimant)
         try:
             yield
         finally:
-            self.give_back(claimant)
+            self.release(claimant)
 
     def close(self) -> None:
-        """Turn away whoever waits, and whoever comes."""
+        """Refuse everybody who waits or comes later."""
         self._closing = True
         while self._waiting:
             _, turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_exception(NoPlace("the connections are being closed"))
+                turn.set_exception(QueueFull("the connections are being closed"))
 
-    def _next(self) -> tuple[Claimant | None, asyncio.Future[None]] | None:
+    def _next(self) -> tuple[QueueClient | None, asyncio.Future[None]] | None:
         """Of those below their share the one whose claimant has the fewest places, the longest waiting first."""
         ready = [waiter for waiter in self._waiting if not waiter[1].done() and self._below_share(waiter[0])]
         return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
 
-    def _below_share(self, claimant: Claimant | None) -> bool:
+    def _below_share(self, claimant: QueueClient | None) -> bool:
         return claimant is None or self._held.get(claimant.key, 0) < self._share or len(self._held) == 1
 
-    def _ensure_may_wait(self, claimant: Claimant | None) -> None:
+    def _ensure_may_wait(self, claimant: QueueClient | None) -> None:
         if self._closing:
-            raise NoPlace("the connections are being closed")
+            raise QueueFull("the connections are being closed")
         if claimant is None:
             return
         most = self._size * (WAITING_PER_PLACE_WITH_MONEY if claimant.moves_money else WAITING_PER_PLACE)
         if len(self._waiting) >= most or self._queued.get(claimant.key, 0) >= most // 2:
-            raise NoPlace("too many requests wait for the database")
+            raise QueueFull("too many requests wait for the database")
 
 
 def _decrement(counts: dict[Hashable, int], key: Hashable) -> None:

@@ -5,20 +5,20 @@ from contextlib import suppress
 
 import pytest
 
-from almoner.platform.database.places import (
+from almoner.platform.database.fair_queue import (
     WAITING_PER_PLACE,
     WAITING_PER_PLACE_WITH_MONEY,
-    Claimant,
-    NoPlace,
-    Places,
+    FairQueue,
+    QueueClient,
+    QueueFull,
 )
 
-ADA, BO = Claimant("ada"), Claimant("bo")
+ADA, BO = QueueClient("ada"), QueueClient("bo")
 
 
-async def waiting(places: Places, *claimants: Claimant | None) -> list[asyncio.Task[None]]:
+async def waiting(places: FairQueue, *claimants: QueueClient | None) -> list[asyncio.Task[None]]:
     """Tasks that wait for a place, in order."""
-    tasks = [asyncio.create_task(places.take(claimant)) for claimant in claimants]
+    tasks = [asyncio.create_task(places.acquire(claimant)) for claimant in claimants]
     await asyncio.sleep(0)
     return tasks
 
@@ -27,95 +27,95 @@ async def ended(*tasks: asyncio.Task[None]) -> None:
     """End tasks that still wait."""
     for task in tasks:
         task.cancel()
-        with suppress(asyncio.CancelledError, NoPlace):
+        with suppress(asyncio.CancelledError, QueueFull):
             await task
 
 
 async def test_a_claimant_who_is_alone_may_have_all_places() -> None:
-    places = Places(10)
-    assert [places.try_take(ADA) for _ in range(11)] == [True] * 10 + [False]
+    places = FairQueue(10)
+    assert [places.try_acquire(ADA) for _ in range(11)] == [True] * 10 + [False]
     (his, more) = await waiting(places, BO, ADA)
-    places.give_back(ADA)
+    places.release(ADA)
     await his
-    places.give_back(ADA)
+    places.release(ADA)
     await asyncio.sleep(0)
     assert not more.done(), "she has her share beside him"
     await ended(more)
 
 
 async def test_beside_others_a_claimant_never_has_the_last_fifth_of_the_places() -> None:
-    places = Places(10)
-    assert places.try_take(BO)
-    assert [places.try_take(ADA) for _ in range(9)] == [True] * 8 + [False]
-    assert [places.try_take(BO) for _ in range(2)] == [True, False]
-    assert not places.try_take(None), "all are taken"
+    places = FairQueue(10)
+    assert places.try_acquire(BO)
+    assert [places.try_acquire(ADA) for _ in range(9)] == [True] * 8 + [False]
+    assert [places.try_acquire(BO) for _ in range(2)] == [True, False]
+    assert not places.try_acquire(None), "all are taken"
 
 
 async def test_who_has_the_fewest_is_next_and_of_those_who_waits_longest() -> None:
-    places = Places(4)
+    places = FairQueue(4)
     for claimant in (ADA, ADA, ADA, None):
-        assert places.try_take(claimant)
-    hers, other, third, his = await waiting(places, ADA, None, Claimant("cy"), BO)
+        assert places.try_acquire(claimant)
+    hers, other, third, his = await waiting(places, ADA, None, QueueClient("cy"), BO)
     order = []
     for _ in range(3):
-        places.give_back(None)
+        places.release(None)
         await asyncio.sleep(0)
         order.append([task.done() for task in (other, third, his, hers)].count(True))
     assert order == [1, 2, 3]
     assert not hers.done(), "ada has her share"
-    places.give_back(ADA)
+    places.release(ADA)
     await asyncio.sleep(0)
     assert hers.done()
 
 
 async def test_a_place_is_free_again_for_who_could_not_have_it() -> None:
-    places = Places(4)
+    places = FairQueue(4)
     for _ in range(3):
-        assert places.try_take(ADA)
-    assert places.try_take(BO)
+        assert places.try_acquire(ADA)
+    assert places.try_acquire(BO)
     (hers,) = await waiting(places, ADA)
-    places.give_back(ADA)
+    places.release(ADA)
     await hers
 
 
 async def test_the_queue_is_bounded_for_one_and_for_all_and_longer_for_money() -> None:
-    places = Places(2)
-    assert places.try_take(None)
-    assert places.try_take(None)
+    places = FairQueue(2)
+    assert places.try_acquire(None)
+    assert places.try_acquire(None)
     most = 2 * WAITING_PER_PLACE
     tasks = await waiting(places, *[ADA] * (most // 2))
-    with pytest.raises(NoPlace):
-        await places.take(ADA)
+    with pytest.raises(QueueFull):
+        await places.acquire(ADA)
     tasks += await waiting(places, *[BO] * (most // 2))
-    with pytest.raises(NoPlace):
-        await places.take(Claimant("cy"))
-    paying = Claimant("cy", moves_money=True)
+    with pytest.raises(QueueFull):
+        await places.acquire(QueueClient("cy"))
+    paying = QueueClient("cy", moves_money=True)
     more = 2 * (WAITING_PER_PLACE_WITH_MONEY - WAITING_PER_PLACE)
-    tasks += await waiting(places, *[paying] * (more // 2), *[Claimant("di", moves_money=True)] * (more // 2))
-    with pytest.raises(NoPlace):
-        await places.take(Claimant("ed", moves_money=True))
+    tasks += await waiting(places, *[paying] * (more // 2), *[QueueClient("di", moves_money=True)] * (more // 2))
+    with pytest.raises(QueueFull):
+        await places.acquire(QueueClient("ed", moves_money=True))
     (probe,) = await waiting(places, None)
     assert not probe.done(), "health checks are never turned away"
     await ended(*tasks, probe)
 
 
 async def test_a_cancelled_waiter_loses_nobody_a_place() -> None:
-    places = Places(1)
-    assert places.try_take(ADA)
+    places = FairQueue(1)
+    assert places.try_acquire(ADA)
     first, second = await waiting(places, BO, ADA)
-    places.give_back(ADA)  # bo's, who is cancelled before it is noticed
+    places.release(ADA)  # bo's, who is cancelled before it is noticed
     await ended(first)
     await second
-    places.give_back(ADA)
-    assert places.try_take(BO)
+    places.release(ADA)
+    assert places.try_acquire(BO)
 
 
 async def test_closing_turns_everybody_away() -> None:
-    places = Places(1)
-    assert places.try_take(ADA)
+    places = FairQueue(1)
+    assert places.try_acquire(ADA)
     (other,) = await waiting(places, BO)
     places.close()
-    with pytest.raises(NoPlace):
+    with pytest.raises(QueueFull):
         await other
-    with pytest.raises(NoPlace):
-        await places.take(None)
+    with pytest.raises(QueueFull):
+        await places.acquire(None)
