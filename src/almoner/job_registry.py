@@ -32,7 +32,7 @@ from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.organisation_confirmations import jobs as organisation_confirmations_jobs
-from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import jobs as verifications_jobs
 from almoner.giving.disbursing.verifications import service as verifications

@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.submissions import loader
 from almoner.validation.applications.submissions import store as submissions_store
-from almoner.validation.applications.submissions.domain import SUBMISSION, Filters, SubmissionStatus
+from almoner.validation.applications.submissions.domain import SUBMISSION, SubmissionFilters, SubmissionStatus
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.plans import Explaining

@@ -19,7 +19,7 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 
 NOTIFY: Final = JobKind("account_notices.tell", About)
 tasks: Final = Tasks()
-contact_tasks: Final = TasksWith[Contacts]()
+contact_tasks: Final = TasksWith[NonprofitContacts]()
 
 
 @tasks.reacts_to(ACCOUNT_PROPOSED)
@@ -30,7 +30,7 @@ async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposed]) 
 
 
 @contact_tasks.job(NOTIFY)
-async def notify_nonprofit(contacts: Contacts, work: JobContext, job: JobOf[About]) -> Result:
+async def notify_nonprofit(contacts: NonprofitContacts, work: JobContext, job: JobOf[About]) -> Result:
     """Have the nonprofit told, where its address is known."""
     async with work.db.write() as tx:
         of = (await payee_bank_accounts.get(tx, job.details.id)).organisation_id
@@ -38,7 +38,7 @@ async def notify_nonprofit(contacts: Contacts, work: JobContext, job: JobOf[Abou
     return JobDone()
 
 
-async def compose_notice(contacts: Contacts, tx: Tx, _mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: JobOf[About]) -> Email | None:
     """The email about one account; None when nothing is to be said of it any more."""
     page = await service.load_page(tx, job.details.id)
     account = page.account
@@ -54,7 +54,7 @@ async def compose_notice(contacts: Contacts, tx: Tx, _mails: MailRenderer, job: 
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 
 
-def notifications(contacts: Contacts) -> tuple[Notification[About], ...]:
+def notifications(contacts: NonprofitContacts) -> tuple[Notification[About], ...]:
     """The email, with where nonprofits are told."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
     return (Notification(service.SEND, template, partial(compose_notice, contacts)),)

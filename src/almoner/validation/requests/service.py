@@ -209,7 +209,7 @@ async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
         await outbox.emit(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
 
 
-def build_api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)
 

@@ -19,14 +19,14 @@ from starlette.routing import Route
 
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import CodeRequired, RateLimited, Visitor
+from almoner.giving.checkout.card_testing.domain import BrowserFingerprint, CodeRequired, RateLimited
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation, TooManyTries
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, Views, redirect_to
+from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, HostedPageViews, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound, ServiceUnavailable

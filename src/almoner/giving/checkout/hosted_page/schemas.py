@@ -18,7 +18,7 @@ from almoner.platform.outbound import email_addresses
 from almoner.platform.pages import formats, numbers
 from almoner.platform.pages.numbers import AmountProblem
 
-_MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
+MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 _MAX_MESSAGE: Final = 500
 GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
@@ -131,7 +131,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             first = "last_name" if formats.is_family_name_first(locale) else "first_name"  # as the page asks
             problems[first] = "give.problem.name.missing"
         for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
-            if len(value) > _MAX_LENGTH:
+            if len(value) > MAX_LENGTH:
                 problems[field] = f"give.problem.{field}.too_long"
         if problem := email_problem(self.email):
             problems["email"] = problem

@@ -67,7 +67,7 @@ class EmailForm:
     problem: str | None = None
 
 
-class Views:
+class HostedPageViews:
     """Renders every state. ``provider_origin``: where the form leads after the post."""
 
     def __init__(self, pages: PageRenderer, provider_origin: str) -> None:

@@ -34,7 +34,7 @@ class _VerificationRecord(msgspec.Struct):
 
 tasks: Final = Tasks()
 tasks.periodic("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1))
-request_tasks: Final = TasksWith[Contacts]()
+request_tasks: Final = TasksWith[NonprofitContacts]()
 
 
 @tasks.reacts_to_events(PROGRESSED)
@@ -52,7 +52,9 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @request_tasks.job(service.REQUEST)
-async def request_confirmation(contacts: Contacts, work: JobContext, job: JobOf[service.OfVerification]) -> Result:
+async def request_confirmation(
+    contacts: NonprofitContacts, work: JobContext, job: JobOf[service.OfVerification]
+) -> Result:
     """Ask the nonprofit, where its address is known."""
     async with work.db.write() as tx:
         found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)

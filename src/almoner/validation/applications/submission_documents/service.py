@@ -124,7 +124,7 @@ async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
     if (row := await store.find_by_file(tx, document_id)) is None:
         return
     for document in await _with_files(tx, Partner(row.partner_id), [row]):
-        await outbox.emit(tx, document.partner_id, domain.REJECTED, build_api_record(tx, document))
+        await outbox.emit(tx, document.partner_id, domain.REJECTED, serialise_for_api(tx, document))
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
