@@ -95,7 +95,7 @@ class LazyStorage:
 
 
 class LazyMailHosts:
-    """The domain name system (``mail_hosts_dns``)."""
+    """Looks up mail hosts in DNS; its library (``mail_hosts_dns``) is loaded on first use."""
 
     @cached_property
     def _hosts(self) -> MailHosts:

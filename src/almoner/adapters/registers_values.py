@@ -193,7 +193,7 @@ class ValueReader:
         return values
 
     def read_text(self, column: str, text: str) -> str:
-        """One value, as ``texts``."""
+        """The cleaned text of one column; empty if it is damaged or a placeholder."""
         if "&" in text or " " in text or not text.isascii() or not text.isprintable():
             text = clean_text(text)
         if text and (has_invalid_characters(text) or is_placeholder(text)):

@@ -335,7 +335,7 @@ async def list_overridden_organisations(
 
 @across_partners("registers")
 async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverride]:
-    """Whether these bodies are overruled."""
+    """The status overrides of these organisations."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
     return [StatusOverride(*row) for row in rows]
 

@@ -106,7 +106,7 @@ async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisati
 
 @across_partners("registers")
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
-    """The other records for which this one answers, each as its register alone says it."""
+    """The other records of which this one is the principal one, each as its register states it."""
     rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
     return [_organisation(row) for row in rows]
 

@@ -73,7 +73,7 @@ class Tracing:
         return traced
 
     def handlers(self, handlers: Mapping[str, JobHandler]) -> dict[str, JobHandler]:
-        """Those of jobs, with a span for each attempt."""
+        """The job handlers, each wrapped in a trace span for every attempt."""
         return {kind: self._handler(kind, handler) for kind, handler in handlers.items()}
 
     @contextmanager

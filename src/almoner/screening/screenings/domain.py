@@ -236,7 +236,7 @@ class ScreeningResult:
     manual_result: ManualResult | None = None
 
     def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
-        """With what another look right before this one has opened and ended."""
+        """This result together with the matches that a screening right before it opened and ended."""
         waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
             self,

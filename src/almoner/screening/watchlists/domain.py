@@ -155,7 +155,7 @@ class WatchlistVersion:
 
     @property
     def version(self) -> str:
-        """As ``Load.version``."""
+        """The version's name for people: its date, and the first characters of the hash of its files."""
         return self.load.version
 
     def covered_categories(self, kind: SubjectKind) -> Sequence[Category]:

@@ -140,7 +140,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
 
 @across_partners("banking")
 async def transfers_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
-    """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
+    """A file's payments: end-to-end ID, account scheme, the first characters of the account number, and amount."""
     rows = await tx.fetch(
         """
         select p.disbursement_id, d.end_to_end_id, a.scheme, a.masked_number, p.amount_minor, d.currency

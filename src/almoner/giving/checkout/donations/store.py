@@ -173,7 +173,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
 async def set_organisation(
     tx: Tx, partner: Partner, donation_id: UUID, organisation_id: UUID, gift_aid_id: UUID | None
 ) -> None:
-    """Whom a locked direct donation is for, while it is ACTIVE, and the declaration that covers it then."""
+    """Set the organisation, and the Gift Aid declaration, of a locked direct donation that is ACTIVE."""
     await tx.execute(
         """
         update donation set organisation_id = $3, gift_aid_id = $4
