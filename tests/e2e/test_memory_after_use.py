@@ -17,7 +17,7 @@ from tests.support.figures import Figures
 from tests.support.running import ALMONER, Running, free_port
 from tests.support.service import serving
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.long]
 MINUTES = 60
 MOST_MEMORY = 300
 LISTENS, READY = 2.0, 5.0

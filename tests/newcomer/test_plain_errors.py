@@ -105,7 +105,7 @@ def test_a_folder_of_somebody_else(ordinary: Clone, place: Path) -> None:
     reported = ordinary.run("make", "run", ALMONER_DATA_DIR=str(foreign))
     assert reported.returncode != 0
     (line,) = _lines(reported.stdout)
-    assert re.search(r"foreign.*: run as its owner, or set ALMONER_DATA_DIR", line)
+    assert re.search(r"ALMONER_DATA_DIR is .*foreign, .*: create it, or give it to the account of the service", line)
 
 
 def test_a_python_without_ensurepip(bare: Clone, place: Path) -> None:

@@ -257,6 +257,7 @@ class AgentPages:
             return self.pages.render_message("answer.closed", language, status=410, icon="clock")
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
+        facts["until"] = asked.expires_at  # the agent's own time may have no end any more, after a letter
         action = f"/{ANSWER}/{self._ids.text('agentverification', found.id)}"
         notice = "give.again" if alert else None
         return self.pages.render_page(
