@@ -131,6 +131,8 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     paid = await factories.donation(doing.service, api)
     form = {"amount": "1", "form_key": "once"}
     await doing.post(browser, home, "/donations/{id}/refund", form, f"/donations/{paid['id']}/refund")
+    await doing.service.drain()
+    await doing.post(browser, home, "/donations/{id}/receipt", {}, f"/donations/{paid['id']}/receipt")
     direct = await factories.direct(doing.service, api)
     await doing.post(browser, home, "/donations/{id}/cancel", {}, f"/donations/{direct['id']}/cancel")
     hook = await factories.subscription(api)

@@ -35,6 +35,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/donations/{donation}": EVERYBODY,
     "/donations/{donation}/refund": FINANCE,
     "/donations/{donation}/cancel": FINANCE,
+    "/donations/{donation}/receipt": FINANCE | {"support"},
     "/events/{event}": EVENTS,
     "/events/{event}/resend": DEVELOPERS,
     "/monitoring-subscriptions/{monitoring}/cancel": REVIEWERS,
@@ -348,3 +349,21 @@ async def test_home_counts_donations_and_says_what_is_left_before_going_live(
     assert "Before you go live" not in reader.text()
     await owner.close()
     await reader.close()
+
+
+async def test_support_sends_a_receipt_again_but_not_while_it_is_on_its_way(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    gift = await factories.donation(service, api, email="again@example.org")
+    await service.drain()
+    support = await desk(service, tenant, "support")
+    page = f"{support.home}/donations/{gift['id']}/receipt"
+    await support.get(page)
+    for _ in range(2):
+        assert (await support.post(page)).headers["location"].endswith("?told=receipt")
+        await support.get(page)
+        await support.get(f"{support.home}/donations/{gift['id']}")
+    await service.drain()
+    mails = data(await api.get("/v1/sandbox/mailbox", to="again@example.org"))
+    assert len([mail for mail in mails if "receipt" in mail["subject"].lower()]) == 2
+    await support.close()

@@ -66,7 +66,7 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
 VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
-_RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
+RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
 """Who sends a donor's receipt again."""
 
 

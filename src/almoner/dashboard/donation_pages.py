@@ -1,4 +1,4 @@
-"""The page of a donation, and what its people do there: refund it."""
+"""The page of a donation, and what its people do there: refund it, or send its receipt again."""
 
 from typing import Final
 
@@ -9,16 +9,22 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of,
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
-from almoner.dashboard.domain import PERSONAL, has_scope, roles_with
+from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, has_scope, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 from almoner.dashboard.timelines import donation_timeline
+from almoner.giving.checkout.donations import service as donations
+from almoner.platform.audit import log as audit
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
 _WRITE: Final = "donations:write"
+_DONE: Final = {
+    "refunded": "The refund has begun. The amount refunded is shown here once the money is sent.",
+    "receipt": "The receipt is on its way to the donor.",
+}
 _VIEWS: Final = 20
 
 
@@ -37,6 +43,7 @@ class DonationPages:
         return [
             context.route(path, self.show, *readers, methods=["GET"]),
             context.route(f"{path}/refund", self.refund, *writers, fresh=True),
+            context.route(f"{path}/receipt", self.resend_receipt, *sorted(RECEIPT_SENDERS)),
         ]
 
     async def show(self, visitor: Visitor) -> Response:
@@ -47,7 +54,9 @@ class DonationPages:
             DONATIONS,
             donation,
             "donation.html",
-            refunding=visitor.query.get("told") == "refunded",
+            done=_DONE.get(visitor.query.get("told", "")),
+            receipt_resendable=visitor.person.has_role(*RECEIPT_SENDERS)
+            and donation["receiptDelivery"] in ("sent", "undeliverable"),
             steps=donation_timeline(donation),
             masked=not has_scope(visitor.person.roles, PERSONAL),
             refundable=has_scope(visitor.person.roles, _WRITE) and _left(donation) > 0,
@@ -88,6 +97,19 @@ class DonationPages:
             form_key=new_form_key(),
             problems=problems,
         )
+
+    async def resend_receipt(self, visitor: Visitor) -> Response:
+        """Send the donor's receipt again, once that is confirmed; not while it is on its way."""
+        donation = await self._records.get_record(visitor, DONATIONS)
+        own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
+        if not visitor.form:
+            return render_page(self._context, visitor, "donation_receipt.html", donation=donation, own=own)
+        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        async with self._context.db.write() as tx:
+            donation_id = self._context.parse_id("donation", donation["id"])
+            if await donations.resend_receipt(tx, partner, donation_id):
+                await audit.record_entry(tx, partner.id, by.actor, "receipt.resent", donation["id"], address=by.address)
+        return redirect_to(f"{own}?told=receipt")
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
         """Who looked at the donor's data last."""

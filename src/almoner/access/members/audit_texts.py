@@ -115,6 +115,7 @@ ACTION_LABELS: Final = {
     "unallocated_payment.dismissed": "wrote off an unallocated payment",
     "unallocated_payment.accepted": "applied an unallocated payment to a donation",
     "refund.begun": "refunded a donation",
+    "receipt.resent": "sent a receipt again",
     "refund.sent_by_hand": "recorded a manual refund",
     "refund.refused": "recorded that a refund will not be sent",
     "refund.let_rest": "closed a rejected refund",

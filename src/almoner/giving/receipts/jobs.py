@@ -1,5 +1,6 @@
 """A payment was received: its receipt is issued, once, and sent. The job holds ids and the moment, no more."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ import msgspec
 from almoner.access.notifications.domain import DeliveryResult
 from almoner.access.notifications.service import Email, Notification
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_ADDRESS_CORRECTED
+from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_RESEND_REQUESTED
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.platform.database.transactions import Partner, Tx
@@ -35,7 +36,7 @@ class SendReceipt(msgspec.Struct, frozen=True):
 
 
 SEND: Final = JobKind("receipts.send", SendReceipt)
-SEND_CORRECTED: Final = JobKind("receipts.send_corrected", SendReceipt)
+RESEND: Final = JobKind("receipts.resend", SendReceipt)
 
 
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
@@ -58,11 +59,17 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to)
 
 
-def _corrected_receipt_job(_tx: Tx, event: Event) -> NewJob:
+async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
+    """The receipt as it was issued, in a mail of its own: programs show a Message-ID that they have once."""
+    email = await compose_receipt(tx, mails, job)
+    return None if email is None else replace(email, key=f"{email.key}:{job.id}")
+
+
+def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
     """A receipt that was issued before."""
-    corrected = read_record(event, RECEIPT_ADDRESS_CORRECTED.record)
-    details = SendReceipt(corrected.donation, corrected.partner, event.created_at)
-    return SEND_CORRECTED.new(details, unique=str(corrected.donation))
+    requested = read_record(event, RECEIPT_RESEND_REQUESTED.record)
+    details = SendReceipt(requested.donation, requested.partner, event.created_at)
+    return RESEND.new(details, unique=str(requested.donation))
 
 
 async def record_delivery(tx: Tx, sent: SendReceipt, result: DeliveryResult) -> None:
@@ -74,12 +81,12 @@ _TEMPLATE: Final = Path(__file__).parent / "mails" / "receipt.html"
 RECEIPT: Final = Notification(
     SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, _receipt_job, record=record_delivery
 )
-CORRECTED_RECEIPT: Final = Notification(
-    SEND_CORRECTED,
+RESENT_RECEIPT: Final = Notification(
+    RESEND,
     _TEMPLATE,
-    compose_receipt,
-    RECEIPT_ADDRESS_CORRECTED.name,
-    _corrected_receipt_job,
+    compose_resent_receipt,
+    RECEIPT_RESEND_REQUESTED.name,
+    _resend_receipt_job,
     record=record_delivery,
 )
-notifications: Final = (RECEIPT, CORRECTED_RECEIPT)
+notifications: Final = (RECEIPT, RESENT_RECEIPT)

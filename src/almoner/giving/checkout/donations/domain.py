@@ -215,15 +215,15 @@ class DisbursementBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiptAddressCorrected:
+class ReceiptResendRequested:
     """Whose receipt is sent again."""
 
     donation: UUID
     partner: UUID
 
 
-RECEIPT_ADDRESS_CORRECTED: Final = InternalEvent("internal.receipt_address_corrected", ReceiptAddressCorrected)
-"""Told when a donor gives another address for a receipt."""
+RECEIPT_RESEND_REQUESTED: Final = InternalEvent("internal.receipt_resend_requested", ReceiptResendRequested)
+"""Told when a donor gives another address for a receipt, or the partner asks that it be sent again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,9 +186,21 @@ async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> bool
     """Send a receipt that could not be delivered to another address, which is the donor's now; whether it could not."""
     changed = await store.correct_receipt_address(tx, donation_id, email)
     if changed is not None:
-        corrected = domain.ReceiptAddressCorrected(donation_id, changed.partner_id)
-        await outbox.emit_internal(tx, domain.RECEIPT_ADDRESS_CORRECTED, corrected, partner=changed.partner_id)
+        await _request_receipt_resend(tx, Partner(changed.partner_id), donation_id)
     return changed is not None
+
+
+async def resend_receipt(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
+    """Send a receipt to the donor once more; False where there is none, or it is on its way."""
+    marked = await store.mark_receipt_pending(tx, partner, donation_id)
+    if marked:
+        await _request_receipt_resend(tx, partner, donation_id)
+    return marked
+
+
+async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -> None:
+    requested = domain.ReceiptResendRequested(donation_id, partner.id)
+    await outbox.emit_internal(tx, domain.RECEIPT_RESEND_REQUESTED, requested, partner=partner.id)
 
 
 def _foreign_reason(tx: Tx, found: ProviderPayment) -> UnallocatedReason | None:

@@ -230,6 +230,20 @@ async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Dona
     return donation_of(row) if row else None
 
 
+async def mark_receipt_pending(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
+    """Wait for a receipt that was sent, or could not be, once more; whether there is one and a donor to send it to."""
+    marked = await tx.fetchval(
+        """
+        update donation set receipt_delivery = 'pending'
+        where partner_id = $1 and id = $2 and receipt_delivery in ('sent', 'undeliverable') and email is not null
+        returning true
+        """,
+        partner.id,
+        donation_id,
+    )
+    return marked is not None
+
+
 async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: dict[str, str]) -> None:
     """Store the metadata of a locked donation."""
     await tx.execute(
