@@ -41,6 +41,7 @@ async def test_a_disputed_gift_leaves_its_bucket_and_comes_back_when_it_is_won(s
     one = await settled(service, api, nonprofit, amount=10_000, currencyCode="SEK")
     await settled(service, api, nonprofit, amount=1000, currencyCode="SEK")
     assert await bucket(service, api) == [10_725]
+    one = await gift(api, one)
     open_ = await simulate(api, one["id"], "dispute")
     assert (open_["disputeStatus"], open_["disputedAt"] is None) == ("open", False)
     assert {**open_, "disputedAt": None, "disputeStatus": None} == one, "nothing else changes while nothing is decided"

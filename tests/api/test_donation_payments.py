@@ -66,6 +66,7 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
         "refundedAmount": None,
         "disputedAt": None,
         "disputeStatus": None,
+        "receiptDelivery": "none",
     }
     assert await giving.status() == "open"
     assert await giving.events() == ["donation.created"]

@@ -174,7 +174,7 @@ async def test_no_page_without_its_cookie_claims_anything_about_money(street: St
         assert 400 <= answer.status_code < 410 or answer.status_code == 303, answer.url
         assert not [claim for claim in CLAIMS if claim in said(answer)], answer.url
     cookieless = [answer for answer in answers if answer.status_code == 403]
-    assert len(cookieless) == 10
+    assert len(cookieless) == 11
     assert all(CERTAIN in said(answer) for answer in cookieless)
 
 
