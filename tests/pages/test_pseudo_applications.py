@@ -264,7 +264,7 @@ async def grown(service: Service, what: str) -> AsyncIterator[None]:
 
 async def found_by_the_scanner(service: Service, state: str) -> None:
     """What becomes of documents, whatever they were."""
-    threat = "Eicar" if state == "rejected" else None
+    threat = "Eicar" if state in ("rejected", "unreadable") else None
     await changed(service, "update document set status = $1, threat = $2", state, threat)
 
 
@@ -280,6 +280,8 @@ async def walk_what_is_missing(service: Service, api: Client, reader: Reader) ->
     await walk.upload(f"{home}/documents", HONEST[PNG], PNG)
     await walk.open(f"{home}?did=added")
     await refused_by_the_scanner(service)
+    await walk.open(home)
+    await found_by_the_scanner(service, "unreadable")
     await walk.open(home)
     speaks = await checks(api, "agent_verification")
     organisation = await factories.nonprofit(service, name="Qq")
