@@ -146,6 +146,8 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "success_url": None,
         "metadata": orjson.dumps(body.get("metadata") or {}).decode(),
         "success_host": None,
+        "benefits": None,
+        "benefits_minor": None,
         "world_currency": True,
         "own_countries": [],
     }
