@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+from uuid import UUID, uuid4
 
 from almoner.access.notifications import jobs as notifications_jobs
+from almoner.access.notifications import store as notifications_store
+from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.access.notifications.service import Email, Notification
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database
 from almoner.platform.deployment import Deployment
 from almoner.platform.jobs.background_tasks import JobContext
@@ -50,3 +54,12 @@ def rendered(
         partner=email.partner_id,
         to=email.to,
     )
+
+
+async def undeliverable(db: Database, now: datetime) -> UUID:
+    """The id of a receipt's email that a mail server has just rejected; its donation is nobody's."""
+    one = UndeliverableEmail(uuid4(), None, "receipts.send", "ada@nowhere.example", "user unknown", True, now)
+    payload = {"id": str(uuid4()), "partner": str(uuid4()), "received": iso_timestamp(now)}
+    async with db.write() as tx:
+        await notifications_store.insert(tx, one, payload)
+    return one.id
