@@ -13,7 +13,7 @@ from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.running import free_port
 
-MOST_MEMORY = 128 * 2**20
+MOST_MEMORY = 120 * 2**20
 ON_USE = frozenset(
     {
         "PIL", "authlib", "dns", "joserfc", "lxml", "numpy", "openpyxl", "pikepdf", "publicsuffixlist.psl",

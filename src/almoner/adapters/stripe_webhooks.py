@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
-import structlog
 
 from almoner.giving.checkout.payments.domain import ProviderEvent, WebhookRefused
+from almoner.platform.observability.loggers import get_logger
 
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 _MAX_AGE_SECONDS: Final = 300
 _SIGNATURE_HEADER: Final = "stripe-signature"

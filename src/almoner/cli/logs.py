@@ -8,8 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import structlog
-
+from almoner.platform.observability import loggers
 from almoner.platform.observability.failures import failure_log_fields
 from almoner.platform.observability.log_lines import LogLineWriter, encode_line
 
@@ -103,13 +102,13 @@ class LogFile:
 def configure_logging(write: LogLineWriter, level: str) -> None:
     """Send everything of at least this level to ``write``, which is given whole lines."""
     logging.basicConfig(level=_LEVELS[level], handlers=[_Lines(write)], force=True)
-    structlog.configure(
+    loggers.configure(
         processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-            structlog.processors.JSONRenderer(serializer=lambda line, **_options: encode_line(line).decode()),
+            loggers.processors.add_log_level,
+            loggers.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+            loggers.processors.JSONRenderer(serializer=lambda line, **_options: encode_line(line).decode()),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        wrapper_class=loggers.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_names: _Structured(write),
         cache_logger_on_first_use=True,
     )

@@ -10,7 +10,6 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
-import structlog
 
 from almoner.giving.accounting.disputes import domain, store
 from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeError, DisputeOutcome, RetryLater
@@ -30,6 +29,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementError, Di
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
+from almoner.platform.observability.loggers import get_logger
 
 
 class RefreshDisputes(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class RefreshDisputes(msgspec.Struct, frozen=True):
 
 REFRESH: Final = JobKind("disputes.look", RefreshDisputes)
 BATCH: Final = 100
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 @dataclass(frozen=True, slots=True)

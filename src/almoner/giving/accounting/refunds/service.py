@@ -9,7 +9,6 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
-import structlog
 from asyncpg import UniqueViolationError
 
 from almoner.access.people import service as people
@@ -44,6 +43,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
+from almoner.platform.observability.loggers import get_logger
 
 
 class SendRefund(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class RefreshRefund(msgspec.Struct, frozen=True):
 REFRESH: Final = JobKind("refunds.look", RefreshRefund)
 UNIQUE_PROVIDER_REFUND: Final = "refund_once"
 """The constraint that lets one refund of a provider end one of ours."""
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 def refund_idempotency_key(tx: Tx, refund_id: UUID) -> str:

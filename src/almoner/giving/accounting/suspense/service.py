@@ -5,7 +5,6 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
-import structlog
 from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.accounting.ledger import domain as ledger_domain
@@ -32,6 +31,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, NewJob
+from almoner.platform.observability.loggers import get_logger
 
 
 class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ _SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
 UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 """The constraint that lets one refund of a provider end one held payment."""
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 def refund_idempotency_key(tx: Tx, held_id: UUID) -> str:

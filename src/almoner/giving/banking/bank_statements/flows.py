@@ -11,18 +11,18 @@ from time import perf_counter
 from typing import Final
 from uuid import UUID
 
-import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.bank_statements import service
 from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.observability.loggers import get_logger
 
 MAX_ATTEMPTS: Final = 5
 _REFUSED: Final = 2
 """How often a line is refused before it waits: what it names may have moved on since it was read."""
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 OnFinished = Callable[[Tx, Sequence[BankStatement], "ImportProgress"], Awaitable[None]]
 """Says who imported, in the transaction that finishes it."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.payment_files import service
@@ -14,13 +13,14 @@ from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
+from almoner.platform.observability.loggers import get_logger
 
 OnFinished = Callable[[Tx, PaymentFile, dict[BankOutcome, int]], Awaitable[None]]
 """Says who read the answer, in the last transaction of it."""
 MAX_ATTEMPTS: Final = 5
 _BY_RULE: Final = "rule"
 _STATUS: Final = {BankOutcome.PAID: "PAID", BankOutcome.REJECTED: "RETURNED"}
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
-import structlog
 
 from almoner.giving.checkout.card_testing import domain, store
 from almoner.giving.checkout.card_testing.domain import (
@@ -29,6 +28,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.queue import JobKind
+from almoner.platform.observability.loggers import get_logger
 
 
 class SendCode(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class SendCode(msgspec.Struct, frozen=True):
 SEND_CODE: Final = JobKind("brakes.send_code", SendCode)
 BATCH: Final = 1000
 _CONTEXT: Final = "gift-code"
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 def fingerprint_browser(vault: Vault, address: str, device: bytes | None) -> BrowserFingerprint:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-import structlog
 from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.checkout.donation_requests import service
@@ -17,10 +16,11 @@ from almoner.giving.checkout.donation_requests.domain import (
 )
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
+from almoner.platform.observability.loggers import get_logger
 
 _REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with the donations of one partner, and not with the database."""
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-import structlog
-
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import (
     STRICT_LIMITS,
@@ -44,10 +42,11 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.leases import FlowDone
+from almoner.platform.observability.loggers import get_logger
 
 LEASE_KIND: Final = "payment"
 _DEFAULT_LANGUAGE: Final = "en"
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 @dataclass(frozen=True, slots=True)

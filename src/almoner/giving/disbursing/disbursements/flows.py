@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 from uuid import UUID
 
-import structlog
-
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import remittance_advice, service, store
@@ -22,10 +20,11 @@ from almoner.giving.disbursing.disbursements.domain import (
 )
 from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TITLES as COLUMN_TITLES
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
+from almoner.platform.observability.loggers import get_logger
 
 PAGE_SIZE: Final = 500
 _BY_RULE: Final = "rule"
-_log: Final = structlog.get_logger("almoner.giving")
+_log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)

@@ -9,14 +9,13 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-import structlog
-
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.jobs.schedules import last_run_at
+from almoner.platform.observability.loggers import get_logger
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
@@ -32,7 +31,7 @@ _BATCH: Final = 500
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
-_log: Final = structlog.get_logger("almoner.validation")
+_log: Final = get_logger("almoner.validation")
 
 
 @dataclass(frozen=True, slots=True)

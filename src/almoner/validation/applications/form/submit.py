@@ -7,10 +7,9 @@ from typing import Final
 from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 from uuid import UUID
 
-import structlog
-
 from almoner.kit.errors import BadRequest, IncorrectParams, Problem
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.observability.loggers import get_logger
 from almoner.validation.applications.form import drafts, service, store
 from almoner.validation.applications.form.drafts import ApplicantDetails, FormStep
 from almoner.validation.applications.form.service import Application
@@ -27,7 +26,7 @@ from almoner.validation.applications.submissions.domain import (
 )
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 
-_log: Final = structlog.get_logger("almoner.validation")
+_log: Final = get_logger("almoner.validation")
 _FIELD: Final = re.compile(r"^body\.[A-Za-z0-9.]+")
 
 STATUS_PAGE: Final = "application"
