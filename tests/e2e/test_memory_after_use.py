@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.support import running
+from tests.support.browsing import localhost_cookies
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.running import ALMONER, Running, free_port
@@ -42,7 +43,7 @@ def use(service: Running, seconds: float) -> int:
     """Searches, gifts with receipts, pages, lists and uploads, some ten a second: how many answers there were."""
     ends, answers, pause = time.monotonic() + seconds, 0, threading.Event()
     headers = {"Authorization": service.secret_key}
-    with httpx.Client(base_url=service.base_url, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=service.base_url, headers=headers, timeout=30, cookies=localhost_cookies()) as client:
         found = client.get("/v1/organisations", params={"query": "relief", "countryCode": "USA"}).json()["data"]
         for number in itertools.count():
             organisation = found[number % len(found)]["id"]

@@ -4,10 +4,10 @@ import re
 import stat
 import subprocess
 import urllib.request
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 
 from tests.newcomer.clones import Clone, Started
+from tests.support.browsing import localhost_cookies
 
 SANDBOX_KEYS = [
     "baseUrl",
@@ -77,11 +77,6 @@ def _six_lines_of_the_readme(clone: Clone) -> None:
     assert '"object":"error"' not in reported.stdout
 
 
-def _cookies() -> CookieJar:
-    """As browsers keep them: localhost is as good as https for those that are secure."""
-    return CookieJar(DefaultCookiePolicy(secure_protocols=("http", "https")))
-
-
 def _gift_aid_of_the_guide(clone: Clone) -> None:
     """The session in pounds of the guide, in the clone: its page offers Gift Aid."""
     block = (
@@ -90,5 +85,10 @@ def _gift_aid_of_the_guide(clone: Clone) -> None:
     made = clone.run("/bin/sh", "-euc", block.removeprefix("sh\n").replace("localhost:8080", f"localhost:{clone.port}"))
     found = re.search(r'"url":"([^"]+)"', made.stdout)
     assert found is not None, made.stdout
-    page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(_cookies())).open(found[1]).read().decode()
+    page = (
+        urllib.request.build_opener(urllib.request.HTTPCookieProcessor(localhost_cookies()))
+        .open(found[1])
+        .read()
+        .decode()
+    )
     assert 'name="gift_aid"' in page

@@ -2,6 +2,7 @@
 
 import html
 import re
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from http.cookies import SimpleCookie
 from typing import Any
 
@@ -72,3 +73,8 @@ class Browser:
     async def close(self) -> None:
         """Forget everything."""
         await self._http.aclose()
+
+
+def localhost_cookies() -> CookieJar:
+    """As browsers keep them: localhost is as good as https for those that are secure."""
+    return CookieJar(DefaultCookiePolicy(secure_protocols=("http", "https")))

@@ -1,7 +1,6 @@
 """`almoner emails` as people type it: what a mail server rejected is seen, and sent again to the right address."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from almoner.platform.jobs.queue import JobDone, JobRecorded
 from almoner.platform.outbound.mail import Mail, MailRefused
 from tests.support import emails, factories
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Type, in_process, operator
 
 
@@ -23,22 +21,6 @@ class Rejecting:
     async def send(self, mail: Mail) -> None:
         """Reject it."""
         raise MailRefused(f"550 5.1.1 {mail.to}: user unknown")
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
-
-
-@pytest.fixture
-async def api(service: Service) -> AsyncIterator[Client]:
-    """A partner of it."""
-    client = service.client((await service.tenant()).secret)
-    yield client
-    await client.close()
 
 
 @pytest.fixture

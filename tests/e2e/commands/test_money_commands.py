@@ -7,19 +7,10 @@ import asyncpg
 import pytest
 
 from tests.support import giving as support
-from tests.support.database import TestDatabase
 from tests.support.giving import Giving
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.suspense import held, held_for, work
 from tests.support.terminal import Operator, Type, in_process, operator
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

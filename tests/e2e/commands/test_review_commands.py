@@ -1,6 +1,5 @@
 """`almoner reviews` as reviewers type it, over the database of a service."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,7 @@ import pytest
 
 from tests.support import agents
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator
 
 PATH = "/v1/validation-requests"
@@ -22,14 +20,6 @@ BODY = {
     "countryCode": "USA",
 }
 NOTE = "The letter of the IRS of 3 March, case 7"
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

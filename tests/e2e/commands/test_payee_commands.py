@@ -1,29 +1,19 @@
 """`almoner payee-accounts` and `almoner payment-files` as officers of finance type them."""
 
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import bank, factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import payouts, settled, uuid_of, verified
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Type, in_process, operator
 
 NOTE = ("--note", "Letter of 3 March with the bank's stamp")
 NUMBER = ("--number", "0110-0001-5 123 456 789")
 ADDRESS = ("--town", "Boston", "--country", "USA")
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Reviewers decide about applicants and record where nonprofits are asked, by command."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,10 @@ import pytest
 from tests.support import factories
 from tests.support.agents import create, mail_to, shown, simulate, told
 from tests.support.client import Client
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator
 
 NOTE = ("--note", "Named as treasurer on the nonprofit's own page of 3 March")
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`almoner settlements`, `payouts` and `donations reassign` as a finance officer types them (settled 5)."""
 
 import csv
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,10 @@ from almoner.giving.accounting.settlements import checks as settlements_checks
 from almoner.platform.observability import selfcheck
 from tests.support import bank, factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
 from tests.support.reports import report
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator, terminal
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

@@ -1,34 +1,16 @@
 """`almoner disputes` as people type it, over the database of a service."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import gift, simulate
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator
 
 NOTE = ("--note", "a letter of the bank")
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
-
-
-@pytest.fixture
-async def api(service: Service) -> AsyncIterator[Client]:
-    """A partner of it."""
-    client = service.client((await service.tenant()).secret)
-    yield client
-    await client.close()
 
 
 @pytest.fixture

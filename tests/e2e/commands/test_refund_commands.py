@@ -1,6 +1,5 @@
 """`almoner refunds` as people type it, over the database of a service."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,8 @@ from tests.support import factories, refunds
 from tests.support import payouts as support
 from tests.support import requests as asking
 from tests.support.client import Client
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
-
-
-@pytest.fixture
-async def api(service: Service) -> AsyncIterator[Client]:
-    """Calls of a partner."""
-    client = service.client((await service.tenant()).secret)
-    yield client
-    await client.close()
 
 
 @pytest.fixture

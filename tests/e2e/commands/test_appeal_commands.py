@@ -1,6 +1,5 @@
 """Appeals as operators decide them at the terminal: the second look is somebody else's."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -8,20 +7,11 @@ import pytest
 
 from tests.support import appeals
 from tests.support.client import Client
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.submissions import applied, configured, ended, shown
 from tests.support.terminal import Type, in_process, operator
 
 NOTE = "The letter of the IRS of 3 March, case 7"
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture

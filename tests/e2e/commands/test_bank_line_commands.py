@@ -1,7 +1,6 @@
 """`almoner bank-statements` as people type it, over the database of a service."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,29 +10,12 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.reports import imported, report
 from tests.support.requests import asked, paid, requests
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Type, in_process, operator
 from tests.support.transfers import came
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
-
-
-@pytest.fixture
-async def api(service: Service) -> AsyncIterator[Client]:
-    """Calls of a partner."""
-    client = service.client((await service.tenant()).secret)
-    yield client
-    await client.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """`almoner verifications` as an officer types it, over the database of a service (settled 5)."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,19 +9,10 @@ import pytest
 from tests.support import bank, factories
 from tests.support.agents import contact, mail_to
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import Operator, Type, in_process, operator
 
 PATH = "/v1/monetary-donation-verifications"
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
 
 
 @pytest.fixture
