@@ -26,7 +26,7 @@ import psutil
 
 PROJECT: Final = Path(__file__).parents[1]
 FOLDER: Final = PROJECT / ".cache" / "deployments"
-MIRROR: Final = "http://deb.debian.org/debian"
+RELEASE: Final = "bookworm"
 GUIDE: Final = PROJECT / "docs" / "guides" / "systemd.md"
 CONTAINERFILE: Final = PROJECT / "deploy" / "container" / "Containerfile"
 MACHINE: Final = "systemd-sysv,dbus,ca-certificates,openssl,curl"
@@ -47,8 +47,17 @@ def base(name: str, *options: str) -> Path:
     if not (made / "etc" / "debian_version").exists():
         shutil.rmtree(made, ignore_errors=True)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        run("debootstrap", "--variant=minbase", *options, "bookworm", made, MIRROR, stdout=subprocess.DEVNULL)
+        mirror = next(mirror for mirror, suite in package_sources() if suite == RELEASE)
+        run("debootstrap", "--variant=minbase", *options, RELEASE, made, mirror, stdout=subprocess.DEVNULL)
     return made
+
+
+def package_sources() -> list[tuple[str, str]]:
+    """Mirror and suite of each source of this machine's apt, which is of the same release."""
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"]
+    shown = subprocess.run(asked, check=True, text=True, capture_output=True).stdout
+    pairs = [line.split() for line in sorted(set(shown.splitlines()))]
+    return [(mirror, suite) for mirror, suite in pairs if suite.startswith(RELEASE)]
 
 
 def copy_of(source: Path, name: str) -> Path:
@@ -56,14 +65,7 @@ def copy_of(source: Path, name: str) -> Path:
     made = FOLDER / name
     shutil.rmtree(made, ignore_errors=True)
     run("cp", "-a", source, made)
-    sources = "\n".join(
-        f"deb {mirror} {suite} main"
-        for mirror, suite in (
-            (MIRROR, "bookworm"),
-            (MIRROR, "bookworm-updates"),
-            (f"{MIRROR}-security", "bookworm-security"),
-        )
-    )
+    sources = "\n".join(f"deb {mirror} {suite} main" for mirror, suite in package_sources())
     (made / "etc/apt/sources.list").write_text(sources + "\n")
     clock = 'Acquire::Check-Valid-Until "false";\nAcquire::Check-Date "false";\n'
     (made / "etc/apt/apt.conf.d/99try").write_text(clock)

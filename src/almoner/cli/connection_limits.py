@@ -279,7 +279,9 @@ class BoundedProtocol(JoiningProtocol):
             if self.cycle.response_started or self.pipeline:
                 self.transport.abort()
                 return
-            self.cycle.disconnected = self.cycle.response_complete = True  # whoever waits for the rest of the body
+            self.cycle.disconnected = self.cycle.response_complete = (
+                True  # ends the call that reads the rest of the body
+            )
             self.cycle.message_event.set()
         request_id, body = new_request_id(), errors.body_of(problem)
         self.logger.warning("%s was answered %s", request_id, problem.code)

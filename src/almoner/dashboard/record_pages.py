@@ -178,7 +178,7 @@ class RecordPages:
             declared=declared,
             record=record,
             title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
-            told=_told(visitor, declared),
+            told=_outcome_text(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
             sections=sections_of(record, visitor.place.home, names),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
@@ -218,7 +218,8 @@ class RecordPages:
 
     async def _names(self, visitor: Visitor, records: Sequence[Record]) -> dict[str, str]:
         """What the organisations of these records are called, by their identifiers."""
-        given = {name for record in records if isinstance(name := record.get("organisationId"), str)}
+        parts = [part for record in records for part in (record, record.get("eventData") or {})]
+        given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
         async with self._context.db.read() as tx:
             parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
             called = await organisations.readable_names(tx, partner_of(visitor), set(parsed.values()))
@@ -244,8 +245,8 @@ def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> 
     ]
 
 
-def _told(visitor: Visitor, declared: RecordList) -> str:
-    """What has just been done, after the form or the action that led here."""
+def _outcome_text(visitor: Visitor, declared: RecordList) -> str:
+    """The sentence that says what the form or the action that led here has just done."""
     name = visitor.query.get("told", "")
     if name == "created" and declared.form is not None:
         return declared.form.done

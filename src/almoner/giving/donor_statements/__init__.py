@@ -1,1 +1,1 @@
-"""Statements: all donations of a donor through one partner in a period, for whoever has the donor's mailbox."""
+"""Statements: all donations of a donor through one partner in a period, for anybody who reads the donor's mailbox."""

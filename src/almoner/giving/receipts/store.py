@@ -128,13 +128,13 @@ async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
     return _donee(row) if row else None
 
 
-@across_partners("held")
+@across_partners("operators")
 async def list_donees(tx: Tx) -> list[Donee]:
     """All, newest first."""
     return [_donee(row) for row in await tx.fetch("select * from receipt_donee order by id desc")]
 
 
-@across_partners("held")
+@across_partners("operators")
 async def lock_donee(tx: Tx, donee_id: UUID) -> Donee | None:
     """One, locked until the transaction ends."""
     row = await tx.fetchrow("select * from receipt_donee where id = $1 for no key update", donee_id)

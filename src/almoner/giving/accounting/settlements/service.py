@@ -90,7 +90,7 @@ class _ReconciledLine:
 
     @property
     def charged(self) -> Money:
-        """What of the fee the donation bears: no more than is left of it after its refunds."""
+        """The part of the fee that is charged to the donation: at most what is left of it after its refunds."""
         donation, fee = self.matched.donation, self.stored.line.fee
         return min(donation.left, fee) if donation and not self.matched.unallocated else fee
 

@@ -292,7 +292,7 @@ class DonationPages:
         return giving
 
     async def _reported(self, request: Request, giving: SessionView) -> Response:
-        """How the donation stands, for whoever holds the return link: no form, no name, no address."""
+        """The status of the donation for anybody with the return link: no form, no name, no address."""
         donation = giving.gift.donation
         assert donation is not None, "it has a payment"
         match giving.gift.standing:

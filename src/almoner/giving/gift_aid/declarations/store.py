@@ -100,7 +100,7 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None
 
 @across_partners("held")
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime) -> None:
-    """Record that a held declaration holds no more, from a moment on."""
+    """Record that a locked declaration has ended, from a moment on."""
     await tx.execute(
         "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
         declaration_id,
