@@ -20,12 +20,11 @@ from markupsafe import Markup, escape
 
 from almoner.kit.public_links import NO_LINKS, PublicLinks
 from almoner.kit.text import defuse_links
-from almoner.platform.deployment import Deployment
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.outbound.mail_text import text_of_html
 from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, template_environment
-from almoner.platform.pages.translations import Language, TranslationCatalogues
+from almoner.platform.pages.translations import Language
 
 _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 
@@ -77,11 +76,9 @@ def _part(macro: Callable[..., str], context: Context, *values: object, **option
 class MailRenderer(PageRenderer):
     """Renders the mails of one slice: ``<name>.html``, the subject from its block, and the text from what it shows."""
 
-    def __init__(
-        self, deployment: Deployment, templates: Path, catalogues: TranslationCatalogues | None = None
-    ) -> None:
-        super().__init__(deployment, templates, catalogues)
-        self._templates = _mail_environment(templates)
+    @property
+    def _templates(self) -> Environment:
+        return _mail_environment(self._folder)
 
     def own_brand(self) -> MailBrand:
         """The deployment's."""

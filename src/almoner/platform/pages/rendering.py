@@ -55,7 +55,12 @@ class PageRenderer:
     ) -> None:
         self.deployment = deployment
         self.catalogues = catalogues or TranslationCatalogues()
-        self._templates = _page_environment(templates)
+        self._folder = templates
+
+    @property
+    def _templates(self) -> Environment:
+        """Made when the first is rendered: a process that renders none has none."""
+        return _page_environment(self._folder)
 
     def language(self, tag: str | None) -> Language:
         """The language for an RFC 5646 tag; English if it is not offered."""

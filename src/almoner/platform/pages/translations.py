@@ -1,6 +1,7 @@
 """Message catalogues: one JSON file per language, CLDR plurals, English as the fallback.
 
-JSON is read as it is at start: no compile step, no generated files, and a translator sees each key with its forms.
+JSON is read as it is, when its language is first asked for: no compile step, no generated files, and a translator sees
+each key with its forms.
 """
 
 import json
@@ -87,26 +88,31 @@ class TranslationCatalogues:
     """The catalogues of all offered languages."""
 
     def __init__(self, folder: Path = LOCALE_FOLDER) -> None:
-        self._messages = _read(folder)
+        self._folder = folder
         self.language = cache(self._language)
 
     @property
     def offered_languages(self) -> tuple[str, ...]:
         """The languages that have a catalogue, sorted."""
-        return tuple(self._messages)
+        return _languages(self._folder)
 
     def _language(self, tag: str | None) -> Language:
-        nearest = languages.nearest_offered_language(tag, self._messages) if tag else None
+        nearest = languages.nearest_offered_language(tag, self.offered_languages) if tag else None
         if tag is None or nearest is None:
-            return Language(FALLBACK, FALLBACK, self._messages[FALLBACK])
-        return Language(tag, nearest, self._messages[nearest])
+            return Language(FALLBACK, FALLBACK, _read(self._folder, FALLBACK))
+        return Language(tag, nearest, _read(self._folder, nearest))
 
 
 @cache
-def _read(folder: Path) -> Mapping[str, Mapping[str, Message]]:
-    """The messages of each language, English where there is none; once for all slices and commands of a process."""
-    read = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
-    return {tag: read[FALLBACK] | messages for tag, messages in read.items()}
+def _languages(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in folder.glob("*.json")))
+
+
+@cache
+def _read(folder: Path, catalogue: str) -> Mapping[str, Message]:
+    """The messages of a language, English where there is none; once for all slices and commands of a process."""
+    messages: Mapping[str, Message] = json.loads((folder / f"{catalogue}.json").read_text("utf-8"))
+    return messages if catalogue == FALLBACK else {**_read(folder, FALLBACK), **messages}
 
 
 def _locale(tag: str) -> Locale | None:
