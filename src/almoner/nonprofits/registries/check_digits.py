@@ -6,35 +6,40 @@ Its calculations alone are used: its validators refuse numbers that registers re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from stdnum import luhn
-from stdnum.au import abn
-from stdnum.br import cnpj
-from stdnum.mx import rfc
-from stdnum.nl import bsn
-from stdnum.sg import uen
-
 
 def _abn(key: str) -> bool:
+    from stdnum.au import abn  # on first use
+
     return abn.calc_check_digits(key[2:]) == key[:2]
 
 
 def _business_number(key: str) -> bool:
+    from stdnum import luhn  # on first use
+
     return luhn.checksum(key[:9]) == 0  # the suffix RR0001 has none, and stdnum.ca.bn refuses RR
 
 
 def _rsin(key: str) -> bool:
+    from stdnum.nl import bsn  # on first use
+
     return bsn.checksum(key) == 0  # the eleven test of the citizens' numbers
 
 
 def _cnpj(key: str) -> bool:
+    from stdnum.br import cnpj  # on first use
+
     return cnpj.calc_check_digits(key[:12]) == key[12:]
 
 
 def _rfc(key: str) -> bool:
+    from stdnum.mx import rfc  # on first use
+
     return rfc.calc_check_digit(key[:-1]) == key[-1]
 
 
 def _uen(key: str) -> bool:
+    from stdnum.sg import uen  # on first use
+
     if len(key) == 9:
         return uen.calc_business_check_digit(key[:-1]) == key[-1]
     if key[0].isdigit():

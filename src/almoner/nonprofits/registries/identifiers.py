@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from stdnum.us import ein
-
 from almoner.nonprofits.registries import check_digits, number_formats
 from almoner.nonprofits.registries.number_formats import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
 
@@ -60,6 +58,8 @@ def _check_declared(code: str, text: str) -> IdentifierCheck:
 def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:
     """What is odd about a number that has the form of one."""
     if code == "IRS":
+        from stdnum.us import ein  # on first use
+
         if re.fullmatch(r"\s*[0-9]{3}-[0-9]{2}-[0-9]{4}\s*", text):
             yield "it is grouped like the social security number of a person: is it an EIN?"
         if not ein.is_valid(key):

@@ -1,9 +1,9 @@
-"""structlog, imported without rich and greenlet, which it looks for: they take 10 MB of every process for nothing."""
+"""structlog, imported without what it looks for to colour terminals: that takes 10 MB of every process for nothing."""
 
 import sys
 from typing import Final
 
-_UNUSED: Final = ("rich", "greenlet")
+_UNUSED: Final = ("rich", "greenlet", "colorama")
 
 _hidden = [name for name in _UNUSED if name not in sys.modules]
 for _name in _hidden:
