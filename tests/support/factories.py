@@ -120,6 +120,7 @@ async def verification(
 async def disbursement(service: Service, api: Client) -> dict[str, Any]:
     """A payout: the open bucket of a gift that was settled."""
     made = await donation(service, api)
+    await service.drain()  # its receipt: what marks it as sent would hold the donation while it is collected
     data(await api.post("/v1/sandbox/simulate", {"id": made["id"], "action": "settle"}))
     await service.drain()
     found: list[dict[str, Any]] = data(await api.get("/v1/disbursements", pageSize=1))
