@@ -70,7 +70,7 @@ async def test_a_proof_leads_to_the_very_page_that_asked_for_it(service: Service
 async def test_pages_between_say_what_to_do_to_who_comes_to_them_directly(service: Service, owner: Desk) -> None:
     one = Desk(service, await service.tenant(), None)
     answer = await one.get(f"{one.home}/sign-in/second")
-    assert answer.headers["location"] == f"{one.home}/sign-in?told=first"
+    assert answer.headers["location"] == f"{one.home}/sign-in?done=first"
     assert "Sign in to continue." in (await one.get(answer.headers["location"])).text
     for page, onward in (("invitation", "/sign-in"), ("reset", "/forgotten")):
         for path, stated in (("", "Open this page from your email"), ("?token=cut-off", "This link is not valid")):

@@ -144,7 +144,7 @@ async def test_an_invitation_does_not_go_round_a_second_factor(
     answer = await one.post(f"{home}/invitation/passkey", credential="{}")
     assert answer.headers["location"] == f"{home}/sign-in"
     answer = await one.post(f"{home}/invitation", chosen(), csrf=one.csrf)
-    assert answer.headers["location"] == f"{home}/sign-in?told=reset"
+    assert answer.headers["location"] == f"{home}/sign-in?done=reset"
     assert (await one.get(home)).status_code == 303
 
 

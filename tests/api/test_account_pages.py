@@ -234,7 +234,7 @@ async def test_signing_out_ends_the_sign_in_for_good(service: Service, browser: 
     stored = dict(one.cookies)
     await one.get(home)
     answer = await one.post(f"{home}/sign-out")
-    assert answer.headers["location"] == f"{home}/sign-in?told=out"
+    assert answer.headers["location"] == f"{home}/sign-in?done=out"
     assert not [name for name in one.cookies if "member" in name]
     one.cookies.update(stored)
     assert (await one.get(home)).status_code == 303

@@ -52,7 +52,7 @@ async def donation(giving: Giving) -> dict[str, Any]:
 
 async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Giving) -> None:
     started = await begun(giving)
-    assert started.standing is CheckoutState.UNDER_WAY
+    assert started.state is CheckoutState.UNDER_WAY
     assert started.url is not None
     assert started.url.endswith(f"/give/{giving.session['id']}/transfer")
     await confirmed(giving)

@@ -189,9 +189,9 @@ async def test_a_part_is_refunded_once_however_often_the_form_is_sent(
     page = f"{finance.home}/donations/{gift['id']}/refund"
     form = {"amount": "1.00", "form_key": "the-same-form"}
     await finance.get(page)
-    assert (await finance.post(page, form)).headers["location"].endswith("?told=refunded")
+    assert (await finance.post(page, form)).headers["location"].endswith("?done=refunded")
     await finance.get(page)
-    assert (await finance.post(page, form)).headers["location"].endswith("?told=refunded")
+    assert (await finance.post(page, form)).headers["location"].endswith("?done=refunded")
     await service.drain()
     assert data(await api.get(f"/v1/donations/{gift['id']}"))["refundedAmount"] == 100
     await finance.get(page)
@@ -237,7 +237,7 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
     await developer.post(f"{page}/replay", failed_only="yes")
     assert "events will be sent again" in developer.text()
     await developer.get(f"{page}/delete")
-    assert (await developer.post(f"{page}/delete")).headers["location"].endswith("?told=deleted")
+    assert (await developer.post(f"{page}/delete")).headers["location"].endswith("?done=deleted")
     refused = await developer.get(page)
     assert refused.status_code == 404
     await developer.get(f"{developer.home}/webhooks/new")
@@ -294,7 +294,7 @@ async def test_an_event_is_sent_again(service: Service, tenant: Tenant, api: Cli
     page = f"{developer.home}/events/{records['event']}/resend"
     await developer.get(page)
     answer = await developer.post(page, form_key="once")
-    assert answer.headers["location"].endswith("?told=resend")
+    assert answer.headers["location"].endswith("?done=resend")
     sent = data(await api.get(f"/v1/webhook-subscriptions/{records['hook']}/deliveries"))
     assert [one["eventId"] for one in sent if one["reason"] == "resend"] == [records["event"]]
     await developer.close()
@@ -322,7 +322,7 @@ async def test_an_owner_sets_colour_and_links_with_all_problems_at_once(service:
     assert wrong.status_code == 422
     assert "There are 3 problems" in owner.text()
     saved = await owner.post(page, colour="#0d5c4a", privacy="https://partner.example/privacy", contact="")
-    assert saved.headers["location"].endswith("?told=saved")
+    assert saved.headers["location"].endswith("?done=saved")
     async with service.db.read() as tx:
         account = await partners.get(tx, tenant.partner)
     assert (account.brand_colour, account.public_links.privacy) == ("#0d5c4a", "https://partner.example/privacy")
@@ -360,7 +360,7 @@ async def test_support_sends_a_receipt_again_but_not_while_it_is_on_its_way(
     page = f"{support.home}/donations/{gift['id']}/receipt"
     await support.get(page)
     for _ in range(2):
-        assert (await support.post(page)).headers["location"].endswith("?told=receipt")
+        assert (await support.post(page)).headers["location"].endswith("?done=receipt")
         await support.get(page)
         await support.get(f"{support.home}/donations/{gift['id']}")
     await service.drain()

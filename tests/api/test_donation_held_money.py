@@ -29,7 +29,7 @@ async def test_m6_money_after_the_cancellation_is_held(giving: Giving) -> None:
     for _ in range(2):
         assert (await giving.notify(giving.provider.only())).status_code == 204
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
-    assert (await giving.come_back()).standing is CheckoutState.HELD
+    assert (await giving.come_back()).state is CheckoutState.HELD
     assert (await giving.donations())[0]["status"] == "CANCELLED"
 
 
@@ -38,7 +38,7 @@ async def test_m6_the_browsers_return_alone_finds_money_that_came_after_the_canc
     giving.service.clock.advance(DAY)
     await giving.sweep()
     giving.provider.pay_with_card(giving.provider.only())
-    assert (await giving.come_back()).standing is CheckoutState.HELD
+    assert (await giving.come_back()).state is CheckoutState.HELD
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
 
 
@@ -63,8 +63,8 @@ async def test_m6_money_of_a_payment_whose_donation_has_changed_is_held(giving: 
     assert (await giving.notify(first)).status_code == 204
     assert await giving.held() == [("short", 2500, "USD")]
     assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
-    assert (await giving.come_back()).standing is CheckoutState.HELD
-    assert (await giving.begin(gift(4000))).standing is CheckoutState.HELD
+    assert (await giving.come_back()).state is CheckoutState.HELD
+    assert (await giving.begin(gift(4000))).state is CheckoutState.HELD
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
     if by_notice:
         assert (await giving.notify(paid.id)).status_code == 204
     else:
-        assert (await giving.come_back()).standing is CheckoutState.HELD
+        assert (await giving.come_back()).state is CheckoutState.HELD
     assert await giving.held() == [(reason, paid.money.minor, paid.money.currency)]
     assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
     assert await giving.status() == "open"

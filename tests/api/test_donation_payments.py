@@ -34,7 +34,7 @@ async def giving(service: Service, api: Client) -> Giving:
 
 async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving) -> None:
     started = await giving.begin()
-    assert started.standing is CheckoutState.UNDER_WAY
+    assert started.state is CheckoutState.UNDER_WAY
     assert started.url == giving.provider.payments[giving.provider.only()].url
     (donation,) = await giving.donations()
     assert donation == {
@@ -75,7 +75,7 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
 async def test_m4_the_browsers_return_alone_completes_the_donation(giving: Giving) -> None:
     await giving.begin()
     giving.provider.pay_with_card(giving.provider.only())
-    assert (await giving.come_back()).standing is CheckoutState.PAID
+    assert (await giving.come_back()).state is CheckoutState.PAID
     assert (await giving.donations())[0]["status"] == "RECEIVED_PAYMENT"
     assert await giving.status() == "completed"
     assert await giving.events() == PAID
@@ -110,7 +110,7 @@ async def wrong_notice(giving: Giving, payment: str) -> None:
 
 
 async def browser(giving: Giving, payment: str) -> None:
-    assert (await giving.come_back()).standing is CheckoutState.PAID
+    assert (await giving.come_back()).state is CheckoutState.PAID
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,14 @@ async def test_another_amount_ends_the_first_payment_and_edits_the_donation(givi
     assert await giving.events() == ["donation.created"]
     second = next(payment for payment in giving.provider.payments if payment != first)
     giving.provider.pay_with_card(second)
-    assert (await giving.come_back()).standing is CheckoutState.PAID
+    assert (await giving.come_back()).state is CheckoutState.PAID
     assert (await giving.donations())[0]["amount"] == 4000
 
 
 async def test_m4_a_payment_made_while_its_amount_is_being_changed_counts_as_it_was_made(giving: Giving) -> None:
     await giving.begin()
     giving.provider.pay_with_card(giving.provider.only())
-    assert (await giving.begin(gift(4000))).standing is CheckoutState.PAID
+    assert (await giving.begin(gift(4000))).state is CheckoutState.PAID
     assert [(row["amount"], row["status"]) for row in await giving.donations()] == [(2500, "RECEIVED_PAYMENT")]
     assert await giving.events() == PAID
 
@@ -185,7 +185,7 @@ async def test_m4_a_payment_made_while_its_amount_is_being_changed_counts_as_it_
 async def test_a_payment_that_the_bank_is_busy_with_keeps_its_amount(giving: Giving) -> None:
     await giving.begin()
     giving.provider.become(giving.provider.only(), ProviderStatus.PROCESSING)
-    assert (await giving.begin(gift(4000))).standing is CheckoutState.UNDER_WAY
+    assert (await giving.begin(gift(4000))).state is CheckoutState.UNDER_WAY
     assert [row["amount"] for row in await giving.donations()] == [2500]
 
 
@@ -194,7 +194,7 @@ async def test_a_declined_payment_may_be_tried_again_but_not_for_ever(giving: Gi
         await giving.begin()
         payment = list(giving.provider.payments)[-1]
         giving.provider.become(payment, ProviderStatus.FAILED)
-        assert (await giving.come_back()).standing is CheckoutState.DECLINED
+        assert (await giving.come_back()).state is CheckoutState.DECLINED
     with pytest.raises(TooManyTries):
         await giving.begin()
     assert len(giving.provider.payments) == 5
@@ -216,7 +216,7 @@ async def test_a_completed_session_takes_nothing_more(giving: Giving) -> None:
     await giving.begin()
     giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
-    assert (await giving.begin(gift(100))).standing is CheckoutState.PAID
+    assert (await giving.begin(gift(100))).state is CheckoutState.PAID
     assert len(giving.provider.payments) == 1
     assert len(await giving.donations()) == 1
 
@@ -348,11 +348,11 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     await giving.begin(gift(5000))
     asked = decode_uuid(giving.provider.payments[first].reference)
     back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
-    assert (back.standing, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
+    assert (back.state, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
     giving.provider.pay_with_card(first)
     back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
-    assert (back.standing, back.unpaid) == (CheckoutState.HELD, False)
+    assert (back.state, back.unpaid) == (CheckoutState.HELD, False)
 
 
 async def sweep_sessions(service: Service) -> None:

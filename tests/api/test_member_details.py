@@ -60,7 +60,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     assert 'value="a@b"' in owner.page.text
     await owner.get(page)
     answer = await owner.post(page, do="change", name=" Bo  Builder ", email=" Bo@example.org ")
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{page}?told=changed")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{page}?done=changed")
     after = await known(service, person)
     assert (after.user_name, after.email, after.shown_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
     async with service.db.read() as tx:

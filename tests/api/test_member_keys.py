@@ -141,7 +141,7 @@ async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
     await developer.get(page)
     assert (await developer.post(page, do="revoke")).status_code == 422
     await developer.get(page)
-    assert (await developer.post(page, do="revoke", sure="yes")).headers["location"].endswith("/keys?told=revoked")
+    assert (await developer.post(page, do="revoke", sure="yes")).headers["location"].endswith("/keys?done=revoked")
     service.clock.advance_wall(seconds=1)
     assert (await service.client(found[0]).get("/v1/categories")).status_code == 401
     entries = await of_keys(service, tenant)

@@ -171,8 +171,8 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     assert (answer.status_code, "Enter an email address" in owner.text()) == (422, True)
     sent = {"email": "Bo@example.org", "name": "Bo Builder", "user_name": "", "role": "developer"}
     answer = await owner.post(page, sent)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{owner.home}/members?told=invited")
-    await owner.open(f"{owner.home}/members?told=invited")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{owner.home}/members?done=invited")
+    await owner.open(f"{owner.home}/members?done=invited")
     assert "Invitation sent." in owner.text()
     assert "Bo Builder Bo@example.org; developer; invited until" in owner.text()
     async with service.db.read() as tx:
@@ -234,7 +234,7 @@ async def test_an_owner_changes_roles_and_the_last_owner_stays(owner: Desk, serv
     person = await member(service, tenant, "read_only")
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
     await owner.get(page)
-    assert (await owner.post(page, do="roles", role="owner")).headers["location"] == f"{page}?told=roles"
+    assert (await owner.post(page, do="roles", role="owner")).headers["location"] == f"{page}?done=roles"
     async with service.db.read() as tx:
         assert (await people.get(tx, person.realm, person.id)).roles == {"owner"}
     changed = (await recorded(service, tenant))[-1]
@@ -261,7 +261,7 @@ async def test_deactivation_ends_the_members_sign_in_at_once(owner: Desk, servic
     await owner.get(page)
     assert (await owner.post(page, do="remove")).status_code == 422
     await owner.get(page)
-    assert (await owner.post(page, do="remove", sure="yes")).headers["location"].endswith("/members?told=removed")
+    assert (await owner.post(page, do="remove", sure="yes")).headers["location"].endswith("/members?done=removed")
     assert (await other.get(f"{owner.home}/members")).status_code == 303
     assert (await owner.get(page)).status_code == 404
     actions = [entry.action for entry in await recorded(service, tenant)]

@@ -90,7 +90,7 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert "Select at least one role" in words(hers)
     assert (await hers.post(page, email=email, name="Bo Okafor", role="finance")).headers[
         "location"
-    ] == f"{START}?told=invited"
+    ] == f"{START}?done=invited"
     await hers.get(page)
     assert (await hers.post(page, email=email, name="", role="finance")).status_code == 422
     await hers.open(START)
@@ -143,7 +143,7 @@ async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(serv
     assert (await hers.post(page, do="revoke", token=named)).status_code == 404
     await his.get(page)
     assert (await his.post(page, {"csrf": "wrong", "do": "revoke", "token": named})).status_code == 403
-    assert (await his.post(page, do="revoke", token=named)).headers["location"] == f"{page}?told=revoked"
+    assert (await his.post(page, do="revoke", token=named)).headers["location"] == f"{page}?done=revoked"
     async with service.db.write() as tx:
         with pytest.raises(TokenRefused, match="revoked"):
             await operators.authenticate(tx, found[1])
@@ -159,7 +159,7 @@ async def test_all_tokens_are_revoked_at_once_by_their_operator_or_an_administra
         async with service.db.write() as tx:
             made = [(await operators.create_token(tx, BY, bo, name))[1] for name in ("laptop", "till")]
         assert "Revoke all tokens" in (await browser.get(page)).text
-        assert (await browser.post(page, do="revoke_all")).headers["location"] == f"{page}?told=revoked_all"
+        assert (await browser.post(page, do="revoke_all")).headers["location"] == f"{page}?done=revoked_all"
         assert "Revoke all tokens" not in (await browser.get(page)).text
         for secret in made:
             async with service.db.write() as tx:

@@ -78,16 +78,16 @@ async def test_v8_a_member_connects_the_account_sees_it_and_disconnects_it(
     one = await at(ada)
     assert "Not connected" in (await one.get(home)).text
     assert f"{home}/sign-on?for=connect" in (await one.get(f"{home}/provider-account")).text
-    assert await connected(one, home, pages) == f"{home}/provider-account?told=connected"
-    page = await one.get(f"{home}/provider-account?told=connected")
+    assert await connected(one, home, pages) == f"{home}/provider-account?done=connected"
+    page = await one.get(f"{home}/provider-account?done=connected")
     assert evil.url in page.text
     assert "Connected" in page.text
     assert f"{evil.url}, connected" in (await one.get(home)).text
     assert entered(await here.sign_in()).person.id == ada.person.id
-    assert await connected(one, home, pages) == f"{home}/provider-account?told=connected", "again changes nothing"
+    assert await connected(one, home, pages) == f"{home}/provider-account?done=connected", "again changes nothing"
     await one.get(f"{home}/provider-account")
     gone = await one.post(f"{home}/provider-account", do="disconnect")
-    assert (gone.status_code, gone.headers["location"]) == (303, f"{home}/provider-account?told=disconnected")
+    assert (gone.status_code, gone.headers["location"]) == (303, f"{home}/provider-account?done=disconnected")
     assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNKNOWN
     subjects = [subject for subject, _ in await ada.mails()]
     assert sum("account connected" in subject for subject in subjects) == 1
@@ -146,7 +146,7 @@ async def test_v8_an_owner_sees_and_disconnects_a_members_account(
     shown = await boss.get(page)
     assert f"<bdi>{evil.url}</bdi>, connected" in shown.text
     gone = await boss.post(page, do="disconnect")
-    assert gone.headers["location"] == f"{page}?told=disconnected"
+    assert gone.headers["location"] == f"{page}?done=disconnected"
     after = await boss.get(gone.headers["location"])
     assert "The member can no longer sign in with SSO" in after.text
     assert evil.url not in after.text
@@ -169,7 +169,7 @@ async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: Setup, at
     only = await member(here, "owner", password=False)
     one = await at(only)
     await only.add_app()
-    assert await connected(one, home, pages) == f"{home}/provider-account?told=connected"
+    assert await connected(one, home, pages) == f"{home}/provider-account?done=connected"
     page = f"{home}/members/" + here.service.db.deployment.ids.text("member", only.person.id)
     await one.get(page)
     answer = await one.post(page, do="disconnect")

@@ -285,7 +285,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
         assert reported in answer.text
         assert "very-secret" not in answer.text
     saved = await one.post(f"{home}/provider", form)
-    assert (saved.status_code, saved.headers["location"]) == (303, f"{home}/provider?told=saved")
+    assert (saved.status_code, saved.headers["location"]) == (303, f"{home}/provider?done=saved")
     page = await one.get(saved.headers["location"])
     assert "it = developer\nstaff = finance" in page.text
     assert "very-secret" not in page.text

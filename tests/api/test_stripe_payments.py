@@ -46,7 +46,7 @@ async def test_a_gift_is_paid_at_stripe_and_its_notice_posts_it(giving: AtStripe
 async def test_the_way_back_is_enough(giving: AtStripe) -> None:
     await giving.giving.begin()
     giving.stripe.account.pay_with_card(giving.session["id"])
-    assert (await giving.giving.come_back()).standing is CheckoutState.PAID
+    assert (await giving.giving.come_back()).state is CheckoutState.PAID
     assert await giving.posted() == 1
 
 
@@ -93,7 +93,7 @@ async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
     if by_notice:
         assert await giving.deliver() == [204]
     else:
-        assert (await giving.giving.come_back()).standing is CheckoutState.HELD
+        assert (await giving.giving.come_back()).state is CheckoutState.HELD
     assert await giving.held() == [reason]
     assert await giving.posted() == 0
     assert (await giving.giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
@@ -167,7 +167,7 @@ async def test_h6_as_many_cards_are_taken_as_may_be_and_then_no_other(giving: At
         assert (account.sessions[number]["status"] == "expired") is (tried == allowed)
     shown = await giving.stripe.provider.fetch(number)
     assert (shown.status, shown.tries, shown.url) == (ProviderStatus.FAILED, allowed, None)
-    assert (await giving.giving.come_back()).standing is CheckoutState.DECLINED
+    assert (await giving.giving.come_back()).state is CheckoutState.DECLINED
 
 
 async def test_a_challenge_and_a_bank_that_takes_days_are_waited_for(giving: AtStripe) -> None:

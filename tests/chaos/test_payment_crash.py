@@ -78,7 +78,7 @@ async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service,
         await recover(giving, simulator, by)
         (payment,) = await simulator.payments(reference)
         await simulator.pay_with_card(payment)
-        assert (await giving.come_back()).standing is CheckoutState.PAID
+        assert (await giving.come_back()).state is CheckoutState.PAID
         assert await giving.events() == PAID
         async with own.db.read() as tx:
             assert await tx.fetchval("select count(*) from provider_call_lease") == 0
@@ -98,7 +98,7 @@ async def test_m4_a_process_killed_while_looking_loses_no_money(own: Service, po
         await simulator.pay_with_card(payment)
         await killed(giving, simulator, point)
         assert await giving.events() == ["donation.created"]
-        assert (await giving.come_back()).standing is CheckoutState.PAID
+        assert (await giving.come_back()).state is CheckoutState.PAID
         assert await giving.events() == PAID
         assert await giving.status() == "completed"
     await api.close()

@@ -277,5 +277,5 @@ async def check(giving: Giving) -> None:
     for row in donations:
         if row["payment_id"]:
             assert (row["amount_minor"], row["currency"]) == (counted[0]["amount_minor"], counted[0]["currency"])
-    if (await giving.come_back()).standing is CheckoutState.PAID:
+    if (await giving.come_back()).state is CheckoutState.PAID:
         assert counted

@@ -181,7 +181,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
     assert "token=" not in printed, "the mailbox is a part of the proof"
     async with service.db.read() as tx:
         left = await credentials.get_factors(tx, person)
-        assert (left.second, left.recovery_codes) == (False, 0)
+        assert (left.has_second_factor, left.recovery_codes) == (False, 0)
         assert await sign_ins.find_by_secret(tx, person.realm, entered.secret) is None
         kinds = await tx.fetch(
             "select payload ->> 'kind' as kind from job where kind = 'letters.send' and payload ->> 'person' = $1",

@@ -10,7 +10,7 @@ from tests.pages.site import Site
 from tests.support import people
 from tests.support.people import PASSWORD
 
-OUTSIDE = ("/sign-in", "/sign-in?told=out", "/forgotten", "/none", "/reset", "/invitation")
+OUTSIDE = ("/sign-in", "/sign-in?done=out", "/forgotten", "/none", "/reset", "/invitation")
 INSIDE = ("", "/password", "/authenticator", "/recovery-codes", "/passkeys", "/sign-ins", "/prove", "/second-factor")
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 640}}
 
@@ -81,7 +81,7 @@ async def test_h8_the_whole_way_in_by_keyboard_alone(site: Site) -> None:
         await page.wait_for_url(f"{here.home}/sign-ins")
         await tab_to(page, 'form[action$="/sign-out"] button')
         await page.keyboard.press("Enter")
-        await page.wait_for_url("**/sign-in?told=out")
+        await page.wait_for_url("**/sign-in?done=out")
 
 
 async def tab_to(page: Page, selector: str) -> None:

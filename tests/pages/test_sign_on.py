@@ -104,7 +104,7 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
         await is_fine(page)
         await page.get_by_role("link", name="Connect Example ID").click()
         await authorize(page, provider, "amina-who-connects")
-        await page.wait_for_url(f"{here.home}/provider-account?told=connected")
+        await page.wait_for_url(f"{here.home}/provider-account?done=connected")
         await expect(page.get_by_text(provider.issuer, exact=True)).to_be_visible()
         await is_fine(page)
         await page.goto(here.home)

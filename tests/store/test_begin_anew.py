@@ -69,7 +69,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
         link = await account.reset_credentials(tx, await people.get_for_update(tx, ada.realm, ada.person.id), BY)
         token = links.link_token(tx, link)
     held = await factors_of(ada)
-    assert (held.password, held.second, held.recovery_codes) == (False, False, 0)
+    assert (held.password, held.has_second_factor, held.recovery_codes) == (False, False, 0)
     assert not await found(ada, entered.secret)
     with pytest.raises(SignInFailed):
         await ada.enter()

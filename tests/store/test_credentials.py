@@ -126,7 +126,7 @@ async def test_an_app_opens_nothing_before_its_first_code(ada: Account) -> None:
         app = TOTP(shown.secret.replace(" ", ""))
         assert not await authenticators.verify_code(tx, ada.person, app.at(tx.real_now))
         assert not await account.confirm_authenticator(tx, ada.person, "000000", ada.home)
-        assert not (await factors_of(ada)).second
+        assert not (await factors_of(ada)).has_second_factor
         code = app.at(tx.real_now)
         assert await account.confirm_authenticator(tx, ada.person, code, ada.home)
         assert not await authenticators.verify_code(tx, ada.person, code), "it was used"
@@ -209,7 +209,7 @@ async def test_without_a_second_factor_recovery_codes_go(ada: Account) -> None:
         await account.create_recovery_codes(tx, ada.person, ada.home)
         await account.remove_authenticator(tx, ada.person, AWAY)
     found = await factors_of(ada)
-    assert (found.second, found.recovery_codes) == (False, 0)
+    assert (found.has_second_factor, found.recovery_codes) == (False, 0)
     assert (await ada.recorded())[1:] == [
         "authenticator.shown",
         "authenticator.added",

@@ -79,7 +79,7 @@ class World:
             changes, _ = await organisations.list_changes(tx, ALL_PARTNERS, found.id, Page(50, descending=False))
         return [change.kind for change in changes if change.field == "active"]
 
-    async def standing(self, ein: str) -> LegalStatus:
+    async def legal_status(self, ein: str) -> LegalStatus:
         found = await self.body(ein)
         async with self.db.read() as tx:
             judged = await legal_status.status_of_organisation(tx, found.registry_id, found.id)
@@ -113,7 +113,7 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
     assert (await world.body(GONE)).inactive_reason == "revoked"
     assert await world.kinds(GONE) == ["revoked", "reinstated", "revoked", "reinstated", "removed"]
     assert [(await world.body(GONE, day)).active for day in (MARCH, APRIL, MAY, JUNE)] == [True, False, False, False]
-    assert (await world.standing(GONE)).status_override == "revoked"
+    assert (await world.legal_status(GONE)).status_override == "revoked"
 
 
 async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None:
@@ -129,11 +129,11 @@ async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None
 async def test_a_subordinate_is_deductible_through_its_central_body(world: World) -> None:
     await world.master(MARCH)
     await world.listing(IrsPub78Reader(), APRIL, f"{CENTRAL}|Grand Lodge|Laramie|WY|United States|GROUP")
-    reason = (await world.standing(BRANCH)).reason_for("publication_78")
+    reason = (await world.legal_status(BRANCH)).reason_for("publication_78")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("pass", "through_group")
     await world.listing(IrsRevocationsReader(), MAY, revoked(CENTRAL, "15-NOV-2025", "08-MAY-2026"))
-    judged = await world.standing(BRANCH)
+    judged = await world.legal_status(BRANCH)
     assert judged.active
     assert [reason.step for reason in judged.reasons if reason.verdict == "fail"] == ["group", "deductibility"]
     assert (await world.body(BRANCH)).branch_of is None

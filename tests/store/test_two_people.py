@@ -257,7 +257,7 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
         await operators.create_token(tx, BY, bo.person, "laptop")
         await operators.reset_second_factor(tx, by(tx, ada), bo.person.id)
     held = await signing_in.factors_of(bo)
-    assert (held.password, held.second) == (False, False)
+    assert (held.password, held.has_second_factor) == (False, False)
     assert "operator_token.revoked" in await recorded(service, ada)
     assert not await signing_in.found(bo, entered.secret)
     assert await live_tokens(service, bo.person) == 0

@@ -205,7 +205,7 @@ class StripeStub:
                 return RedirectResponse(session["success_url"], 303)
             reported = "Your card was declined."
         shown = {name: escape(str(session[key])) for name, key in _SHOWN.items()}
-        return HTMLResponse(PAGE.format(told=reported, **shown))
+        return HTMLResponse(PAGE.format(message=reported, **shown))
 
     def _endpoints(self, asked: Thing) -> Thing:
         if self.account.endpoints is None:

@@ -179,9 +179,9 @@ def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> 
 )
 def test_the_donor_sees_where_the_payment_stands(status: str, seen: CheckoutState, url: bool) -> None:
     shown = session_donation_of(DONATION_RECORD, replace(PAYMENT_RECORD, status=status))
-    assert (shown.standing, shown.url is not None) == (seen, url)
+    assert (shown.state, shown.url is not None) == (seen, url)
     paid = session_donation_of(replace(DONATION_RECORD, payment_id=ID), replace(PAYMENT_RECORD, status=status))
-    assert (paid.standing, paid.url) == (CheckoutState.PAID, None)
+    assert (paid.state, paid.url) == (CheckoutState.PAID, None)
 
 
 def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
@@ -192,8 +192,8 @@ def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
 
 
 def test_without_donation_or_payment_nothing_has_started() -> None:
-    assert session_donation_of(None, None).standing is CheckoutState.NOT_STARTED
-    assert session_donation_of(DONATION_RECORD, None).standing is CheckoutState.NOT_STARTED
+    assert session_donation_of(None, None).state is CheckoutState.NOT_STARTED
+    assert session_donation_of(DONATION_RECORD, None).state is CheckoutState.NOT_STARTED
 
 
 def test_currencies_that_an_organisation_receives() -> None:

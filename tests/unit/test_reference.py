@@ -31,7 +31,7 @@ def test_fields_say_their_type_and_limits_in_words() -> None:
     assert field(created, "userId").kind == "id of a user or null"
     assert field(created, "successUrl").limits == ("at most 2048 characters",)
     assert field(created, "data.createdAt").kind == "moment"
-    assert "one of `completed`, `expired`, `open`" in field(created, "data.status").told
+    assert "one of `completed`, `expired`, `open`" in field(created, "data.status").description
     listed = OPERATIONS["listDonations"]
     assert field(listed, "startDate").kind == "day or moment, in the query"
     assert field(listed, "pageSize").limits == ("at least 1", "default 25")

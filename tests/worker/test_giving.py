@@ -232,7 +232,7 @@ async def test_i5_a_later_call_waits_for_the_lease_and_takes_over(ground: Ground
     assert not done
     assert giving.provider.calls == ["create"]
     ground.service.clock.advance_wall(seconds=61)
-    assert (await waiting).standing is CheckoutState.UNDER_WAY
+    assert (await waiting).state is CheckoutState.UNDER_WAY
     assert len(giving.provider.payments) == 1
 
 
@@ -257,7 +257,7 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     first = await giving.begin(gift())
     gate.set()
     second = await slow
-    assert (first.url, first.standing) == (second.url, CheckoutState.UNDER_WAY)
+    assert (first.url, first.state) == (second.url, CheckoutState.UNDER_WAY)
     assert len(giving.provider.payments) == 1
 
 
@@ -265,7 +265,7 @@ async def test_m4_a_lost_notice_does_no_harm_to_who_comes_back(ground: Ground) -
     giving = await ground.session()
     await giving.begin()
     giving.provider.pay_with_card(giving.provider.only())
-    assert (await giving.come_back()).standing is CheckoutState.PAID
+    assert (await giving.come_back()).state is CheckoutState.PAID
     ground.service.clock.advance(timedelta(days=2))
     await ground.background.drain()
     assert await giving.events() == PAID

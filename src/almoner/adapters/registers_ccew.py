@@ -250,11 +250,13 @@ def _iso_date(text: str) -> str | None:
 
 
 def _entry(charity: JoinedCharity) -> RegisterEntry:
-    reported = dict(zip(CHARITY.columns, charity.told, strict=True))
+    reported = dict(zip(CHARITY.columns, charity.values, strict=True))
     main, linked = reported["registered_charity_number"], int(reported["linked_charity_number"])
     name = registers_uk.clean_name(reported["charity_name"])
     names = _names(charity)
-    place = registers_uk.parse_address((charity.told[line] for line in _ADDRESS), reported["charity_contact_postcode"])
+    place = registers_uk.parse_address(
+        (charity.values[line] for line in _ADDRESS), reported["charity_contact_postcode"]
+    )
     income = parse_amount(reported["latest_income"])
     return RegisterEntry(
         number=_key(main, linked),

@@ -74,7 +74,7 @@ class JoinedCharity(NamedTuple):
 
     organisation: int
     line: int
-    told: list[str]
+    values: list[str]
     has_linked: bool
     rows_by_table: dict[str, list[list[str]]]
 

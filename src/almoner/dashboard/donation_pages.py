@@ -54,7 +54,7 @@ class DonationPages:
             DONATIONS,
             donation,
             "donation.html",
-            done=_DONE.get(visitor.query.get("told", "")),
+            done=_DONE.get(visitor.query.get("done", "")),
             receipt_resendable=visitor.person.has_role(*RECEIPT_SENDERS)
             and donation["receiptDelivery"] in ("sent", "undeliverable"),
             steps=donation_timeline(donation),
@@ -80,7 +80,7 @@ class DonationPages:
                         {"amount": minor},
                         key=visitor.form_value("form_key")[:100] or None,
                     )
-                    return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?told=refunded")
+                    return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=refunded")
                 except CallRefused as refused:
                     problems = {"amount": f"The donation was not refunded: {'; '.join(refused.reasons)}."}
         return render_page(
@@ -109,7 +109,7 @@ class DonationPages:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
                 await audit.record_entry(tx, partner.id, by.actor, "receipt.resent", donation["id"], address=by.address)
-        return redirect_to(f"{own}?told=receipt")
+        return redirect_to(f"{own}?done=receipt")
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
         """Who looked at the donor's data last."""

@@ -39,7 +39,7 @@ class FormPages:
                 body = {member: value for member, value in typed.items() if value}
                 try:
                     made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
-                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?told=created")
+                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=created")
                 except CallRefused as refused:
                     problems = _form_problems(refused, form)
             return render_page(
@@ -63,7 +63,7 @@ class FormPages:
                 path = f"{declared.call}/{record['id']}/{action.path}"
                 try:
                     await self._calls.post(visitor, path, key=_form_key(visitor))
-                    return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?told={action.path}")
+                    return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
                 except CallRefused as refused:
                     problem = f"Nothing was changed: {'; '.join(refused.reasons)}."
             return render_page(

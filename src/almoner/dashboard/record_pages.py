@@ -178,7 +178,7 @@ class RecordPages:
             declared=declared,
             record=record,
             title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
-            told=_outcome_text(visitor, declared),
+            message=_outcome_text(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
             sections=sections_of(record, visitor.place.home, names),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
@@ -247,7 +247,7 @@ def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> 
 
 def _outcome_text(visitor: Visitor, declared: RecordList) -> str:
     """The sentence that says what the form or the action that led here has just done."""
-    name = visitor.query.get("told", "")
+    name = visitor.query.get("done", "")
     if name == "created" and declared.form is not None:
         return declared.form.done
     return next((action.done for action in declared.actions if action.path == name), "")

@@ -47,7 +47,7 @@ class SettingsPages:
             try:
                 async with self._context.db.write() as tx:
                     await self._apply(tx, visitor)
-                return redirect_to(f"{visitor.place.home}{PATH}?told=saved")
+                return redirect_to(f"{visitor.place.home}{PATH}?done=saved")
             except _Refused as refused:
                 problems = refused.problems
         async with self._context.db.read() as tx:
@@ -61,7 +61,7 @@ class SettingsPages:
             values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
             links=_LINKS,
             has_logo=account.brand_logo is not None,
-            told="Saved. New pages show it at once." if visitor.query.get("told") == "saved" else "",
+            message="Saved. New pages show it at once." if visitor.query.get("done") == "saved" else "",
             problems=problems,
         )
 

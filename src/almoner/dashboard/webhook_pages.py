@@ -51,7 +51,7 @@ class WebhookPages:
             visitor,
             "webhooks.html",
             endpoints=page.records,
-            told=_DONE.get(visitor.query.get("told", "")),
+            message=_DONE.get(visitor.query.get("done", "")),
         )
 
     async def create(self, visitor: Visitor) -> Response:
@@ -105,7 +105,7 @@ class WebhookPages:
             next=page.next,
             wanted=wanted,
             statuses=_STATUSES,
-            told=problem or _DONE.get(visitor.query.get("told", "")),
+            message=problem or _DONE.get(visitor.query.get("done", "")),
             alert=bool(problem),
         )
 
@@ -143,7 +143,7 @@ class WebhookPages:
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_delete.html", endpoint=endpoint)
         await self._calls.delete(visitor, f"{_CALL}/{endpoint['id']}")
-        return redirect_to(f"{visitor.place.home}{PATH}?told=deleted")
+        return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
     async def _act(self, visitor: Visitor, endpoint: Record) -> Response:
         """Do what the pressed button says. Raises CallRefused."""
@@ -151,10 +151,10 @@ class WebhookPages:
         match visitor.form_value("do"):
             case "test":
                 await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/test")
-                return redirect_to(f"{here}?told=tested")
+                return redirect_to(f"{here}?done=tested")
             case "resume":
                 await self._calls.patch(visitor, f"{_CALL}/{endpoint['id']}", {"status": "active"})
-                return redirect_to(f"{here}?told=resumed")
+                return redirect_to(f"{here}?done=resumed")
             case _:
                 raise NotFound
 

@@ -86,7 +86,7 @@ class _Donors:
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
         started = await donations_flows.start_transfer(self._work, session_id, gift)
-        if started.standing is not CheckoutState.UNDER_WAY:
+        if started.state is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, session_id)

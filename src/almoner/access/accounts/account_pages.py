@@ -145,7 +145,7 @@ class AccountPages:
         """Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
-        response = redirect_to(f"{visitor.place.home}?told=password")
+        response = redirect_to(f"{visitor.place.home}?done=password")
         set_device_cookie(response, visitor.place, device)
         return response
 
@@ -180,7 +180,7 @@ class AccountPages:
         except AuthenticatorNotPending:
             return await self._authenticator(visitor)
         if right:
-            return redirect_to(f"{visitor.place.home}/recovery-codes?told=authenticator")
+            return redirect_to(f"{visitor.place.home}/recovery-codes?done=authenticator")
         problems = {
             "code": "The code is incorrect. Check the time on your phone and enter the current code from the app."
         }
@@ -192,7 +192,7 @@ class AccountPages:
                 await account.remove_authenticator(tx, visitor.person, visitor.browser)
         except LastSecondFactorRequired:
             return await self._authenticator(visitor, refused=_LAST)
-        return redirect_to(f"{visitor.place.home}/authenticator?told=no_authenticator")
+        return redirect_to(f"{visitor.place.home}/authenticator?done=no_authenticator")
 
     async def _authenticator(
         self,
@@ -218,9 +218,9 @@ class AccountPages:
         codes: list[str] = []
         async with self._db.write() as tx:
             held = await credentials.get_factors(tx, visitor.person)
-            if visitor.form and held.second:
+            if visitor.form and held.has_second_factor:
                 codes = await account.create_recovery_codes(tx, visitor.person, visitor.browser)
-        fresh = visitor.query.get("told") == "authenticator"
+        fresh = visitor.query.get("done") == "authenticator"
         return self._show(visitor, "recovery_codes.html", codes=codes, held=held, just_added=fresh)
 
     async def passkeys(self, visitor: Visitor) -> Response:
@@ -236,7 +236,7 @@ class AccountPages:
         except PasskeyRefused:
             text = "We could not add this passkey. The page may have expired. Please try again."
             return await self._passkeys(visitor, refused=text, name=visitor.form_value("name"))
-        return redirect_to(f"{visitor.place.home}/passkeys?told=passkey")
+        return redirect_to(f"{visitor.place.home}/passkeys?done=passkey")
 
     async def _remove_passkey(self, visitor: Visitor) -> Response:
         passkey_id = self._ids.parse("passkey", visitor.form_value("passkey"))
@@ -248,7 +248,7 @@ class AccountPages:
             return redirect_to(f"{visitor.place.home}/passkeys")
         except LastSecondFactorRequired:
             return await self._passkeys(visitor, refused=_LAST)
-        return redirect_to(f"{visitor.place.home}/passkeys?told=no_passkey")
+        return redirect_to(f"{visitor.place.home}/passkeys?done=no_passkey")
 
     async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
@@ -290,16 +290,16 @@ class AccountPages:
         async with self._db.write() as tx:
             if visitor.form_value("others"):
                 await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
-                response = redirect_to(f"{page}?told=all_ended")
+                response = redirect_to(f"{page}?done=all_ended")
                 set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
                 return response
             if one is not None:
                 await sign_ins.end_sign_in(tx, visitor.person, one, "revoked", by)
-        return redirect_to(f"{page}?told=ended")
+        return redirect_to(f"{page}?done=ended")
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
-        reported = _NOTICES.get(visitor.query.get("told", ""), "")
-        return self._gate.render_page(self._pages, visitor, template, **{"told": reported, **context})
+        reported = _NOTICES.get(visitor.query.get("done", ""), "")
+        return self._gate.render_page(self._pages, visitor, template, **{"message": reported, **context})
 
 
 def password_form_problems(password: str, again: str) -> dict[str, str]:
@@ -315,9 +315,9 @@ def password_refusal_text(error: PasswordTooWeak | SignInOverloaded) -> str:
 
 
 def _provider_setting(bound: Sequence[LinkedAccount]) -> AccountSetting:
-    standing = "; ".join(f"{one.issuer}, connected {one.bound_at:%Y-%m-%d}" for one in bound)
+    summary = "; ".join(f"{one.issuer}, connected {one.bound_at:%Y-%m-%d}" for one in bound)
     return AccountSetting(
-        "Single sign-on (SSO)", standing or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect"
+        "Single sign-on (SSO)", summary or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect"
     )
 
 

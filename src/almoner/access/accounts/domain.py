@@ -142,7 +142,7 @@ class AccountSetting:
     """One setting on the account page: its label, its current state, and the page and action that change it."""
 
     label: str
-    standing: str
+    summary: str
     path: str
     action: str
 

@@ -135,7 +135,7 @@ class LinkPages:
         try:
             async with self._db.write() as tx:
                 link, person = await self._link(tx, place, token, "invitation")
-                if (await credentials.get_factors(tx, person)).second:
+                if (await credentials.get_factors(tx, person)).has_second_factor:
                     return self._sign_in_instead(place)
                 await links.consume_link(tx, link, person)
                 answer = entry.form_value("credential")
@@ -202,14 +202,14 @@ class LinkPages:
         place = entry.place
         if purpose == "invitation":
             async with self._db.write() as tx:
-                second = (await credentials.get_factors(tx, person)).second
+                second = (await credentials.get_factors(tx, person)).has_second_factor
                 try:
                     entered = None if second else await sign_ins.begin_sign_in(tx, person, "password", entry.browser)
                 except SignInFailed as closed:
                     return self._closed(place, purpose, closed)
             if entered is not None:
                 return await self._gate.complete_sign_in(entry.request, place, entered)
-        response = redirect_to(f"{place.home}/sign-in?told=reset")
+        response = redirect_to(f"{place.home}/sign-in?done=reset")
         delete_cookie(response, place.link_cookie_name(purpose))
         return response
 
@@ -228,7 +228,7 @@ class LinkPages:
         try:
             async with self._db.read() as tx:
                 _, person = await self._link(tx, place, token, purpose)
-                second = (await credentials.get_factors(tx, person)).second
+                second = (await credentials.get_factors(tx, person)).has_second_factor
                 offer = invited and not second
                 options = await passkeys.registration_options(tx, person, entry.challenge_binding) if offer else ""
                 partner = place.realm.partner

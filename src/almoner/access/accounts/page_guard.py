@@ -303,7 +303,7 @@ class PageGuard:
         if not credentials.requires_second_factor(visitor.person):
             return False
         async with self.db.read() as tx:
-            return not (await credentials.get_factors(tx, visitor.person)).second
+            return not (await credentials.get_factors(tx, visitor.person)).has_second_factor
 
     def render_page(
         self,

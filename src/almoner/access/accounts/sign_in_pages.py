@@ -68,7 +68,7 @@ class SignInPages:
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
                 return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
-            return await self._form(entry, reported=_REPORTED.get(request.query_params.get("told", ""), ""))
+            return await self._form(entry, reported=_REPORTED.get(request.query_params.get("done", ""), ""))
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
         name, password = entry.form_value("user_name").strip(), entry.form_value("password")
@@ -98,7 +98,7 @@ class SignInPages:
             return await self._second_factor_step(entry, needed)
         except TicketExpired:
             reported = "again" if place.second_factor_cookie_name in request.cookies else "first"
-            return redirect_to(f"{place.home}/sign-in?told={reported}")
+            return redirect_to(f"{place.home}/sign-in?done={reported}")
 
     async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
         """Its form, or what comes of it. Raises TicketExpired."""
@@ -146,7 +146,7 @@ class SignInPages:
                 await sign_ins.end_sign_in(
                     tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.audit_context(self._ids)
                 )
-        response = redirect_to(f"{place.home}/sign-in?told=out")
+        response = redirect_to(f"{place.home}/sign-in?done=out")
         delete_cookie(response, place.session_cookie_name)
         return response
 
@@ -205,7 +205,7 @@ class SignInPages:
             csrf=entry.visit.csrf,
             problems=problems or {},
             marks=marks or problems or {},
-            told=reported,
+            message=reported,
             next=place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
             user_name=entry.form_value("user_name"),
             options=options,

@@ -54,7 +54,7 @@ class AuthenticationFactors:
     recovery_codes: int
 
     @property
-    def second(self) -> bool:
+    def has_second_factor(self) -> bool:
         """Whether the person has a factor besides a password."""
         return self.authenticator or self.passkeys > 0
 

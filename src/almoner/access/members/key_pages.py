@@ -58,8 +58,10 @@ class KeyPages:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
             found = await keys.list_of_partner(tx, partner_of(visitor))
-        reported = _REPORTED.get(visitor.query.get("told", ""))
-        return self._context.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
+        reported = _REPORTED.get(visitor.query.get("done", ""))
+        return self._context.render_page(
+            visitor, "keys.html", keys=[self._facts(key) for key in found], message=reported
+        )
 
     async def create(self, visitor: Visitor) -> Response:
         """Create an API key and show its secret once."""
@@ -132,7 +134,7 @@ class KeyPages:
                     raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)
-                return redirect_to(f"{visitor.place.home}/keys?told=revoked")
+                return redirect_to(f"{visitor.place.home}/keys?done=revoked")
             case _:
                 raise NotFound
 

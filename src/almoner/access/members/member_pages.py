@@ -89,7 +89,7 @@ class MemberPages:
             own=self._context.id_text("member", visitor.person.id),
             later=after is not None,
             onward=f"{visitor.path}?after={self._context.id_text('member', found[-1].person.id)}" if more else None,
-            told=_notice_text(visitor),
+            message=_notice_text(visitor),
         )
 
     async def invite(self, visitor: Visitor) -> Response:
@@ -114,7 +114,7 @@ class MemberPages:
             except IncorrectParams as error:
                 problems = problems_by_field(error, "user_name")
             else:
-                return redirect_to(f"{visitor.place.home}/members?told=invited")
+                return redirect_to(f"{visitor.place.home}/members?done=invited")
         status = 422 if problems else 200
         return self._context.render_page(
             visitor, "invite.html", status=status, typed=typed, roles=ROLE_CHOICES, problems=problems
@@ -155,7 +155,7 @@ class MemberPages:
             bound=bound,
             invitable=not one.has_joined and one.person.active and one.person.email is not None,
             problems=problems,
-            told=_notice_text(visitor),
+            message=_notice_text(visitor),
         )
 
     async def _act(self, visitor: Visitor) -> Response:
@@ -190,7 +190,7 @@ class MemberPages:
         async with self._context.db.write() as tx:
             await act(tx)
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
-        return redirect_to(f"{page}?told={reported}")
+        return redirect_to(f"{page}?done={reported}")
 
     async def groups(self, visitor: Visitor) -> Response:
         """List groups with the role each gives to its members."""
@@ -201,7 +201,7 @@ class MemberPages:
             except IncorrectParams as error:
                 problems = problems_by_field(error, visitor.form_value("group"))
             else:
-                return redirect_to(f"{visitor.path}?told=mapped")
+                return redirect_to(f"{visitor.path}?done=mapped")
         after = self._context.after_id(visitor, "group")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
@@ -222,7 +222,7 @@ class MemberPages:
             later=after is not None,
             onward=f"{visitor.path}?after={self._context.id_text('group', found[-1][0].id)}" if more else None,
             problems=problems,
-            told=_notice_text(visitor),
+            message=_notice_text(visitor),
         )
 
     async def group(self, visitor: Visitor) -> Response:
@@ -281,4 +281,4 @@ class MemberPages:
 
 
 def _notice_text(visitor: Visitor) -> str | None:
-    return _REPORTED.get(visitor.query.get("told", ""))
+    return _REPORTED.get(visitor.query.get("done", ""))

@@ -73,9 +73,9 @@ class _PageBase:
     def _show(self, visitor: Visitor, template: str, **context: object) -> Response:
         """A page; with problems it answers 422."""
         status = 422 if context.get("problems") else 200
-        reported = _REPORTED.get(visitor.query.get("told", ""))
+        reported = _REPORTED.get(visitor.query.get("done", ""))
         return self._gate.render_page(
-            self._pages, visitor, template, status=status, passkeys=False, told=reported, **context
+            self._pages, visitor, template, status=status, passkeys=False, message=reported, **context
         )
 
     def _text(self, type_: str, record: UUID) -> str:
@@ -100,9 +100,7 @@ class _OperatorPages(_PageBase):
     async def list(self, visitor: Visitor) -> Response:
         """Everybody with their roles."""
         async with self._db.read() as tx:
-            found = [
-                {**self._facts(one.person), "standing": one.status_text} for one in await service.list_operators(tx)
-            ]
+            found = [{**self._facts(one.person), "status": one.status_text} for one in await service.list_operators(tx)]
         return self._show(visitor, "operators.html", found=found, own=self._text(service.ID, visitor.person.id))
 
     async def invite(self, visitor: Visitor) -> Response:
@@ -113,7 +111,7 @@ class _OperatorPages(_PageBase):
                 async with self._db.write() as tx:
                     by, roles = visitor.audit_context(tx.ids), visitor.checkbox_values("role", OPERATOR_ROLES)
                     await service.add_operator(tx, by, visitor.form_value("email"), visitor.form_value("name"), roles)
-                return redirect_to(f"{visitor.place.home}/operators?told=invited")
+                return redirect_to(f"{visitor.place.home}/operators?done=invited")
             except UserNameTaken:
                 problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:
@@ -176,7 +174,7 @@ class _OperatorPages(_PageBase):
             raise NotFound
         async with self._db.write() as tx:
             await chosen[1](tx)
-        return redirect_to(f"{visitor.path}?told={chosen[0]}")
+        return redirect_to(f"{visitor.path}?done={chosen[0]}")
 
     async def _revoke_all(self, tx: Tx, by: AuditContext, operator_id: UUID) -> None:
         await service.revoke_all_tokens(tx, by, await people.get_for_update(tx, OPERATORS, operator_id))
@@ -236,10 +234,10 @@ class _TokenPages(_PageBase):
             if token.person_id != visitor.person.id:
                 raise NotFound
             await service.revoke_token(tx, visitor.audit_context(tx.ids), token)
-        return redirect_to(f"{visitor.path}?told=revoked")
+        return redirect_to(f"{visitor.path}?done=revoked")
 
     async def _revoke_all(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
             person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
             await service.revoke_all_tokens(tx, visitor.audit_context(tx.ids), person)
-        return redirect_to(f"{visitor.path}?told=revoked_all")
+        return redirect_to(f"{visitor.path}?done=revoked_all")

@@ -43,7 +43,7 @@ class ProviderAccountPages:
                     await identities.unlink_own_accounts(
                         tx, visitor.person, visitor.audit_context(self._db.deployment.ids)
                     )
-                return redirect_to(f"{visitor.path}?told=disconnected")
+                return redirect_to(f"{visitor.path}?done=disconnected")
             except LastSignInMethodRequired:
                 problems = {"disconnect": _LAST}
         async with self._db.read() as tx:
@@ -57,5 +57,5 @@ class ProviderAccountPages:
             problems=problems,
             bound=bound,
             provider=provider,
-            told=_REPORTED.get(visitor.query.get("told", ""), ""),
+            message=_REPORTED.get(visitor.query.get("done", ""), ""),
         )

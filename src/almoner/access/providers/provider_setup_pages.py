@@ -53,7 +53,7 @@ class ProviderSetupPages:
                 return await self._test(visitor)
             case "remove":
                 return await self._remove(visitor)
-        return await self._page(visitor, reported=_REPORTED.get(visitor.query.get("told", ""), ""))
+        return await self._page(visitor, reported=_REPORTED.get(visitor.query.get("done", ""), ""))
 
     async def _save(self, visitor: Visitor) -> Response:
         typed = {name: visitor.form_value(name).strip() for name in _FIELDS}
@@ -76,7 +76,7 @@ class ProviderSetupPages:
             try:
                 async with self._db.write() as tx:
                     await sso.save_provider(tx, visitor.audit_context(self._ids), _partner(visitor), wanted)
-                return redirect_to(f"{visitor.place.home}/provider?told=saved")
+                return redirect_to(f"{visitor.place.home}/provider?done=saved")
             except InvalidProviderSettings as wrong:
                 problems = dict(wrong.problems)
         return await self._page(visitor, typed=typed, problems=problems, status=422)
@@ -93,7 +93,7 @@ class ProviderSetupPages:
         async with self._db.write() as tx:
             if await sso.find(tx, _partner(visitor)) is not None:
                 await sso.remove_provider(tx, visitor.audit_context(self._ids), _partner(visitor))
-        return redirect_to(f"{visitor.place.home}/provider?told=removed")
+        return redirect_to(f"{visitor.place.home}/provider?done=removed")
 
     async def _page(
         self,
@@ -114,7 +114,7 @@ class ProviderSetupPages:
             "provider": provider,
             "redirect": redirect,
             "roles": [ROLE_NAMES[role] for role in MEMBER_ROLES],
-            "told": reported,
+            "message": reported,
             "found": found,
             "refused": refused,
         }

@@ -116,7 +116,7 @@ class SsoPages:
                 page = f"{place.home}{PROVIDER_ACCOUNT}"
                 if not sign_ins.is_recently_authenticated(visitor.sign_in, self._db.deployment.clock.real_now()):
                     return redirect_to(page)
-                return await self._sign_on.begin(partner, "connect", f"{page}?told=connected", visitor.sign_in.id)
+                return await self._sign_on.begin(partner, "connect", f"{page}?done=connected", visitor.sign_in.id)
             case "invitation":
                 token = request.cookies.get(place.link_cookie_name("invitation"), "")
                 try:

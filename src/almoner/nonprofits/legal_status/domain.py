@@ -101,9 +101,9 @@ class NumberStatus:
     ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
     """
 
-    told: Mapping[str, SourceReport]
+    reports: Mapping[str, SourceReport]
     listing: SourceReport | None
-    standing: LegalStatus
+    legal_status: LegalStatus
 
 
 def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:

@@ -49,7 +49,7 @@ async def _evaluate(
     sources: Sequence[StatusSource],
     reported: Mapping[str, SourceReport],
 ) -> LegalStatus:
-    """The standing of a subject whose source is known."""
+    """The legal status of a subject whose source is known."""
     assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
         return domain.status_of_listed_organisation(reported[subject.source])

@@ -64,8 +64,8 @@ async def import_files(
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
         await store.upsert_source(tx, registry.id, source)
-        standing = await store.dates_of_loaded_files(tx, source.code, [one.facts.sha256 for one in found])
-    fresh = found if force else [one for one in found if _is_new(one, standing, as_of)]
+        loaded = await store.dates_of_loaded_files(tx, source.code, [one.facts.sha256 for one in found])
+    fresh = found if force else [one for one in found if _is_new(one, loaded, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
     fresh = found if source.reads_files_together else fresh
@@ -95,9 +95,9 @@ def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> da
     return None
 
 
-def _is_new(one: ImportFile, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
+def _is_new(one: ImportFile, loaded: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
     """Whether a file is not what is loaded, or says that it holds on a later day too."""
-    known = standing.get(one.facts.sha256)
+    known = loaded.get(one.facts.sha256)
     return known is None or known < (as_of or files.data_date_of([one]))
 
 
@@ -119,7 +119,7 @@ async def _unchanged_load(
 ) -> Load:
     async with db.read() as tx:
         newest = await store.find_newest_load(tx, source.code)
-        assert newest is not None  # a standing file came with one
+        assert newest is not None  # a loaded file came with one
         given = tuple(one.facts for one in found)
         return Load(
             tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
@@ -149,19 +149,19 @@ class _ImportRun:
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        standing = await store.list_loaded_parts(tx, self.source.code)
-        strays = await self._strays(parts, standing, rows)
+        loaded = await store.list_loaded_parts(tx, self.source.code)
+        strays = await self._strays(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
-        parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
+        parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows(tx, reading_id)
         await store_staging.keep_rejected_numbers(
             tx, reading_id, self.source.code, lists=self.source.lists_organisations
         )
-        covered = [part for part in standing if part in parts]
+        covered = [part for part in loaded if part in parts]
         await store_staging.keep_possibly_unreadable_numbers(
             tx, reading_id, self.source.code, covered, doubtful=not force
         )
-        reasons = load_checks.quarantine_reasons(await self._judged(read, parts, standing, sum(bad.values())))
+        reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
             id=tx.new_id(),
@@ -186,13 +186,13 @@ class _ImportRun:
         if refused:
             await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
-            load = await self._merge(load, parts, standing)
+            load = await self._merge(load, parts, loaded)
         stored = await store_staging.list_rejected_rows(tx, reading_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, self.registry.id, load, stored, {} if refused else parts)
         return load
 
-    async def _merge(self, load: Load, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart]) -> Load:
-        others = [part for part in standing if part not in parts]
+    async def _merge(self, load: Load, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]) -> Load:
+        others = [part for part in loaded if part not in parts]
         return await merge_load(
             self.tx, self.source, self.registry.id, self.reading_id, load, parts, others, self.pace, self.few
         )
@@ -203,7 +203,7 @@ class _ImportRun:
         return await store_staging.reject_repeated_numbers(self.tx, self.reading_id)
 
     async def _strays(
-        self, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart], rows: int
+        self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
     ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: none of their numbers is there, so they are not told.
 
@@ -211,7 +211,7 @@ class _ImportRun:
         """
         few = [
             part
-            for part in parts.keys() & standing.keys()
+            for part in parts.keys() & loaded.keys()
             if parts[part]["rows"] <= rows * load_checks.MAX_REJECTED_SHARE
         ]
         return frozenset(few) - await store_staging.parts_with_known_numbers(
@@ -235,13 +235,13 @@ class _ImportRun:
         self,
         read: Sequence[FileReadResult],
         parts: Mapping[str, FillCounts],
-        standing: Mapping[str, LoadedPart],
+        loaded: Mapping[str, LoadedPart],
         bad: int,
     ) -> LoadSummary:
         tx, source = self.tx, self.source
-        covered = {part: one for part, one in standing.items() if part in parts}
+        covered = {part: one for part, one in loaded.items() if part in parts}
         missing: list[str] = []
-        if covered and covered.keys() == standing.keys() and source.canary_numbers:
+        if covered and covered.keys() == loaded.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
             if not await store_staging.contains_any_number(tx, self.reading_id, probes):
                 missing = await store.list_existing_numbers(tx, source.code, probes)

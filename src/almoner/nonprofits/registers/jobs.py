@@ -116,38 +116,38 @@ async def _load(
         await _record_failure(parts, db, planned, before, str(error))
     else:
         unchanged = load.status == "unchanged"
-        standing = (
+        refresh = (
             RefreshStatus("unchanged", load_id=before.load_id)
             if unchanged
             else RefreshStatus("loaded", load_id=load.id)
         )
-        await _record_attempt(parts, db, planned.source, standing)
+        await _record_attempt(parts, db, planned.source, refresh)
 
 
 async def _record_failure(
     parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, reason: str
 ) -> None:
     failures = before.failures + 1
-    standing = RefreshStatus("failed", failures, before.load_id)
-    await _record_attempt(parts, db, planned.source, standing, reason, retry_delay(failures, planned.every))
+    refresh = RefreshStatus("failed", failures, before.load_id)
+    await _record_attempt(parts, db, planned.source, refresh, reason, retry_delay(failures, planned.every))
 
 
 async def _record_attempt(
     parts: RegisterRefreshContext,
     db: Database,
     source: str,
-    standing: RefreshStatus,
+    refresh: RefreshStatus,
     reason: str | None = None,
     again: timedelta | None = None,
 ) -> None:
     async with db.write() as tx:
-        await store_refresh.record_refresh_attempt(tx, source, standing, reason, again)
+        await store_refresh.record_refresh_attempt(tx, source, refresh, reason, again)
     parts.telemetry.log(
         "register_refresh",
         db.deployment.clock.real_now(),
-        level="error" if standing.status in ("failed", "quarantined") else "info",
+        level="error" if refresh.status in ("failed", "quarantined") else "info",
         source=source,
-        status=standing.status,
+        status=refresh.status,
         reason=reason,
     )
 

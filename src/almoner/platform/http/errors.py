@@ -150,7 +150,7 @@ def error_sentences(
             by_field[reported] = [reported]
             continue
         if error["type"] == METADATA:
-            by_field.update({reported: [reported] for reported in error["ctx"]["told"]})
+            by_field.update({reported: [reported] for reported in error["ctx"]["problems"]})
             continue
         location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
         location = location if error["type"] != ACROSS else location[:-1]

@@ -25,7 +25,7 @@ class ReferenceField:
     kind: str
     required: bool
     limits: tuple[str, ...]
-    told: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ResponseStatus:
     """An HTTP status with its error codes and messages."""
 
     code: str
-    told: str
+    description: str
     problems: tuple[tuple[str, str], ...]
 
 
@@ -71,7 +71,7 @@ class WebhookEntry:
 
     name: str
     anchor: str
-    told: str
+    description: str
     fields: tuple[ReferenceField, ...]
     example: str
 

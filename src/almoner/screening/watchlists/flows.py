@@ -67,10 +67,10 @@ async def import_files(
     """
     with files.open_files(places) as found:
         async with db.read() as tx:
-            standing = await store.find_current_load(tx, source.code)
+            current = await store.find_current_load(tx, source.code)
             refused = await store.list_refused_loads(tx)
-        if standing is not None and standing.sha256 == found.sha256:
-            return replace(standing, status="unchanged", added=0, removed=0, changed=0)
+        if current is not None and current.sha256 == found.sha256:
+            return replace(current, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
             if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
                 raise LoadRefused(one)
@@ -119,11 +119,11 @@ async def _merge(
     fetched_from: Sequence[str],
 ) -> Load:
     before = await store.upsert_list(tx, source)
-    standing = await store.entry_content_hashes(tx, source.code)
-    added = read.entries.keys() - standing.keys()
-    missing = standing.keys() - read.entries.keys()
+    current = await store.entry_content_hashes(tx, source.code)
+    added = read.entries.keys() - current.keys()
+    missing = current.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
-    changed = [key for key, content in standing.items() if key in read.entries and read.entries[key][2] != content]
+    changed = [key for key, content in current.items() if key in read.entries and read.entries[key][2] != content]
     load = Load(
         id=tx.new_id(),
         list=source.code,
@@ -145,7 +145,7 @@ async def _merge(
         fetched_from=tuple(fetched_from),
         kept=len(missing) - len(removed),
     )
-    counts = load.entries, load.rejected, load.removed, len(standing)
+    counts = load.entries, load.rejected, load.removed, len(current)
     reasons = [*load_checks.refusal_reasons(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistRefused(
@@ -170,8 +170,8 @@ def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, forc
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
     """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
     whole = SUBSUMED_LISTS.get(code)
-    standing = await store.find_current_load(tx, whole) if whole else None
-    if standing is not None and standing.entries:
+    current = await store.find_current_load(tx, whole) if whole else None
+    if current is not None and current.entries:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
 
@@ -203,8 +203,8 @@ async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Wat
 
 async def retire_list(tx: Tx, code: str) -> Load:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
-    standing = await store.lock_current_load(tx, code)
-    if standing is None or not standing.entries:
+    current = await store.lock_current_load(tx, code)
+    if current is None or not current.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
     keys = list(await store.entry_content_hashes(tx, code))
     load = Load(

@@ -31,13 +31,13 @@ def register_steps(
 
 
 def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
-    for reason in status_report.standing.reasons:
+    for reason in status_report.legal_status.reasons:
         if reason.step != "listing":  # the register's step says it
             yield EvaluationStep(
                 reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts
             )
-    listed = status_report.told.get(PUB_78)
-    if status_report.standing.reason_for("publication_78") is None and listed is not None and listed.rows:
+    listed = status_report.reports.get(PUB_78)
+    if status_report.legal_status.reason_for("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 

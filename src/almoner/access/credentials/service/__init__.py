@@ -46,7 +46,7 @@ async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator:
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
     """Delete the recovery codes of a person who no longer has a second factor."""
-    if not (await store.find_factors(tx, person)).second:
+    if not (await store.find_factors(tx, person)).has_second_factor:
         await store.replace_recovery_codes(tx, person, [])
 
 

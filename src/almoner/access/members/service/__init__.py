@@ -199,23 +199,23 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
     """
     realm = member_realm(partner)
     await people.get_for_update(tx, realm, person_id)
-    standing = await get_member(tx, partner, person_id)
-    if standing.has_joined:
+    member = await get_member(tx, partner, person_id)
+    if member.has_joined:
         raise MemberNotInvitable(
-            f"{standing.person.shown_name} has already signed in and can reset their password on the sign-in page"
+            f"{member.person.shown_name} has already signed in and can reset their password on the sign-in page"
         )
-    if not standing.person.active:
-        raise MemberNotInvitable(f"{standing.person.shown_name} is deactivated. Reactivate them first")
-    if standing.person.email is None:
+    if not member.person.active:
+        raise MemberNotInvitable(f"{member.person.shown_name} is deactivated. Reactivate them first")
+    if member.person.email is None:
         raise MemberNotInvitable(
-            f"{standing.person.shown_name} has no email address. Add one first, or ask them to sign in with SSO"
+            f"{member.person.shown_name} has no email address. Add one first, or ask them to sign in with SSO"
         )
     if await store.count_invitations_since(tx, realm, person_id, tx.now - DAY) >= MAX_DAILY_INVITATIONS:
         raise TooManyInvitations(
             f"You can send {MAX_DAILY_INVITATIONS} invitations a day to one member. Try again tomorrow"
         )
-    await _record(tx, partner, by, "member.invited_again", _text(tx, standing.person))
-    return standing.person, await _send_invitation(tx, standing.person)
+    await _record(tx, partner, by, "member.invited_again", _text(tx, member.person))
+    return member.person, await _send_invitation(tx, member.person)
 
 
 async def change_roles(

@@ -80,7 +80,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
     person = known.person
     if person is None or not person.active or person.email is None:
         return
-    if known.hash is None and not (await credentials.get_factors(tx, person)).second:
+    if known.hash is None and not (await credentials.get_factors(tx, person)).has_second_factor:
         return
     person = await people.get_for_update(tx, realm, person.id)
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
@@ -141,7 +141,11 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
 async def _has_signed_in(tx: Tx, person: Person) -> bool:
     """Whether there was anything to sign in by, or a sign-in: then somebody else may be choosing the password."""
     held = await credentials.get_factors(tx, person)
-    return held.password or held.second or bool(await store.list_recent_addresses(tx, person.realm, person.id, 1))
+    return (
+        held.password
+        or held.has_second_factor
+        or bool(await store.list_recent_addresses(tx, person.realm, person.id, 1))
+    )
 
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:

@@ -58,7 +58,7 @@ async def sign_in_by_password(
             if renewed is not None:
                 await passwords.store_rehashed_password(tx, known, renewed)
             held = await credentials.get_factors(tx, person)
-            if held.second:
+            if held.has_second_factor:
                 outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
             else:
                 outcome = await service.begin_sign_in(tx, person, "password", browser)
@@ -76,7 +76,7 @@ async def sign_in_by_provider(
     here. Raises SignInFailed.
     """
     held = await credentials.get_factors(tx, person)
-    if held.second and not by_two:
+    if held.has_second_factor and not by_two:
         return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
     return await service.begin_sign_in(tx, person, "provider", browser, authenticated_at=authenticated_at)
 

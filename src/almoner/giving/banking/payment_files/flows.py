@@ -91,13 +91,13 @@ async def _compare_outcome(
     """It is so already; or it is not, and somebody has to find out: its donations wait, and would be paid twice."""
     named = db.deployment.ids.text("disbursement", payout)
     async with db.write() as tx:
-        standing = await disbursements.get(tx, ALL_PARTNERS, payout)
-        if standing.status == _STATUS[verdict]:
+        disbursement = await disbursements.get(tx, ALL_PARTNERS, payout)
+        if disbursement.status == _STATUS[verdict]:
             return
-        note = f"{named} is {standing.status}, and {words}: find out which is true before its gifts are paid again"
-        scope = Partner(standing.partner_id)
+        note = f"{named} is {disbursement.status}, and {words}: find out which is true before its gifts are paid again"
+        scope = Partner(disbursement.partner_id)
         await disbursements.hold_disbursements(
-            tx, scope, standing.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
+            tx, scope, disbursement.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
         )
     reported.contradicted.append(payout)
-    _log.error("bank_contradicts", payout=named, is_now=standing.status)
+    _log.error("bank_contradicts", payout=named, is_now=disbursement.status)

@@ -264,7 +264,7 @@ class SessionDonation:
     ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
     """
 
-    standing: CheckoutState
+    state: CheckoutState
     donation: Donation | None
     url: str | None
     unpaid: bool = False

@@ -332,7 +332,7 @@ async def start_payment(
 ) -> SessionDonation:
     """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
-    Without ``url`` the standing says why: PAID, HELD. A second call with the same donation gives the same page; with
+    Without ``url`` the state says why: PAID, HELD. A second call with the same donation gives the same page; with
     another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
     WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 

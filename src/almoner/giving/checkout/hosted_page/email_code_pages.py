@@ -62,7 +62,7 @@ class EmailCodePages:
         if isinstance(opened, Response):
             return opened
         gift = opened.giving.gift
-        if gift.standing is CheckoutState.UNDER_WAY and gift.url is not None:
+        if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
             return redirect_to(gift.url)  # the form was sent twice, and the first time was right
         if (typed := self._typed(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
@@ -94,8 +94,8 @@ class EmailCodePages:
 
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
         """The donation that waits for the code, None when the session takes none any more."""
-        standing = opened.giving.gift.standing
-        if opened.giving.status != "open" or standing in (CheckoutState.PAID, CheckoutState.HELD):
+        state = opened.giving.gift.state
+        if opened.giving.status != "open" or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None
         return form_cookie.load_form(opened.request, self._vault, opened.id, opened.name)
 

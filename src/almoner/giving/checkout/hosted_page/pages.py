@@ -151,11 +151,11 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
-            if opened.giving.gift.standing in _OVER:  # a form that was left open: nobody is asked to send it again
+            if opened.giving.gift.state in _OVER:  # a form that was left open: nobody is asked to send it again
                 return self._after(opened, opened.giving.gift)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.giving
-        if giving.status == "expired" and giving.gift.standing is not CheckoutState.UNDER_WAY:
+        if giving.status == "expired" and giving.gift.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.cause.receives:
             return self.views.closed_page(giving)
@@ -237,7 +237,7 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         donation = opened.giving.gift.donation
-        if opened.giving.gift.standing is not CheckoutState.PAID or donation is None:
+        if opened.giving.gift.state is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.name}")
         form = EmailForm(f"/give/{opened.name}/thanks", opened.visit.csrf)
         if request.method == "GET":
@@ -295,7 +295,7 @@ class DonationPages:
         """The status of the donation for anybody with the return link: no form, no name, no address."""
         donation = giving.gift.donation
         assert donation is not None, "it has a payment"
-        match giving.gift.standing:
+        match giving.gift.state:
             case CheckoutState.PAID:
                 success = self._success_url(giving)
                 return redirect_to(success) if success else self.views.thanks_page(giving, donation)
@@ -314,7 +314,7 @@ class DonationPages:
 
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
         """Where a donor goes who has been at the provider."""
-        match gift.standing:
+        match gift.state:
             case CheckoutState.PAID:
                 response = redirect_to(self._success_url(opened.giving) or f"/give/{opened.name}/thanks")
                 form_cookie.clear_form(response, opened.name)
@@ -332,22 +332,22 @@ class DonationPages:
         giving = opened.giving
         if "token" in opened.request.query_params:  # back from the provider: it leaves the address (H1)
             return redirect_to(f"/give/{opened.name}")
-        if giving.gift.standing is CheckoutState.AWAITED:
+        if giving.gift.state is CheckoutState.AWAITED:
             return redirect_to(f"/give/{opened.name}/transfer")
-        if giving.gift.standing is CheckoutState.HELD:
+        if giving.gift.state is CheckoutState.HELD:
             return await self._held(giving)
-        if giving.status == "completed" and giving.gift.standing is CheckoutState.NOT_STARTED:
+        if giving.status == "completed" and giving.gift.state is CheckoutState.NOT_STARTED:
             return self.views.session_message_page(giving, "lapsed", 410, "clock")
-        if giving.status == "expired" and giving.gift.standing is CheckoutState.UNDER_WAY and self._in_grace(giving):
+        if giving.status == "expired" and giving.gift.state is CheckoutState.UNDER_WAY and self._in_grace(giving):
             return self._waiting(opened.request, giving, giving.gift)
         if giving.status == "expired":
             return self.views.session_message_page(giving, "expired", 410, "clock")
-        if giving.gift.standing is CheckoutState.PAID or giving.status == "completed":
+        if giving.gift.state is CheckoutState.PAID or giving.status == "completed":
             return self.views.session_message_page(giving, "used", 410, "heart")
-        if not giving.cause.receives and giving.gift.standing is not CheckoutState.UNDER_WAY:
+        if not giving.cause.receives and giving.gift.state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
         typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.name) or DonationForm()
-        match giving.gift.standing:
+        match giving.gift.state:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
             case CheckoutState.DECLINED if giving.exhausted:
@@ -371,7 +371,7 @@ class DonationPages:
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.handle_provider_return(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key
-        if gift.standing is not CheckoutState.UNDER_WAY:
+        if gift.state is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)
         if not opened.giving.cause.receives:
             return (

@@ -50,7 +50,7 @@ class TransferPages:
         return redirect_to(f"/give/{opened.name}/transfer")
 
     async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
-        if opened.giving.gift.standing is CheckoutState.PAID:
+        if opened.giving.gift.state is CheckoutState.PAID:
             return redirect_to(f"/give/{opened.name}/thanks")
         if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
@@ -60,7 +60,7 @@ class TransferPages:
     async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """What the donor is told, None when no transfer is waited for. Raises ServiceUnavailable without an account."""
         gift = opened.giving.gift
-        if gift.donation is None or gift.standing not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
+        if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:
             payment = await bank_transfers.find_awaited_payment(tx, gift.donation)

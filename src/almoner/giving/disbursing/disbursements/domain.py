@@ -198,7 +198,7 @@ def end_to_end_id_of(disbursement_id: UUID) -> str:
 
 
 def waiting_reason_of(
-    standing: EligibilityStatus, *, held: bool, active: bool, money: Money, least: int
+    eligibility: EligibilityStatus, *, held: bool, active: bool, money: Money, least: int
 ) -> WaitingReason | None:
     """Why a disbursement is not sent; None if it is.
 
@@ -209,8 +209,8 @@ def waiting_reason_of(
         return WaitingReason.ON_HOLD
     if not active:
         return WaitingReason.ORGANISATION_INACTIVE
-    if standing is not EligibilityStatus.APPROVED:
-        return WaitingReason(standing.value)
+    if eligibility is not EligibilityStatus.APPROVED:
+        return WaitingReason(eligibility.value)
     if money.minor < least:
         return WaitingReason.BELOW_THRESHOLD
     return None

@@ -111,10 +111,10 @@ async def _batch_waiting_reason(
     tx: Tx, bucket: DisbursementBatch, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
     partner = Partner(bucket.partner_id)
-    standings = await verifications.eligibility_for(tx, partner, [bucket.organisation_id])
+    eligibilities = await verifications.eligibility_for(tx, partner, [bucket.organisation_id])
     organisation = await organisations.get(tx, partner, bucket.organisation_id)
     return domain.waiting_reason_of(
-        standings[bucket.organisation_id],
+        eligibilities[bucket.organisation_id],
         held=await store.is_held(tx, partner, bucket.organisation_id),
         active=organisation.active,
         money=money,
@@ -347,9 +347,9 @@ async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> byte
 
 async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list[DisbursementHold]:
     await store.lock_holds(tx, organisation_id)
-    standing = await store.active_holds(tx, organisation_id)
-    ended = [one for one in standing if not isinstance(scope, Partner) or one.partner_id == scope.id]
-    if not ended and standing:
+    holds = await store.active_holds(tx, organisation_id)
+    ended = [one for one in holds if not isinstance(scope, Partner) or one.partner_id == scope.id]
+    if not ended and holds:
         raise DisbursementError("the hold applies to other partners or to all partners: release it without --partner")
     if not ended:
         raise DisbursementError("disbursements to this organisation are not on hold")

@@ -33,13 +33,13 @@ for (const form of can ? document.querySelectorAll("[data-passkey-form]") : []) 
   form.addEventListener("submit", async (event) => {
     if (form.elements.credential.value) return;
     event.preventDefault();
-    const told = form.querySelector("[data-told]");
-    told.textContent = "";
+    const message = form.querySelector("[data-form-error]");
+    message.textContent = "";
     try {
       form.elements.credential.value = await ask(form);
       form.requestSubmit();
     } catch (error) {
-      told.textContent = said[error.name] ?? "We could not use this passkey. Please try again.";
+      message.textContent = said[error.name] ?? "We could not use this passkey. Please try again.";
     }
   });
 }

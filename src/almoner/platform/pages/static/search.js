@@ -2,8 +2,8 @@
 "use strict";
 const form = document.querySelector("[data-search]");
 const results = document.getElementById("results");
-const told = document.getElementById("found");
-if (form && results && told) {
+const status = document.getElementById("found");
+if (form && results && status) {
   const input = form.querySelector("input[name=q]");
   let waiting = 0;
   let asking = null;
@@ -22,7 +22,7 @@ if (form && results && told) {
       if (!answer.ok) return;
       results.innerHTML = await answer.text();
       shown = query;
-      told.textContent = results.firstElementChild?.dataset.found ?? "";
+      status.textContent = results.firstElementChild?.dataset.found ?? "";
     } catch (error) {
       if (error.name !== "AbortError") shown = null;
     }
