@@ -16,7 +16,7 @@ from typing import Final
 
 from defusedxml.ElementTree import parse
 
-from almoner.screening.matching.scripts import scripts_of
+from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.screenings.domain import SubjectDetails
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.watchlists.domain import SubjectKind
@@ -61,7 +61,7 @@ def _originals() -> Iterator[tuple[SubjectKind, str, str]]:
     for kind, tag in _TAGS:
         for one in root.iter(tag):
             text = (one.findtext("NAME_ORIGINAL_SCRIPT") or "").strip()
-            if scripts_of(text) - {"LATIN"}:
+            if scripts_of_character(text) - {"LATIN"}:
                 yield kind, one.findtext("REFERENCE_NUMBER") or "", text
 
 
@@ -77,7 +77,7 @@ def _in_latin_letters() -> ScreeningIndex:
 
 
 def _other_scripts(text: str) -> set[str]:
-    return {script for sign in text for script in scripts_of(sign)} - {"LATIN"}
+    return {script for sign in text for script in scripts_of_character(sign)} - {"LATIN"}
 
 
 def _found_again() -> Iterator[str]:
@@ -86,7 +86,7 @@ def _found_again() -> Iterator[str]:
     found: Counter[tuple[str, str]] = Counter()
     hits: Counter[tuple[str, str]] = Counter()
     for kind, number, text in _originals():
-        script = Counter(script for sign in text for script in scripts_of(sign)).most_common(1)[0][0]
+        script = Counter(script for sign in text for script in scripts_of_character(sign)).most_common(1)[0][0]
         group: tuple[str, str] = kind, script.title()
         given = held.find_hits(SubjectDetails(kind, (text,)))
         asked[group] += 1

@@ -19,8 +19,8 @@ from almoner.kit.errors import Problem
 from almoner.kit.ids import Ids
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.endpoints import Endpoint, Routes
-from almoner.platform.http.errors import status_of
-from almoner.platform.http.openapi import problems_of
+from almoner.platform.http.errors import http_status_of_problem
+from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.sandbox.routes import sandbox_routes
 from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
 from almoner.webhooks.events.routes import event_routes
@@ -123,15 +123,20 @@ def _errors() -> Iterator[str]:
     general = {code: problem for code, problem in own_problems().items() if problem.__module__ == errors.__name__}
     yield _row("Code", "Status", "Message")
     yield _row("---", "---", "---")
-    for code, problem in sorted(general.items(), key=lambda item: (status_of(item[1]), item[0])):
-        yield _row(f"`{code}`", str(status_of(problem)), problem.message)
+    for code, problem in sorted(general.items(), key=lambda item: (http_status_of_problem(item[1]), item[0])):
+        yield _row(f"`{code}`", str(http_status_of_problem(problem)), problem.message)
     yield "\n## Of single operations\n"
     yield _row("Code", "Status", "Message", "Operations")
     yield _row("---", "---", "---", "---")
     for code, problem in own_problems().items():
         if code not in general:
             messages = dict.fromkeys(one.message for one in _family(problem))
-            yield _row(f"`{code}`", str(status_of(problem)), "; or: ".join(messages), _answered_by(problem, endpoints))
+            yield _row(
+                f"`{code}`",
+                str(http_status_of_problem(problem)),
+                "; or: ".join(messages),
+                _answered_by(problem, endpoints),
+            )
 
 
 def _family(problem: type[Problem]) -> Iterator[type[Problem]]:
@@ -144,7 +149,7 @@ def _family(problem: type[Problem]) -> Iterator[type[Problem]]:
 
 def _answered_by(problem: type[Problem], endpoints: list[Endpoint]) -> str:
     family = set(_family(problem))
-    found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if family & set(problems_of(endpoint))]
+    found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if family & set(errors_of_endpoint(endpoint))]
     return ", ".join(found) or "none: hosted pages and callbacks"
 
 

@@ -79,7 +79,7 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
     assert await mails(service, api, mail["to"]) == []
     assert (await answered(browser, mail)).status_code == 303
     async with service.db.read() as tx:
-        [account] = await payee_bank_accounts.approved_accounts_of(
+        [account] = await payee_bank_accounts.list_approved_accounts(
             tx, (await bank_account(service, made)).organisation_id
         )
     assert await mails(service, api, mail["to"]) == []

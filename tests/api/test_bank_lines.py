@@ -10,7 +10,7 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import PaidConfirmation
+from almoner.giving.disbursing.disbursements.domain import PaymentConfirmation
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
@@ -146,7 +146,7 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
             await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
     async with alone.db.write() as tx:
-        two = PaidConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
+        two = PaymentConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
         await disbursements.confirm_paid(tx, named, two)
     await heard(alone, moved("B3", 1), reference="S2")
     assert (await lines(alone))["B1"].matched_as == "disbursement"

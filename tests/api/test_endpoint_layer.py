@@ -24,7 +24,7 @@ from almoner.platform.http.drain import Drain
 from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.openapi import problems_of
+from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.wire import (
@@ -413,7 +413,8 @@ async def test_a_server_that_stops_answers_on_connections_that_end(service: supp
 
 def test_declared_problems_follow_from_the_route() -> None:
     by_id = {
-        endpoint.operation_id: {problem.code for problem in problems_of(endpoint)} for endpoint in routes.endpoints
+        endpoint.operation_id: {problem.code for problem in errors_of_endpoint(endpoint)}
+        for endpoint in routes.endpoints
     }
     assert "pagination/cursor_error" in by_id["listTea"]
     assert {"idempotency/original_call_in_progress", "unsupported_content_type", "test/out_of_tea"} <= by_id["makeTea"]

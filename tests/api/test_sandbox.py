@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.mail_sandbox import SandboxMailbox
-from almoner.kit.time import parse_moment
+from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.outbound.mail import Mail
 from almoner.sandbox import mailbox
@@ -29,12 +29,12 @@ async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
 async def test_the_clock_moves_forwards_and_tells_how_far(service: Service, api: Client) -> None:
     before = data(await api.get(CLOCK))
     moved = data(await api.post(CLOCK, {"advanceSeconds": 3600}))
-    assert parse_moment(moved["now"]) - parse_moment(before["now"]) == timedelta(hours=1)
+    assert parse_timestamp(moved["now"]) - parse_timestamp(before["now"]) == timedelta(hours=1)
     assert moved["offsetSeconds"] - before["offsetSeconds"] == 3600
     assert moved["remaining"] == 0
     assert data(await api.get(CLOCK)) == moved
-    target = parse_moment(moved["now"]) + timedelta(days=2)
-    assert parse_moment(data(await api.post(CLOCK, {"advanceTo": target.isoformat()}))["now"]) == target
+    target = parse_timestamp(moved["now"]) + timedelta(days=2)
+    assert parse_timestamp(data(await api.post(CLOCK, {"advanceTo": target.isoformat()}))["now"]) == target
 
 
 async def test_every_sweep_works_with_the_rights_that_the_service_has(service: Service, api: Client) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from almoner.cli.ports import open_listening_sockets
 from almoner.cli.serve import serve_application
-from almoner.kit.time import parse_moment
+from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, factories
 from tests.support.client import Client, data
@@ -169,13 +169,13 @@ async def test_the_clock_does_everything_on_its_way_at_its_own_moment(service: S
         assert moved["remaining"] == 0
         (donation,) = data(await api.get("/v1/donations"))
         assert donation["status"] == "CANCELLED"
-        assert parse_moment(donation["cancelledAt"]) - started == timedelta(hours=24)
+        assert parse_timestamp(donation["cancelledAt"]) - started == timedelta(hours=24)
         path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
         deliveries = data(await api.get(path, direction="ASC"))
         assert [delivery["status"] for delivery in deliveries] == ["failed", "failed"]
         for delivery in deliveries:
-            first, *_, last = (parse_moment(attempt["attemptedAt"]) for attempt in delivery["attempts"])
+            first, *_, last = (parse_timestamp(attempt["attemptedAt"]) for attempt in delivery["attempts"])
             assert len(delivery["attempts"]) == 5
             assert timedelta(hours=14) <= last - first <= timedelta(hours=14, minutes=10)
-        created, cancelled = (parse_moment(delivery["attempts"][0]["attemptedAt"]) for delivery in deliveries)
+        created, cancelled = (parse_timestamp(delivery["attempts"][0]["attemptedAt"]) for delivery in deliveries)
         assert (created - started, cancelled - started) == (timedelta(), timedelta(hours=24))

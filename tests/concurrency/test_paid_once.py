@@ -15,7 +15,7 @@ from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
     DisbursementError,
-    PaidConfirmation,
+    PaymentConfirmation,
     SecondConfirmationRequired,
 )
 from tests.support import bank, books, factories
@@ -100,15 +100,15 @@ async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_o
     payout_id = uuid_of(alone, "disbursement", payout["id"])
     ada, bo = [await operator(alone, "finance") for _ in range(2)]
 
-    async def confirm(said: PaidConfirmation | None) -> str:
+    async def confirm(said: PaymentConfirmation | None) -> str:
         async with alone.db.write() as tx:
             return (await disbursements.confirm_paid(tx, payout_id, said)).status
 
     limit = payout["amount"] - 1
-    for refused in (PaidConfirmation(ada.id, limit), PaidConfirmation(ada.id, limit, "seen", (ada.id, "seen"))):
+    for refused in (PaymentConfirmation(ada.id, limit), PaymentConfirmation(ada.id, limit, "seen", (ada.id, "seen"))):
         with pytest.raises(SecondConfirmationRequired):
             await confirm(refused)
-    two = PaidConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
+    two = PaymentConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
     done = await asyncio.gather(*(confirm(two) for _ in range(AT_ONCE)), return_exceptions=True)
     assert [one for one in done if not isinstance(one, DisbursementError)] == ["PAID"]
     assert await books.balanced(alone)
@@ -148,7 +148,7 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
         if way == "returned":
             await disbursements.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
         else:
-            two = PaidConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
+            two = PaymentConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
             await disbursements.confirm_paid(tx, payout_id, two)
         officer = asyncio.create_task(bank.released(alone, made))
 

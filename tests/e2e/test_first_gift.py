@@ -16,7 +16,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from standardwebhooks import Webhook
 
-from almoner.kit.time import parse_moment
+from almoner.kit.time import parse_timestamp
 from tests.pages.site import CHROMIUM, DECLINED, TO_PAYMENT, fill, pay
 from tests.support.eventually import eventually
 from tests.support.receivers import Received, Receiver, receiver, reply
@@ -185,9 +185,9 @@ async def test_two_tabs_for_two_nonprofits_never_mix(product: Product, browser: 
 async def test_signatures_hold_after_the_clock_moved_two_days(product: Product, browser: Browser) -> None:
     """Settled 9: business time moves, the signatures' real time does not; what was due meanwhile has happened."""
     abandoned = await product.session_for("Capital Area Food Bank")
-    before = parse_moment((await product.get("/v1/sandbox/clock"))["now"])
+    before = parse_timestamp((await product.get("/v1/sandbox/clock"))["now"])
     after = await product.post("/v1/sandbox/clock", {"advanceSeconds": int(timedelta(days=2).total_seconds())})
-    assert parse_moment(after["now"]) - before >= timedelta(days=2)
+    assert parse_timestamp(after["now"]) - before >= timedelta(days=2)
     assert (await product.get(f"/v1/donation-sessions/{abandoned['id']}"))["status"] == "expired"
 
     session = await product.session_for("Capital Area Food Bank")
@@ -196,7 +196,7 @@ async def test_signatures_hold_after_the_clock_moved_two_days(product: Product, 
     await page.close()
     donation = await the_donation(product, session)
     for request in await product.told(donation, GIFT_EVENTS):
-        assert parse_moment(json.loads(request.body)["data"]["createdAt"]) - before >= timedelta(days=2)
+        assert parse_timestamp(json.loads(request.body)["data"]["createdAt"]) - before >= timedelta(days=2)
 
     page = await browser.new_page()
     answer = await page.goto(abandoned["url"])

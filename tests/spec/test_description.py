@@ -11,8 +11,8 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from almoner.platform.events.event_types import EVENT_TYPES
-from almoner.platform.http.errors import status_of
-from almoner.platform.http.openapi import problems_of
+from almoner.platform.http.errors import http_status_of_problem
+from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.settings import PREFIX, Settings
 from tests.support.client import Client
 from tests.support.service import Service
@@ -53,7 +53,7 @@ def test_every_operation_says_what_it_is_and_every_status_it_answers(operation_i
     assert operation["summary"]
     assert operation["description"]
     assert operation["tags"] == [endpoint.tag]
-    declared = {str(status_of(problem)) for problem in problems_of(endpoint)}
+    declared = {str(http_status_of_problem(problem)) for problem in errors_of_endpoint(endpoint)}
     assert set(operation["responses"]) == declared | {str(endpoint.empty or 200)}
 
 

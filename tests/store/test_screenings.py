@@ -274,7 +274,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        await matches.delete_subject(tx, desk.who)
+        await matches.delete_matches_of_subject(tx, desk.who)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         stored = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"

@@ -281,7 +281,7 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
         listed = await sign_ins.list_of_person(tx, ada.person)
-        assert [(one.device, one.address, one.is_live(tx.real_now)) for one in listed] == [
+        assert [(one.device, one.address, one.is_unexpired(tx.real_now)) for one in listed] == [
             ("Safari on iPhone", AWAY.address, True),
             ("Firefox on Windows", ada.home.address, True),
         ]

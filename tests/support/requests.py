@@ -65,7 +65,7 @@ async def bundle(tx: Tx, partner_id: UUID) -> UUID:
         """,
         made,
         partner_id,
-        donation_requests_domain.reference_of(made),
+        donation_requests_domain.payment_reference(made),
         tx.now,
     )
     return made

@@ -128,7 +128,7 @@ def test_numbers_are_read_in_any_digits_and_strictly(typed: str, value: float | 
 )
 def test_nobody_is_flooded_with_mails(of_invite: list[timedelta], to_address: list[timedelta], may: bool) -> None:
     ago = ([NOW - one for one in of_invite], [NOW - one for one in to_address])
-    assert drafts.may_hand_over(*ago, NOW) is may
+    assert drafts.may_email_form_link(*ago, NOW) is may
 
 
 def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:

@@ -314,7 +314,7 @@ def test_nor_does_he_in_a_name_that_says_it(name: str, left: str) -> None:
     ],
 )
 def test_nobody_in_whose_care_a_body_is_stays_in_an_address(written: str, left: str) -> None:
-    assert irs.strip_care_of(written) == left
+    assert irs.strip_care_of_line(written) == left
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class Gift:
         if self.begun:
             money, _ = self.begun.pop()
             again = refunds_domain.restored_amount(self.donation, money)
-            self.post(ledger_domain.donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
+            self.post(ledger_domain.transfers_for_reversed_refund(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
     def dispute(self, minor: int) -> None:

@@ -29,7 +29,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     ScreenedList,
     new_subscription,
-    results_of,
+    results_from_evidence,
 )
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -58,7 +58,7 @@ def test_results_follow_from_what_was_seen(
     active: monitoring_domain.RegistrationActive | None,
     flags: frozenset[Category],
 ) -> None:
-    results = results_of(MonitoringEvidence(tuple(found), tuple(lists), active), flags=flags)
+    results = results_from_evidence(MonitoringEvidence(tuple(found), tuple(lists), active), flags=flags)
     by: dict[Category, set[MatchDecision]] = {
         category: {one.decision for one in found if one.category == category} for category in CATEGORIES
     }
@@ -80,9 +80,9 @@ def test_results_follow_from_what_was_seen(
 def test_the_flags_that_count_are_those_of_settled_4() -> None:
     assert frozenset(("sanction", "warning", "hateSpeech")) == DEFAULT_FLAGS
     for category in CATEGORIES:
-        results = results_of(MonitoringEvidence((match(category, "confirmed"),)))
+        results = results_from_evidence(MonitoringEvidence((match(category, "confirmed"),)))
         assert results.compliance == ("fail" if category in DEFAULT_FLAGS else "pass")
-        open_ = results_of(MonitoringEvidence((match(category, "open"),), (source(category),)))
+        open_ = results_from_evidence(MonitoringEvidence((match(category, "open"),), (source(category),)))
         assert (open_.compliance, open_.categories.get(category)) == (
             None if category in DEFAULT_FLAGS else "pass",
             None,
@@ -107,7 +107,7 @@ def test_what_is_chosen_stands_in_place_of_what_was_seen(
     chosen: MonitoringResults, found: Sequence[MonitoringMatch], lists: Sequence[ScreenedList]
 ) -> None:
     seen = MonitoringEvidence(tuple(found), tuple(lists), "yes")
-    results, without = results_of(seen, chosen), results_of(seen)
+    results, without = results_from_evidence(seen, chosen), results_from_evidence(seen)
     for category in CATEGORIES:
         wanted = chosen.categories.get(category, without.categories.get(category))
         assert results.categories.get(category) == wanted

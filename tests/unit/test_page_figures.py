@@ -193,5 +193,5 @@ def test_h9_a_sign_with_letters_keeps_its_direction_from_right_to_left(
 )
 def test_h9_a_moment_is_shown_as_clocks_show_it_in_the_zone(zone: str, shown: str) -> None:
     at = datetime(2026, 3, 31, 23, 30, tzinfo=UTC)
-    told = formats.format_moment(at, Locale.parse("en"), ZoneInfo(zone))
+    told = formats.format_timestamp(at, Locale.parse("en"), ZoneInfo(zone))
     assert re.sub(r"[\u202f\xa0]", " ", told).replace(", 2026, ", ", 2026 at ") == shown

@@ -57,7 +57,7 @@ SENT = replace(SETTLED, status="DISBURSED", disbursed_at=AT + timedelta(days=9))
 def test_a_gift_is_received_settled_and_sent(
     donation: Donation, days: list[int | None], current: DonationStage | None
 ) -> None:
-    steps = receipts_domain.progress_of(RECEIPT, donation)
+    steps = receipts_domain.progress_of_donation(RECEIPT, donation)
     assert [step.stage for step in steps] == list(DonationStage)
     assert [step.at and (step.at - AT).days for step in steps] == days
     assert [step.stage for step in steps if step.current] == ([current] if current else [])
@@ -65,7 +65,7 @@ def test_a_gift_is_received_settled_and_sent(
 
 def test_a_returned_payout_is_to_be_sent_again() -> None:
     returned = replace(SENT, status="RECEIVED_PAYMENT")
-    assert [step.current for step in receipts_domain.progress_of(RECEIPT, returned)] == [False, False, True]
+    assert [step.current for step in receipts_domain.progress_of_donation(RECEIPT, returned)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_returned_payout_is_to_be_sent_again() -> None:
     ],
 )
 def test_the_donor_is_told_what_is_waited_for(donation: Donation, reason: str | None, key: str | None) -> None:
-    assert receipts_domain.waiting_message(receipts_domain.progress_of(RECEIPT, donation), reason) == key
+    assert receipts_domain.waiting_message(receipts_domain.progress_of_donation(RECEIPT, donation), reason) == key
     if key is not None:
         assert TranslationCatalogues().language("de").text(key, organisation="Hilfsfonds")
 

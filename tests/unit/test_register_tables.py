@@ -12,7 +12,7 @@ from almoner.adapters.registers_tables import (
     DelimitedTable,
     TableRow,
     decode_utf8_or_1252,
-    decoder_of,
+    line_decoder,
     read_lines,
 )
 from almoner.adapters.registers_values import (
@@ -44,7 +44,7 @@ def test_lines_are_utf_8_or_windows_1252_each_by_itself() -> None:
     text = "a,b\n1,é\n".encode() + "2,é “x”\n".encode("cp1252") + b"3,\x81\n"
     assert rows(text) == [["1", "é"], ["2", "é “x”"], ["3", "\x81"]]
     assert decode_utf8_or_1252(b"plain") == "plain"
-    assert decoder_of("utf-8")(b"\xff") == "\ufffd"
+    assert line_decoder("utf-8")(b"\xff") == "\ufffd"
 
 
 def test_a_field_may_hold_lines() -> None:

@@ -17,7 +17,7 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReportError,
     match_dispute,
     match_refund,
-    mismatch_of,
+    mismatch_reason,
 )
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.payments.domain import DisputeStatus, Payment, UnallocatedReason
@@ -182,7 +182,7 @@ def test_what_is_no_report_is_refused(content: bytes) -> None:
 def test_m7_a_line_is_booked_or_its_reason_is_told(
     line: ReportLine, known: PaymentMatch, expected: Mismatch | None
 ) -> None:
-    assert mismatch_of(line, known) is expected
+    assert mismatch_reason(line, known) is expected
 
 
 def sent(number: int, minor: int, currency: str = USD) -> Refund:
@@ -229,7 +229,7 @@ def test_m7_a_line_draws_the_refund_that_it_names_or_the_oldest_of_its_amount(
     known = replace(KNOWN, refunds=refunds, debited_refunds=frozenset(UUID(int=number) for number in drawn))
     found = match_refund(line, known)
     assert (found if isinstance(found, Mismatch) else found.id.int) == expected
-    assert mismatch_of(line, known) == (found if isinstance(found, Mismatch) else None)
+    assert mismatch_reason(line, known) == (found if isinstance(found, Mismatch) else None)
 
 
 def disputed(number: int, minor: int, status: DisputeStatus = DisputeStatus.WON) -> Dispute:
@@ -274,15 +274,15 @@ def test_m7_a_line_is_of_the_dispute_that_it_names_or_the_oldest_of_its_amount(
     known = replace(KNOWN, disputes=disputes, reported=frozenset(UUID(int=number) for number in told))
     found = match_dispute(replace(line, kind=kind), known)
     assert (found if isinstance(found, Mismatch) else found.id.int) == expected
-    assert mismatch_of(replace(line, kind=kind), known) == (found if isinstance(found, Mismatch) else None)
+    assert mismatch_reason(replace(line, kind=kind), known) == (found if isinstance(found, Mismatch) else None)
 
 
 def test_m7_a_disputed_payment_that_nobody_knows_is_unknown() -> None:
     line = replace(LINE, kind=LineKind.DISPUTE)
-    assert mismatch_of(line, replace(KNOWN, payment=None)) is Mismatch.UNKNOWN_PAYMENT
-    assert mismatch_of(line, KNOWN) is Mismatch.NOT_DISPUTED
-    assert mismatch_of(line, PaymentMatch(None, None, HELD, already_booked=False)) is Mismatch.NOT_DISPUTED
-    assert mismatch_of(replace(line, kind=LineKind.DISPUTE_WON), replace(KNOWN, payment=None)) is (
+    assert mismatch_reason(line, replace(KNOWN, payment=None)) is Mismatch.UNKNOWN_PAYMENT
+    assert mismatch_reason(line, KNOWN) is Mismatch.NOT_DISPUTED
+    assert mismatch_reason(line, PaymentMatch(None, None, HELD, already_booked=False)) is Mismatch.NOT_DISPUTED
+    assert mismatch_reason(replace(line, kind=LineKind.DISPUTE_WON), replace(KNOWN, payment=None)) is (
         Mismatch.UNKNOWN_PAYMENT
     )
 

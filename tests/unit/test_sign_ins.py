@@ -58,24 +58,24 @@ def test_a_browser_is_called_by_words_of_ours(user_agent: str, name: str) -> Non
 
 def sign_in(realm: Realm = MEMBERS) -> SignIn:
     """A sign-in of just now."""
-    ends = AT + sign_ins_domain.session_lifetime_of(realm).longest
+    ends = AT + sign_ins_domain.session_lifetime_for_realm(realm).longest
     return SignIn(UUID(int=1), realm, UUID(int=2), "password", "", "", AT, AT, AT, ends)
 
 
 @pytest.mark.parametrize(("realm", "idle", "longest"), [(MEMBERS, 12, 720), (OPERATORS, 0.5, 12)])
 def test_a_sign_in_ends_idle_and_at_most(realm: Realm, idle: float, longest: float) -> None:
     one, moment = sign_in(realm), timedelta(milliseconds=1)
-    assert one.is_live(AT + idle * HOUR - moment)
-    assert not one.is_live(AT + idle * HOUR)
+    assert one.is_unexpired(AT + idle * HOUR - moment)
+    assert not one.is_unexpired(AT + idle * HOUR)
     seen = replace(one, last_seen_at=AT + longest * HOUR - moment)
-    assert seen.is_live(AT + longest * HOUR - moment)
-    assert not seen.is_live(AT + longest * HOUR)
+    assert seen.is_unexpired(AT + longest * HOUR - moment)
+    assert not seen.is_unexpired(AT + longest * HOUR)
 
 
 def test_what_was_ended_is_over_whatever_its_time() -> None:
     """The end of a deactivated sign-in is told in business time, which a sandbox may have moved ahead."""
     ended = replace(sign_in(), ended_at=AT + HOUR, end_reason="deactivated")
-    assert not ended.is_live(AT)
+    assert not ended.is_unexpired(AT)
 
 
 def test_a_proof_is_recent_for_ten_minutes() -> None:

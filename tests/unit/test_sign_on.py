@@ -19,7 +19,7 @@ from almoner.access.sso.domain import (
     Provider,
     SsoRefusalReason,
     SsoRefused,
-    authentication_time_of,
+    authentication_time_of_claims,
     is_fresh_authentication,
     read_claims,
     roles_from_groups,
@@ -252,7 +252,7 @@ def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:
     def at(auth_time: Any) -> datetime:
-        return authentication_time_of(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return authentication_time_of_claims(read_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert at(AT - 300) == NOW - timedelta(minutes=5)
     assert at(AT + 60) == NOW

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.time import iso_timestamp, parse_day_or_moment, parse_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_timestamp, parse_timestamp
 
 
 def test_answers_show_milliseconds_and_z() -> None:
@@ -21,7 +21,7 @@ def test_answers_show_any_moment_as_iso_8601_does(moment: datetime) -> None:
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001
 def test_what_we_write_we_read(naive: datetime) -> None:
     moment = naive.replace(microsecond=naive.microsecond // 1000 * 1000, tzinfo=UTC)
-    assert parse_moment(iso_timestamp(moment)) == moment
+    assert parse_timestamp(iso_timestamp(moment)) == moment
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_what_we_write_we_read(naive: datetime) -> None:
     ],
 )
 def test_any_rfc_3339_offset_is_read(text: str, offset: int) -> None:
-    assert parse_moment(text) == datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC) + timedelta(milliseconds=offset)
+    assert parse_timestamp(text) == datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC) + timedelta(milliseconds=offset)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_any_rfc_3339_offset_is_read(text: str, offset: int) -> None:
 )  # fmt: skip
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a date and time"):
-        parse_moment(text)
+        parse_timestamp(text)
 
 
 def test_a_day_is_its_start_in_utc() -> None:
-    assert parse_day_or_moment("2026-05-06") == datetime(2026, 5, 6, tzinfo=UTC)
+    assert parse_day_or_timestamp("2026-05-06") == datetime(2026, 5, 6, tzinfo=UTC)
     with pytest.raises(ValueError, match="must be a day of the calendar"):
-        parse_day_or_moment("2026-02-30")
+        parse_day_or_timestamp("2026-02-30")

@@ -149,22 +149,22 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
         moved = replace(STATES[state](), id=UUID(int=100 - minute))
         return replace(moved, processed_at=moved.processed_at and NOW + timedelta(minutes=minute))
 
-    assert verifications_domain.eligibility_of([]) is EligibilityStatus.MISSING
+    assert verifications_domain.eligibility_status_of([]) is EligibilityStatus.MISSING
     for state, standing in (
         ("approved", EligibilityStatus.APPROVED),
         ("pending", EligibilityStatus.PENDING),
         ("rejected", EligibilityStatus.REJECTED),
         ("expired", EligibilityStatus.EXPIRED),
     ):
-        assert verifications_domain.eligibility_of([of(state, 1)]) is standing
+        assert verifications_domain.eligibility_status_of([of(state, 1)]) is standing
     ended = [of("rejected", 1), of("expired", 2), of("rejected", 3)]
     for several in permutations(ended):
-        assert verifications_domain.eligibility_of(several) is EligibilityStatus.REJECTED
-        assert verifications_domain.eligibility_of(several[:2]) is (
+        assert verifications_domain.eligibility_status_of(several) is EligibilityStatus.REJECTED
+        assert verifications_domain.eligibility_status_of(several[:2]) is (
             EligibilityStatus.EXPIRED if ended[2] not in several[:2] else EligibilityStatus.REJECTED
         )
-        assert verifications_domain.eligibility_of([*several, of("pending", 0)]) is EligibilityStatus.PENDING
-        assert verifications_domain.eligibility_of([of("approved", 0), *several]) is EligibilityStatus.APPROVED
+        assert verifications_domain.eligibility_status_of([*several, of("pending", 0)]) is EligibilityStatus.PENDING
+        assert verifications_domain.eligibility_status_of([of("approved", 0), *several]) is EligibilityStatus.APPROVED
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import standardwebhooks
 
-from almoner.kit.time import parse_moment
+from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
@@ -101,7 +101,7 @@ async def test_settled_2_signatures_verify_after_the_business_clock_moved_30_day
         await webhooks.happen(service, tenant)
         await service.drain()
         event = webhooks.verify(sink.received[0], subscription["secret"])
-    ahead = parse_moment(event["data"]["createdAt"]) - service.clock.now()
+    ahead = parse_timestamp(event["data"]["createdAt"]) - service.clock.now()
     assert abs(ahead) < MINUTE, "createdAt is business time"
     real = datetime.fromtimestamp(int(sink.received[0].headers["webhook-timestamp"]), UTC)
     assert abs(real - service.clock.real_now()) < MINUTE, "the timestamp that is signed is real time"
@@ -147,7 +147,7 @@ async def test_w2_a_receiver_that_always_fails_gets_five_attempts_over_14_hours(
         assert len(sink.received) == 5
     (delivery,) = await webhooks.deliveries(api, subscription)
     assert (delivery["status"], delivery["nextAttemptAt"]) == ("failed", None)
-    at = [parse_moment(attempt["attemptedAt"]) for attempt in delivery["attempts"]]
+    at = [parse_timestamp(attempt["attemptedAt"]) for attempt in delivery["attempts"]]
     late = timedelta(minutes=5)
     assert MINUTE <= at[1] - at[0] <= 1.1 * MINUTE + late
     assert 14 * MINUTE <= at[2] - at[1] <= 1.1 * 14 * MINUTE + late
@@ -162,14 +162,14 @@ async def test_w3_retry_after_is_obeyed_up_to_twice_the_step(service: Service, a
         await webhooks.happen(service, tenant)
         await service.drain()
         (delivery,) = await webhooks.deliveries(api, subscription)
-        assert parse_moment(delivery["nextAttemptAt"]) == service.clock.now() + timedelta(seconds=90)
+        assert parse_timestamp(delivery["nextAttemptAt"]) == service.clock.now() + timedelta(seconds=90)
         service.clock.advance(seconds=89)
         await service.drain()
         assert len(sink.received) == 1
         service.clock.advance(seconds=1)
         await service.drain()
         (delivery,) = await webhooks.deliveries(api, subscription)
-        assert parse_moment(delivery["nextAttemptAt"]) == service.clock.now() + 28 * MINUTE
+        assert parse_timestamp(delivery["nextAttemptAt"]) == service.clock.now() + 28 * MINUTE
 
 
 async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Service, api: Client, tenant: Tenant) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import parse_moment
+from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, webhooks
 from tests.support.client import Client, data
@@ -49,7 +49,7 @@ async def test_a_dead_receiver_is_called_less_and_less(service: Service, api: Cl
         assert len(dead.received) - in_the_first_second == 3, "one probe each after 1, 3 and 7 minutes"
         shown = await the(api, subscription)
         assert (shown["health"], shown["status"], shown["lastSuccessAt"]) == ("failing", "active", None)
-        assert parse_moment(shown["failingSince"]) == service.clock.now() - timedelta(minutes=9)
+        assert parse_timestamp(shown["failingSince"]) == service.clock.now() - timedelta(minutes=9)
         dead.otherwise = reply()
         await pass_time(service, timedelta(minutes=7))
         shown = await the(api, subscription)

@@ -64,7 +64,7 @@ def find_row_problem(ein: str, name: str) -> str | None:
     return _NAME_PROBLEM if has_invalid_characters(name) else None
 
 
-def strip_care_of(text: str) -> str:
+def strip_care_of_line(text: str) -> str:
     """A line of an address, or a second line of a name, without the person in whose care it is."""
     # Nearly every line has none of these, and there are millions of lines.
     if (
@@ -82,7 +82,7 @@ def strip_care_of(text: str) -> str:
 
 def clean_second_name_line(text: str) -> str:
     """The second line of a name; empty where it is a trustee or an officer who is a person."""
-    stored = strip_care_of(text)
+    stored = strip_care_of_line(text)
     return "" if _OF_PERSON.search(stored) and not _OF_BODY.search(stored) else stored
 
 
@@ -195,7 +195,7 @@ def build_rejected_row(
     line: int, reason: str, stored: Sequence[str], *, file: int, number: str = "", name: str = ""
 ) -> RejectedRow:
     """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
-    safe = [field for field in map(strip_care_of, stored) if "@" not in field]
+    safe = [field for field in map(strip_care_of_line, stored) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
     ein, called = number if is_ein(number) else None, "" if has_invalid_characters(name) else strip_care_of_suffix(name)
     return RejectedRow(line, reason, content, file, ein, called)

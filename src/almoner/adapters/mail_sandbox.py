@@ -28,10 +28,10 @@ class SandboxMailbox:
             raise MailRefused("the mail server rejected it: 550 5.1.1 There is no such mailbox")
         sender = "{} <{}>".format(*mail.sender(self._sender))
         async with self._database.write() as tx:
-            await mails.store_in_mailbox(tx, mail, mail_id_of(mail), sender, extract_links(mail))
+            await mails.store_in_mailbox(tx, mail, mail_id_from_key(mail), sender, extract_links(mail))
 
 
-def mail_id_of(mail: Mail) -> UUID:
+def mail_id_from_key(mail: Mail) -> UUID:
     """A UUIDv7 of the mail's time whose random part is the hash of its key: sorts by time, same for the same mail."""
     ms = int(mail.at.timestamp() * 1000)
     tail = int.from_bytes(sha256(mail.key.encode()).digest()[:10])

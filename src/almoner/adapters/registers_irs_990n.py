@@ -100,7 +100,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
         number=ein,
         part=irs.WHOLE_PART,
         name=irs.strip_care_of_suffix(name),
-        other_names=[other for other in map(irs.strip_care_of, further) if other and "@" not in other],
+        other_names=[other for other in map(irs.strip_care_of_line, further) if other and "@" not in other],
         websites=() if irs.has_invalid_characters(website) else parse_websites(website),
         city=city or None,
         state=state or None,

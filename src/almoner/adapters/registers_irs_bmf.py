@@ -34,7 +34,7 @@ NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
 _LONGEST_AMOUNT: Final = 19
 _CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
 _NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
-_WITH_PERSONS: Final = (("STREET", irs.strip_care_of), ("SORT_NAME", irs.clean_second_name_line))
+_WITH_PERSONS: Final = (("STREET", irs.strip_care_of_line), ("SORT_NAME", irs.clean_second_name_line))
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
 """INCOME_CD, the size of a body: it orders those whose names match equally well."""
 

@@ -80,7 +80,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
         facts[column] = day
         if column == "REVOCATION_DATE" and _WRONG_DATES[0] <= day <= _WRONG_DATES[1]:
             facts["REVOCATION_DATE_CORRECTED"] = _CORRECTED_DATE
-    second = irs.strip_care_of(second)
+    second = irs.strip_care_of_line(second)
     return RegisterEntry(
         number=ein,
         part=irs.WHOLE_PART,

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping
-from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, decoder_of, read_lines
+from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, line_decoder, read_lines
 from almoner.adapters.registers_values import (
     ValueReader,
     distinct_names,
@@ -64,7 +64,7 @@ class MappedReader:
 
 
 def _decoder_of(encoding: str) -> Decode:
-    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else decoder_of(encoding)
+    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else line_decoder(encoding)
 
 
 def _read_csv(

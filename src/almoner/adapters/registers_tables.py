@@ -55,7 +55,7 @@ def decode_utf8_or_1252(raw: bytes) -> str:
     return raw.decode("utf-8", "almoner_as_1252")
 
 
-def decoder_of(encoding: str) -> Decode:
+def line_decoder(encoding: str) -> Decode:
     """Decodes lines in one encoding; what is no text in it becomes U+FFFD."""
 
     def decode(raw: bytes) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_of
+from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_in_text
 from almoner.screening.watchlists.domain import Category, Kind, ListedEntity, ListedName, NameKind, RejectedEntry
 
 _UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
@@ -73,7 +73,7 @@ def _add_uk_row(one: EntityBuilder, name: str, row: Mapping[str, str]) -> None:
     one.countries += [country_code_of(part) for part in row.get("Nationality(/ies)", "").split(";")]
     if one.kind != "person":
         one.identifiers += [part.strip() for part in row.get("Business registration number (s)", "").split(";")]
-    one.birth_years += years_of(row.get("D.O.B", ""))
+    one.birth_years += years_in_text(row.get("D.O.B", ""))
     one.programmes.append(row.get("Regime Name", ""))
     one.listed_on = one.listed_on or parse_date(row.get("Date Designated", ""))
 
@@ -117,7 +117,7 @@ def _add_eu_row(one: EntityBuilder, row: Mapping[str, str]) -> None:
     place = row.get("Address_CountryIsoCode", "") or row.get("Address_CountryDescription", "")
     one.add_address([row.get(line, "") for line in _EU_LINES], place)
     one.countries.append(country_code_of(row.get("Citizenship_CountryIsoCode", "")))
-    one.birth_years += years_of(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
+    one.birth_years += years_in_text(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
     if one.kind != "person":
         one.identifiers.append(row.get("Identification_Number", ""))
     one.programmes.append(row.get("Entity_Regulation_Programme", ""))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import country_code_of, years_of
+from almoner.adapters.watchlist_values import country_code_of, years_in_text
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -147,7 +147,7 @@ def _quoted_aliases(remarks: Sequence[str]) -> Iterator[ListedName]:
 def _birth_years(remarks: Sequence[str]) -> Iterator[int]:
     for part in remarks:
         if found := _BORN.match(part):
-            yield from years_of(found[1])
+            yield from years_in_text(found[1])
 
 
 def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:

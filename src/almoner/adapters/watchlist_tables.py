@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast, get_args
 
-from almoner.adapters.watchlist_values import country_code_of, parse_date, read_rows, years_of
+from almoner.adapters.watchlist_values import country_code_of, parse_date, read_rows, years_in_text
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
     Category,
@@ -126,7 +126,7 @@ def _parse_target(row: Mapping[str, str]) -> ListedEntity:
         countries=tuple(dict.fromkeys(filter(None, map(country_code_of, _split_values(row, "countries"))))),
         addresses=tuple(ListedAddress(text, None) for text in _split_values(row, "addresses")),
         identifiers=tuple(_split_values(row, "identifiers")) if kind != "person" else (),
-        birth_years=years_of(row.get("birth_date", "")),
+        birth_years=years_in_text(row.get("birth_date", "")),
         programmes=tuple(_split_values(row, "program_ids")),
         listed_on=parse_date(row.get("first_seen", "")),
         category="sanction" if row["sanctions"] else "warning",

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import country_code_of, years_of
+from almoner.adapters.watchlist_values import country_code_of, years_in_text
 from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
@@ -116,7 +116,7 @@ def _address(element: Element) -> ListedAddress | None:
 def _birth_years(element: Element) -> Iterator[int]:
     for birth in element.iter("INDIVIDUAL_DATE_OF_BIRTH"):
         for name in ("YEAR", "DATE", "FROM_YEAR", "TO_YEAR"):
-            yield from years_of(_text(birth, name))
+            yield from years_in_text(_text(birth, name))
 
 
 def _text(element: Element, name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_of
+from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_in_text
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -98,7 +98,7 @@ def _parse_entity(row: Mapping[str, str]) -> ListedEntity:
         one.countries += [country_code_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
     if kind != "person":
         one.identifiers += list(_organisation_numbers(row["ids"]))
-    one.birth_years += years_of(row.get("dates_of_birth", ""))
+    one.birth_years += years_in_text(row.get("dates_of_birth", ""))
     one.programmes += [part.strip() for part in row["programs"].split(";")] + [row["source"].partition(" - ")[0]]
     one.listed_on = parse_date(row.get("start_date", ""))
     return one.build("sanction" if _SANCTIONS.search(row["source"]) else "warning")

@@ -94,7 +94,7 @@ def country_code_of(name: str) -> str | None:
     return _NAMES.get(" ".join(name.replace("\u2019", "'").casefold().split()))
 
 
-def years_of(text: str) -> tuple[int, ...]:
+def years_in_text(text: str) -> tuple[int, ...]:
     """The years that a text names, each once."""
     return tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
 

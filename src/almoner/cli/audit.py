@@ -57,7 +57,7 @@ def verify_log(
         bool,
         typer.Option(
             "--without-heads",
-            help="Verify only the database. Deleted entries at the end of the log are then not detected.",
+            help="Verify only the database. This does not detect entries deleted from the end of the log.",
         ),
     ] = False,
 ) -> None:

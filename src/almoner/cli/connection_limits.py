@@ -283,7 +283,7 @@ class BoundedProtocol(JoiningProtocol):
                 True  # ends the call that reads the rest of the body
             )
             self.cycle.message_event.set()
-        request_id, body = new_request_id(), errors.body_of(problem)
+        request_id, body = new_request_id(), errors.body_of_problem(problem)
         self.logger.warning("%s was answered %s", request_id, problem.code)
         headers = [
             *self.server_state.default_headers,
@@ -294,5 +294,5 @@ class BoundedProtocol(JoiningProtocol):
             (b"connection", b"close"),
         ]
         lines = [b"%s: %s\r\n" % header for header in headers]
-        self.transport.write(b"".join([STATUS_LINE[errors.status_of(problem)], *lines, b"\r\n", body]))
+        self.transport.write(b"".join([STATUS_LINE[errors.http_status_of_problem(problem)], *lines, b"\r\n", body]))
         self.transport.write_eof()

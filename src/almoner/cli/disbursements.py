@@ -37,7 +37,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementRules,
     DisbursementStatus,
     DisbursementTotals,
-    PaidConfirmation,
+    PaymentConfirmation,
 )
 from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.giving.disbursing.remittances import service as remittances
@@ -260,14 +260,14 @@ async def confirm(
     )
 
 
-async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
+async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaymentConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
     held, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
     if await payment_files.is_in_released_file(tx, payout_id):
         return None
     alone = _alone(held.money.currency)
     if held.money.minor <= alone:
-        return PaidConfirmation(officer.id, alone, note)
+        return PaymentConfirmation(officer.id, alone, note)
     if not note:
         raise DisbursementError(
             f"{format_amount(held.money)} is above the limit for one person. Use --note to say where you saw that the "
@@ -276,7 +276,7 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await require_two_people(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
     return (
-        PaidConfirmation(agreed.by, alone, agreed.note, agreed.second)
+        PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
         if isinstance(agreed, ApprovedDecision)
         else agreed
     )

@@ -12,7 +12,7 @@ from almoner.cli.tables import Output
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso_timestamp, parse_day_or_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
 from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Manage Gift Aid declarations and claims.", no_args_is_help=True)
@@ -45,6 +45,6 @@ def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return parse_day_or_moment(text)
+        return parse_day_or_timestamp(text)
     except ValueError as error:
         raise typer.BadParameter(f"--from {text!r}: {error}") from None

@@ -23,7 +23,7 @@ from almoner.giving.gift_aid.claims.domain import (
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso_timestamp, parse_day_or_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
@@ -257,6 +257,6 @@ def _year_end(text: str) -> AccountingYearEnd:
 
 def _moment(text: str) -> datetime:
     try:
-        return parse_day_or_moment(text)
+        return parse_day_or_timestamp(text)
     except ValueError as error:
         raise typer.BadParameter(f"--before {text!r} {error}") from None

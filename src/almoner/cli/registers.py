@@ -69,7 +69,7 @@ def import_register(
         ),
     ] = False,
 ) -> None:
-    """Import a register. Either all files load, or none.
+    """Import a register. Either all files are loaded or none are.
 
     If an import is interrupted, run it again to continue. Importing the same files again changes nothing. If files look
     damaged, the import is quarantined: the existing data stays in use, `almoner registers status` shows the reason, and

@@ -107,7 +107,12 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
         ["processed", iso_timestamp_or_none(one.processed_at)],
     ]
     facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
-    facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining_checks) if one.is_live else None])
+    facts.append(
+        [
+            "missing",
+            "; ".join(_MISSING[check] for check in one.remaining_checks) if one.is_pending_or_approved else None,
+        ]
+    )
     facts.append(["disbursements wait for", await _waits(tx, one)])
     decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
     parts = [

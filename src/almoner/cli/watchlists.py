@@ -51,9 +51,9 @@ def import_list(
 ) -> None:
     """Import a new version of a watch list.
 
-    Either all files load, or none. Earlier versions are kept, and importing the same files again changes nothing.
-    Importing the complete list retires the sample of that list. Files that look damaged are rejected: the existing
-    version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
+    Either all files are loaded or none are. Earlier versions are kept, and importing the same files again changes
+    nothing. Importing the complete list retires the sample of that list. Files that look damaged are rejected: the
+    existing version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
     """
     reader = get_watchlist_source(source)
     retired: list[str] = []

@@ -70,7 +70,7 @@ RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "suppor
 """Who sends a donor's receipt again."""
 
 
-def scopes_of(roles: Iterable[Role]) -> frozenset[str]:
+def scopes_for_roles(roles: Iterable[Role]) -> frozenset[str]:
     """What calls members with these roles may make, as scopes of keys (settled 2)."""
     held = [_VIEW | _MORE[role] for role in roles if role in _MORE]
     return frozenset().union(*held)
@@ -78,7 +78,7 @@ def scopes_of(roles: Iterable[Role]) -> frozenset[str]:
 
 def has_scope(roles: Iterable[Role], scope: str) -> bool:
     """Whether members with these roles may make calls that need the scope."""
-    scopes = scopes_of(roles)
+    scopes = scopes_for_roles(roles)
     return scope in scopes or (_EVERYTHING in scopes and scope != PERSONAL)
 
 

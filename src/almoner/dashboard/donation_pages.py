@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
@@ -104,7 +104,7 @@ class DonationPages:
         own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
         if not visitor.form:
             return render_page(self._context, visitor, "donation_receipt.html", donation=donation, own=own)
-        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
@@ -113,7 +113,7 @@ class DonationPages:
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
         """Who looked at the donor's data last."""
-        partner = partner_of(visitor)
+        partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             found = await store.list_views(tx, partner, donation_id, _VIEWS)

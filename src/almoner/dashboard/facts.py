@@ -35,7 +35,7 @@ _LEFT_OUT = frozenset({"id", "secret"})
 _AMOUNTS = frozenset({"amount", "paidAmount", "refundedAmount"})
 
 
-def value_at(record: Mapping[str, Any], member: str) -> object:
+def value_at_path(record: Mapping[str, Any], member: str) -> object:
     """A member of a record, or of a record in it (``agentVerification.email``); None where there is none."""
     found: object = record
     for name in member.split("."):
@@ -43,7 +43,7 @@ def value_at(record: Mapping[str, Any], member: str) -> object:
     return found
 
 
-def sections_of(record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> list[Section]:
+def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> list[Section]:
     """The facts of a record: its own first, then those of the records and lists in it.
 
     ``home``: the account's address. ``names``: of organisations, by identifier.

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import charts
 from almoner.dashboard.domain import PERSONAL, RecordList, has_scope, readable
-from almoner.dashboard.facts import value_at
+from almoner.dashboard.facts import value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import (
     AGENTS,
@@ -88,7 +88,7 @@ class HomePages:
 
     async def show(self, visitor: Visitor) -> Response:
         """What needs attention, then the last records."""
-        partner = partner_of(visitor)
+        partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             today = tx.now.date()
             counts = await donations.count_paid_by_day(tx, partner, charts.first_day(today))
@@ -116,7 +116,7 @@ class HomePages:
         """What a new partner does before it goes live, as far as it is done; none once all of it is."""
         if not visitor.person.has_role("owner", "developer"):
             return []
-        partner, home = partner_of(visitor), visitor.place.home
+        partner, home = partner_of_visitor(visitor), visitor.place.home
         async with self._context.db.read() as tx:
             used = any(key.last_used_at for key in await keys.list_of_partner(tx, partner))
             owners = await people.list_with_roles(tx, visitor.realm, "owner")
@@ -181,7 +181,7 @@ class HomePages:
 
 
 def _hit(record: Record, declared: RecordList, address: str) -> SearchHit:
-    title, *rest = (str(value_at(record, column.member) or "") for column in declared.columns[:3])
+    title, *rest = (str(value_at_path(record, column.member) or "") for column in declared.columns[:3])
     if declared is DONATIONS:
         title, rest = record["id"], [readable(record["status"]), record["email"] or ""]
     return SearchHit(title or record["id"], ", ".join(one for one in rest if one), f"{address}/{record['id']}")

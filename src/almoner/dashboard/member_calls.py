@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.dashboard.domain import scopes_of
+from almoner.dashboard.domain import scopes_for_roles
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.caller import SECRET, Caller
 from almoner.platform.http.endpoints import Method
@@ -96,7 +96,7 @@ class MemberCalls:
         key: str | None = None,
     ) -> Record:
         caller = Caller(
-            visitor.person.id, Partner(visitor.realm.id), SECRET, scopes_of(visitor.person.roles), is_member=True
+            visitor.person.id, Partner(visitor.realm.id), SECRET, scopes_for_roles(visitor.person.roles), is_member=True
         )
         headers = {"content-type": "application/json", **({"idempotency-key": key} if key else {})}
         sent = b"" if body is None else msgspec.json.encode(body)

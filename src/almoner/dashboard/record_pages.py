@@ -9,7 +9,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of
+from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of_visitor
 from almoner.access.people.domain import Role
 from almoner.dashboard import store
 from almoner.dashboard.domain import (
@@ -22,7 +22,7 @@ from almoner.dashboard.domain import (
     readable,
     roles_with,
 )
-from almoner.dashboard.facts import sections_of, value_at
+from almoner.dashboard.facts import sections_of_record, value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
 from almoner.dashboard.rendering import render_page
@@ -180,7 +180,7 @@ class RecordPages:
             title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
             message=_outcome_text(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
-            sections=sections_of(record, visitor.place.home, names),
+            sections=sections_of_record(record, visitor.place.home, names),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
         )
@@ -204,12 +204,12 @@ class RecordPages:
                 return
             await self._note_donors(visitor, declared, records)
             written += len(records)
-            yield b"".join(csv_line(_text(value_at(record, member)) for member in members) for record in records)
+            yield b"".join(csv_line(_text(value_at_path(record, member)) for member in members) for record in records)
 
     def _cells(self, visitor: Visitor, declared: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
         made = []
         for position, column in enumerate(declared.columns):
-            value = value_at(record, column.member)
+            value = value_at_path(record, column.member)
             if column.kind == "organisation":
                 value = names.get(str(value), value)
             href = f"{visitor.place.home}{declared.path}/{record['id']}" if position == 0 else None
@@ -222,7 +222,7 @@ class RecordPages:
         given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
         async with self._context.db.read() as tx:
             parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
-            called = await organisations.readable_names(tx, partner_of(visitor), set(parsed.values()))
+            called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
     async def _note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
@@ -232,7 +232,7 @@ class RecordPages:
         shown = [self._context.parse_id("donation", record["id"]) for record in records if record["email"]]
         if shown:
             async with self._context.db.write() as tx:
-                await store.insert_views(tx, partner_of(visitor), visitor.person.id, shown)
+                await store.insert_views(tx, partner_of_visitor(visitor), visitor.person.id, shown)
 
 
 def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> list[RecordAction]:

@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
 from almoner.platform.audit import log as audit
@@ -41,7 +41,7 @@ class SettingsPages:
 
     async def change(self, visitor: Visitor) -> Response:
         """The form, and its outcome; a field that is emptied removes what it said."""
-        partner = partner_of(visitor)
+        partner = partner_of_visitor(visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -67,7 +67,7 @@ class SettingsPages:
 
     async def _apply(self, tx: Tx, visitor: Visitor) -> None:
         """Store what was typed, and say what changed. Raises _Refused, with all problems."""
-        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
         before = await partners.get(tx, partner)
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):

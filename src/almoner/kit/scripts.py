@@ -9,7 +9,7 @@ _WRITTEN_TOGETHER: Final = dict.fromkeys(
 )
 
 
-def scripts_of(text: str) -> AbstractSet[str]:
+def scripts_in_text(text: str) -> AbstractSet[str]:
     """The writing systems of a text's letters.
 
     Japanese, Korean and Chinese names may have Latin words in them.

@@ -36,7 +36,7 @@ def iso_timestamp_or_none(moment: datetime | None) -> str | None:
     return None if moment is None else iso_timestamp(moment)
 
 
-def parse_moment(text: str) -> datetime:
+def parse_timestamp(text: str) -> datetime:
     """An RFC 3339 moment with any offset, as aware UTC. Raises ValueError for anything else."""
     if not _MOMENT.fullmatch(text):
         raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z")
@@ -47,11 +47,11 @@ def parse_moment(text: str) -> datetime:
         raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z") from error
 
 
-def parse_day_or_moment(text: str) -> datetime:
-    """As ``parse_moment``; ``YYYY-MM-DD`` is the start of that day in UTC (settled 1). Raises ValueError."""
+def parse_day_or_timestamp(text: str) -> datetime:
+    """As ``parse_timestamp``; ``YYYY-MM-DD`` is the start of that day in UTC (settled 1). Raises ValueError."""
     if not _DAY.fullmatch(text):
         try:
-            return parse_moment(text)
+            return parse_timestamp(text)
         except ValueError as error:
             raise ValueError("must be a day such as 2026-11-21, or a date and time with its offset") from error
     try:

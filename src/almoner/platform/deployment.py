@@ -45,7 +45,7 @@ class Deployment:
     time_zone: tzinfo = UTC
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
-    def day_of(self, moment: datetime) -> date:
+    def issuer_day_at(self, moment: datetime) -> date:
         """The calendar day of a moment in the issuer's time zone."""
         return moment.astimezone(self.time_zone).date()
 

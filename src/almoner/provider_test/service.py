@@ -93,7 +93,7 @@ async def refund_payment(
     ):
         return RefundRefusal.TOO_MUCH
     await store.insert_refund(tx, asked, key)
-    await store.reduce_dispute(tx, payment_id, amount)
+    await store.reduce_disputed_amount(tx, payment_id, amount)
     return asked
 
 

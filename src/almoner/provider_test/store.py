@@ -140,7 +140,7 @@ async def disputed_amount(tx: Tx, payment_id: str) -> int:
     return sum(one.amount for one in found if one.status != "won")
 
 
-async def reduce_dispute(tx: Tx, payment_id: str, amount: int) -> None:
+async def reduce_disputed_amount(tx: Tx, payment_id: str, amount: int) -> None:
     """What has gone back is not disputed any more, in a dispute that is still to open."""
     await tx.execute(
         "update provider_test.dispute set amount = amount - $2 where payment_id = $1 and opened_at > $3",

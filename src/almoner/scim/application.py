@@ -206,7 +206,7 @@ class ScimApplication:
     def _refusal(self, error: Exception) -> Reply:
         reply = _build_reply(self._protocol.error_response(error))
         if isinstance(error, Problem):
-            reply.headers.extend(errors.headers_of(error))
+            reply.headers.extend(errors.headers_of_problem(error))
         return reply
 
 

@@ -17,7 +17,7 @@ from scim2_models import BaseModel, Extension, InvalidFilterException, Resource
 from scim2_models.path import AttributeBinding
 
 from almoner.kit.ids import Ids
-from almoner.scim.resources import Kind, id_type
+from almoner.scim.resources import Kind, id_type_of_resource
 
 Type = Literal["text", "boolean", "timestamptz", "bytea", "uuid"]
 
@@ -131,7 +131,9 @@ class AttributeMap:
     @property
     def id(self) -> ScalarSql:
         """The identifier."""
-        return ScalarSql(f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type(self.kind)])
+        return ScalarSql(
+            f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type_of_resource(self.kind)]
+        )
 
     def resolve(self, binding: AttributeBinding) -> AttributeSql:
         """Where the attribute of a path stands; of a part of many values the values themselves."""

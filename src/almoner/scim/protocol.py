@@ -33,7 +33,7 @@ from scim2_server.storage import SearchPage
 
 from almoner.kit.errors import Problem
 from almoner.platform.http.endpoints import MAX_JSON_BODY
-from almoner.platform.http.errors import status_of
+from almoner.platform.http.errors import http_status_of_problem
 from almoner.scim import scim_limits
 from almoner.scim.idp_quirks import QuirkNormaliser
 from almoner.scim.provider import MOST_OPERATIONS
@@ -100,7 +100,7 @@ class ScimProtocol(ScimService):
         Raises PayloadTooLargeException.
         """
         wrong: dict[int, SCIMException] = {}
-        operations, changes = scim_limits.operations_of(payload, MOST_OPERATIONS), 0
+        operations, changes = scim_limits.scim_operations_in_body(payload, MOST_OPERATIONS), 0
         for index, operation in enumerate(operations):
             try:
                 operations[index] = right = self._quirks.normalise(operation)
@@ -275,7 +275,7 @@ class ScimProtocol(ScimService):
         return ScimResponse(HTTPStatus.OK, {"schemas": [_BULK], "Operations": reported})
 
     @staticmethod
-    def error_of(exception: Exception) -> Error:
+    def error_body_of_problem(exception: Exception) -> Error:
         """The error body of RFC 7644 3.12, of our own problems too."""
         if isinstance(exception, SCIMException):
             error = exception.to_error()
@@ -284,5 +284,7 @@ class ScimProtocol(ScimService):
         if isinstance(exception, ValidationError):
             return scim_exception_of(exception).to_error()
         if isinstance(exception, Problem):
-            return Error(status=status_of(exception), detail=": ".join([exception.message, *exception.reasons]))
+            return Error(
+                status=http_status_of_problem(exception), detail=": ".join([exception.message, *exception.reasons])
+            )
         return Error(status=500, detail="Something went wrong on our side; the Request-Id header helps us to find it")

@@ -43,7 +43,7 @@ class StoredResource:
     links: Sequence[tuple[UUID, str | None]] | None = None
 
 
-def id_type(kind: Kind) -> str:
+def id_type_of_resource(kind: Kind) -> str:
     """The type of its identifiers (settled 1)."""
     return "member" if kind == "User" else "group"
 
@@ -86,7 +86,7 @@ def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> 
     value: dict[str, Any] = {
         **row.profile,
         "schemas": _schemas(model, row.profile),
-        "id": ids.text(id_type(row.kind), row.id),
+        "id": ids.text(id_type_of_resource(row.kind), row.id),
         "meta": {
             "resourceType": row.kind,
             "created": row.created_at,

@@ -28,7 +28,7 @@ _LONGEST_PATH: Final = 1_000
 _LONG: Final = frozenset({"members", "groups"})
 
 
-def operations_of(payload: Any, most: int | None = None) -> list[Any]:
+def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
     """The operations of a PATCH or a bulk request, as they are in it; none where there is no list.
 
     Raises PayloadTooLargeException, InvalidSyntaxException for two lists.
@@ -49,7 +49,7 @@ def check_patch(payload: Any) -> int:
 
     What ``membership`` takes costs a statement for hundreds; the rest costs more than its square.
     """
-    operations = [one for one in operations_of(payload) if isinstance(one, Mapping)]
+    operations = [one for one in scim_operations_in_body(payload) if isinstance(one, Mapping)]
     moves = bool(operations) and all(map(membership.is_membership_change, operations))
     changes = len(operations) if moves else sum(map(_changes, operations))
     if changes > (_MOST_MOVES if moves else _MOST_CHANGES):

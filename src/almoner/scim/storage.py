@@ -243,7 +243,7 @@ class PostgresStorage(AsyncScimStorage):
             await self._record("Group", row.id, "updated", details)
 
     async def _record(self, kind: Kind, id_: UUID, what: str, details: Details | None = None) -> None:
-        subject = self._tx.ids.text(resources.id_type(kind), id_)
+        subject = self._tx.ids.text(resources.id_type_of_resource(kind), id_)
         action = f"{_ACTIONS[kind]}.{what}"
         scope, whence, request_id = self._partner.id, self._address, self._request_id
         await audit.record_entry(
@@ -277,7 +277,7 @@ class PostgresStorage(AsyncScimStorage):
 
     def _place(self, resource_type: ResourceType, resource_id: str) -> tuple[Kind, UUID]:
         kind = self._kind(resource_type)
-        if (id_ := self._tx.ids.parse(resources.id_type(kind), resource_id)) is None:
+        if (id_ := self._tx.ids.parse(resources.id_type_of_resource(kind), resource_id)) is None:
             raise self._unknown(kind, resource_id)
         return kind, id_
 

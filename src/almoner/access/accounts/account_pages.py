@@ -110,7 +110,7 @@ class AccountPages:
         ][:_SHOWN_EVENTS]
         roles = [text for role, text in ROLE_NAMES.items() if role in visitor.person.roles]
         real_now = self._clock.real_now()
-        ways = _account_settings(held, sum(one.is_live(real_now) for one in found))
+        ways = _account_settings(held, sum(one.is_unexpired(real_now) for one in found))
         if bound or provider:
             ways.insert(-1, _provider_setting(bound))
         return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
@@ -276,8 +276,8 @@ class AccountPages:
         return self._show(
             visitor,
             "sign_ins.html",
-            live=[one for one in found if one.is_live(real_now)],
-            over=[one for one in found if not one.is_live(real_now)][:_SHOWN_OVER],
+            live=[one for one in found if one.is_unexpired(real_now)],
+            over=[one for one in found if not one.is_unexpired(real_now)][:_SHOWN_OVER],
             current=visitor.sign_in.id,
             how=_METHODS,
             ended=_ENDS,

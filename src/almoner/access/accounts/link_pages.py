@@ -96,7 +96,7 @@ class LinkPages:
 
     async def forgot_password(self, request: Request) -> Response:
         """Request a password reset: the response does not reveal whether the account exists."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         name = entry.form_value("user_name").strip()
         if request.method != "POST":
@@ -115,17 +115,17 @@ class LinkPages:
 
     async def reset_password(self, request: Request) -> Response:
         """Choose a new password through an emailed link."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
 
     async def invitation(self, request: Request) -> Response:
         """Accept an invitation with a password, a passkey or single sign-on."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
 
     async def invitation_passkey(self, request: Request) -> Response:
         """Accept an invitation with a passkey, which counts as two factors."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         entry, token = (
             await open_sign_in_context(self._gate, request, place),
             request.cookies.get(place.link_cookie_name("invitation"), ""),

@@ -203,7 +203,7 @@ class PageGuard:
         ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
         has one; not asked on the pages where one is added.
         """
-        place = await self.portal_of(request)
+        place = await self.portal_of_request(request)
         visitor = await self.find_visitor(request, place)
         if visitor is None:
             asked = _requested_path(request) if request.method != "POST" else place.home
@@ -228,8 +228,8 @@ class PageGuard:
         found = await self.find_sign_in(request, place)
         if found is None:
             return None
-        csrf = self.csrf_token_of(found[0])
-        path, query, browser = request.url.path, request.query_params, browser_of(request, place)
+        csrf = self.csrf_token_for_sign_in(found[0])
+        path, query, browser = request.url.path, request.query_params, browser_of_request(request, place)
         return Visitor(place, found[1], found[0], csrf, path, query, browser, await read_form(request))
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
@@ -251,7 +251,7 @@ class PageGuard:
         if before := await self.find_sign_in(request, place):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.own_audit_context(tx, person, browser_of(request, place).address)
+                by = credentials.own_audit_context(tx, person, browser_of_request(request, place).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         response = redirect_to(place.safe_redirect_path(wanted))
         self.set_session_cookie(response, place, entered.sign_in, entered.secret)
@@ -274,7 +274,7 @@ class PageGuard:
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
         set_cookie(response, place.session_cookie_name, secret, seconds=lasting)
 
-    async def portal_of(self, request: Request) -> AccountPortal:
+    async def portal_of_request(self, request: Request) -> AccountPortal:
         """The portal that the request's path belongs to. Raises NotFound."""
         name = request.path_params.get("partner")
         if name is None:
@@ -289,7 +289,7 @@ class PageGuard:
                 raise NotFound from None
         return member_portal(Realm(partner_id), name, account.name)
 
-    def csrf_token_of(self, sign_in: SignIn) -> str:
+    def csrf_token_for_sign_in(self, sign_in: SignIn) -> str:
         """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""
         return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
 
@@ -457,7 +457,7 @@ class PageContext:
         return visitor.audit_context(self.db.deployment.ids)
 
 
-def partner_of(visitor: Visitor) -> Partner:
+def partner_of_visitor(visitor: Visitor) -> Partner:
     """Whose member the visitor is."""
     return Partner(visitor.realm.id)
 
@@ -492,7 +492,7 @@ def delete_cookie(response: Response, name: str) -> None:
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def browser_of(request: Request, place: AccountPortal) -> Browser:
+def browser_of_request(request: Request, place: AccountPortal) -> Browser:
     """The browser behind a request: network address, User-Agent and device cookie."""
     address = request.client.host if request.client else ""
     return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie_name))

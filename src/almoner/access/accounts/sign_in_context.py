@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.access.accounts.domain import AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, browser_of, form_value
+from almoner.access.accounts.page_guard import PageGuard, browser_of_request, form_value
 from almoner.access.accounts.request_forms import read_form
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.pages import link_sessions
@@ -32,7 +32,7 @@ class SignInContext:
     @property
     def browser(self) -> Browser:
         """The browser behind the request."""
-        return browser_of(self.request, self.place)
+        return browser_of_request(self.request, self.place)
 
     @property
     def challenge_binding(self) -> bytes:

@@ -63,7 +63,7 @@ class SignInPages:
 
     async def sign_in(self, request: Request) -> Response:
         """Sign in with name and password."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
@@ -89,7 +89,7 @@ class SignInPages:
 
     async def second_factor(self, request: Request) -> Response:
         """Enter the second factor after the password or single sign-on."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         try:
             needed = await sign_in_methods.get_open_ticket(
@@ -122,7 +122,7 @@ class SignInPages:
 
     async def passkey(self, request: Request) -> Response:
         """Sign in with a passkey, or use it as the second factor."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"passkey": _AGAIN})
@@ -137,7 +137,7 @@ class SignInPages:
 
     async def sign_out(self, request: Request) -> Response:
         """End the sign-in and delete its cookie."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         visitor = await self._gate.find_visitor(request, place)
         if visitor is not None:
             if not self._gate.is_valid_form(request, visitor.form, visitor.csrf):

@@ -229,7 +229,7 @@ async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAtte
     return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def store_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
+async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
     """Store the number of failed attempts of each slot, the last one being now."""
     await tx.execute(
         """

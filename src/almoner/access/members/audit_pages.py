@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
 from almoner.access.members import audit_texts
 from almoner.access.members.views import PAGE_SIZE, trim_to_page_size
 from almoner.access.people import service as people
@@ -60,7 +60,7 @@ class AuditPages:
 
     async def show(self, visitor: Visitor) -> Response:
         """Show audit entries, newest first."""
-        partner = partner_of(visitor)
+        partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             wanted = await _read_filter(tx, visitor, partner)
             entries, more = trim_to_page_size(await _page(tx, partner, wanted, PAGE_SIZE + 1))
@@ -100,7 +100,7 @@ class AuditPages:
     async def _file(
         self, visitor: Visitor, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
     ) -> Response:
-        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
         subject = self._context.id_text("partner", partner.id)
         async with self._context.db.write() as tx:
             await audit.record_entry(

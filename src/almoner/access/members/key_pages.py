@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of_visitor, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
@@ -57,7 +57,7 @@ class KeyPages:
     async def list(self, visitor: Visitor) -> Response:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
-            found = await keys.list_of_partner(tx, partner_of(visitor))
+            found = await keys.list_of_partner(tx, partner_of_visitor(visitor))
         reported = _REPORTED.get(visitor.query.get("done", ""))
         return self._context.render_page(
             visitor, "keys.html", keys=[self._facts(key) for key in found], message=reported
@@ -77,7 +77,7 @@ class KeyPages:
                     scopes = frozenset(typed.scopes.replace(",", " ").split())
                     made = await api_keys.create(
                         tx,
-                        partner_of(visitor),
+                        partner_of_visitor(visitor),
                         self._context.audit_context(visitor),
                         kind,
                         typed.name,
@@ -96,7 +96,7 @@ class KeyPages:
 
     async def rotate_or_revoke(self, visitor: Visitor) -> Response:
         """Rotate or revoke an API key."""
-        key_id, partner = self._context.id_from_path(visitor, "apikey"), partner_of(visitor)
+        key_id, partner = self._context.id_from_path(visitor, "apikey"), partner_of_visitor(visitor)
         try:
             async with self._context.db.read() as tx:
                 key = await api_keys.get(tx, partner, key_id)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_text
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
 from almoner.access.members.service import member_details
@@ -80,7 +80,9 @@ class MemberPages:
         """List all members with their roles."""
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
-            found, more = trim_to_page_size(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
+            found, more = trim_to_page_size(
+                await service.list_page(tx, partner_of_visitor(visitor), after, PAGE_SIZE + 1)
+            )
         return self._context.render_page(
             visitor,
             "members.html",
@@ -101,7 +103,7 @@ class MemberPages:
                 async with self._context.db.write() as tx:
                     await service.invite_member(
                         tx,
-                        partner_of(visitor),
+                        partner_of_visitor(visitor),
                         self._context.audit_context(visitor),
                         typed.email,
                         name=typed.name,
@@ -122,7 +124,7 @@ class MemberPages:
 
     async def member(self, visitor: Visitor) -> Response:
         """Show one member and apply an owner's change to them."""
-        person_id, partner = self._context.id_from_path(visitor, "member"), partner_of(visitor)
+        person_id, partner = self._context.id_from_path(visitor, "member"), partner_of_visitor(visitor)
         problems = {}
         try:
             if visitor.form:
@@ -161,7 +163,11 @@ class MemberPages:
     async def _act(self, visitor: Visitor) -> Response:
         """Do what the pressed button says, and show it."""
         person_id = self._context.id_from_path(visitor, "member")
-        partner, by, pressed = partner_of(visitor), self._context.audit_context(visitor), visitor.form_value("do")
+        partner, by, pressed = (
+            partner_of_visitor(visitor),
+            self._context.audit_context(visitor),
+            visitor.form_value("do"),
+        )
         name, email, roles = (
             visitor.form_value("name"),
             visitor.form_value("email"),
@@ -194,7 +200,7 @@ class MemberPages:
 
     async def groups(self, visitor: Visitor) -> Response:
         """List groups with the role each gives to its members."""
-        partner, problems = partner_of(visitor), {}
+        partner, problems = partner_of_visitor(visitor), {}
         if visitor.form:
             try:
                 await self._map(visitor)
@@ -227,7 +233,7 @@ class MemberPages:
 
     async def group(self, visitor: Visitor) -> Response:
         """Show who is in a group, and set the role it gives."""
-        group_id, partner = self._context.id_from_path(visitor, "group"), partner_of(visitor)
+        group_id, partner = self._context.id_from_path(visitor, "group"), partner_of_visitor(visitor)
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
             try:
@@ -254,7 +260,7 @@ class MemberPages:
         try:
             async with self._context.db.write() as tx:
                 by = self._context.audit_context(visitor)
-                await service.set_role_for_group_members(tx, partner_of(visitor), group_id, role, by)
+                await service.set_role_for_group_members(tx, partner_of_visitor(visitor), group_id, role, by)
         except NoSuchGroup:
             raise NotFound from None
 

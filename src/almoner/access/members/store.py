@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.members.domain import Group, GroupChange, GroupMember, MembershipState, OwnerPresence
+from almoner.access.members.domain import Group, GroupChange, GroupMember, MembershipState, OwnerAvailability
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
 from almoner.platform.database.transactions import Partner, Tx
@@ -52,11 +52,11 @@ async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
 
 
-async def find_owner_presence(tx: Tx, scope: Realm) -> OwnerPresence:
+async def find_owner_availability(tx: Tx, scope: Realm) -> OwnerAvailability:
     """Whether the partner has an active owner who can sign in, only an invited one, or none."""
     found = await tx.fetchval(
         f"""
-        select max(case when {_CAN_SIGN_IN} then {OwnerPresence.ARE_THERE} else {OwnerPresence.INVITED} end)
+        select max(case when {_CAN_SIGN_IN} then {OwnerAvailability.ARE_THERE} else {OwnerAvailability.INVITED} end)
         from person p
         where p.active and p.id in (
             select r.person_id from person_role r where r.realm = $1 and r.role = 'owner'
@@ -67,7 +67,7 @@ async def find_owner_presence(tx: Tx, scope: Realm) -> OwnerPresence:
         """,
         scope.id,
     )
-    return OwnerPresence(found or OwnerPresence.NONE)
+    return OwnerAvailability(found or OwnerAvailability.NONE)
 
 
 async def find_membership(tx: Tx, scope: Realm, person_id: UUID) -> MembershipState | None:

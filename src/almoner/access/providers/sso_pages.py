@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, browser_of, delete_cookie, redirect_to, set_cookie
+from almoner.access.accounts.page_guard import PageGuard, browser_of_request, delete_cookie, redirect_to, set_cookie
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
@@ -46,7 +46,7 @@ class SsoPages:
 
     async def begin(self, request: Request) -> Response:
         """Redirect the browser to the identity provider."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         partner = Partner(place.realm.id)
         if link_sessions.is_speculative_request(request):
             return _no_content()
@@ -70,7 +70,7 @@ class SsoPages:
 
     async def callback(self, request: Request) -> Response:
         """Handle the browser's return from the identity provider."""
-        place = await self._gate.portal_of(request)
+        place = await self._gate.portal_of_request(request)
         if link_sessions.is_speculative_request(request):
             return _no_content()
         times = Counter(name for name, _ in request.query_params.multi_items())
@@ -80,7 +80,7 @@ class SsoPages:
             Partner(place.realm.id),
             query,
             request.cookies,
-            browser_of(request, place),
+            browser_of_request(request, place),
             before[0] if before else None,
         )
         try:

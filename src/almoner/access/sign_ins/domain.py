@@ -38,7 +38,7 @@ MEMBER_LIFETIME: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30)
 OPERATOR_LIFETIME: Final = SessionLifetime(timedelta(minutes=30), timedelta(hours=12))
 
 
-def session_lifetime_of(realm: Realm) -> SessionLifetime:
+def session_lifetime_for_realm(realm: Realm) -> SessionLifetime:
     """How long sign-ins of the realm last."""
     return MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
 
@@ -76,9 +76,9 @@ class SignIn:
     @property
     def ends_at(self) -> datetime:
         """When the sign-in ended, or will end without further activity."""
-        return self.ended_at or min(self.expires_at, self.last_seen_at + session_lifetime_of(self.realm).idle)
+        return self.ended_at or min(self.expires_at, self.last_seen_at + session_lifetime_for_realm(self.realm).idle)
 
-    def is_live(self, real_now: datetime) -> bool:
+    def is_unexpired(self, real_now: datetime) -> bool:
         """Whether the sign-in is valid, provided that the person is active."""
         return self.end_reason is None and real_now < self.ends_at
 

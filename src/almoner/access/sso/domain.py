@@ -105,7 +105,7 @@ class ProviderMetadata:
 class IdentityClaims:
     """The verified claims of an ID token about a person.
 
-    ``authentication_time_of``: when they showed there who they are, None where it does not say. ``by_two``: by more
+    ``authenticated_at``: when they showed there who they are, None where it does not say. ``by_two``: by more
     than one factor (RFC 8176, ``mfa``).
     """
 
@@ -196,7 +196,7 @@ def role_source_changed(before: Provider, after: Provider) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authentication_time_of(stated: IdentityClaims, real_now: datetime) -> datetime:
+def authentication_time_of_claims(stated: IdentityClaims, real_now: datetime) -> datetime:
     """When the person authenticated at the provider; long ago if it does not say.
 
     A provider at which one is signed in already answers without asking anything.

@@ -26,7 +26,7 @@ contact_tasks: Final = TasksWith[NonprofitContacts]()
 async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposed]) -> None:
     """Enqueue the jobs."""
     reported = sorted({one.account for one in proposed})
-    await queue.enqueue_jobs(tx, [NOTIFY.new(About(account), unique=str(account)) for account in reported])
+    await queue.enqueue_jobs(tx, [NOTIFY.new_job(About(account), unique=str(account)) for account in reported])
 
 
 @contact_tasks.job(NOTIFY)

@@ -169,7 +169,7 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
 
 
 def _about(kind: JobKind[About], record_id: UUID) -> NewJob:
-    return kind.new(About(record_id), unique=str(record_id))
+    return kind.new_job(About(record_id), unique=str(record_id))
 
 
 def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:

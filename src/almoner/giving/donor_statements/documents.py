@@ -54,7 +54,7 @@ class StatementDocuments:
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
             "title": language.text("statement.title"),
-            "date": _day(self._pages.deployment.day_of(statement.as_of)),
+            "date": _day(self._pages.deployment.issuer_day_at(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,
             "issuer": directional_text(statement.issuer, rtl=rtl),
             "donor_label": language.text("receipt.donor"),

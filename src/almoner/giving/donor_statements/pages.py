@@ -109,7 +109,7 @@ class StatementPages:
                 period = self._period(request, tx.now)
             except InvalidPeriod:
                 period, problem = (
-                    domain.calendar_year(self._db.deployment.day_of(tx.now).year, self._db.deployment.time_zone),
+                    domain.calendar_year(self._db.deployment.issuer_day_at(tx.now).year, self._db.deployment.time_zone),
                     "statement.problem",
                 )
             statement = await service.build_statement(tx, donation_id, period)

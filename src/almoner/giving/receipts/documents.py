@@ -108,7 +108,7 @@ class ReceiptDocuments:
             value = formats.format_money(given.fair_value_minor, receipt.money.currency, language.locale)
             stated.append(language.text("receipt.benefits", benefits=own(given.description), value=own(value)))
         if receipt.donee is None:
-            return [*stated, language.text("receipt.confirmation", organisation=own(receipt.now_for))]
+            return [*stated, language.text("receipt.confirmation", organisation=own(receipt.current_nonprofit))]
         key = "receipt.deductible" if stated else "receipt.acknowledgement"
         statements = [language.text(key), self._pages.language("en").text(key)]  # the tax office reads English
         return [*stated, *dict.fromkeys(statements)]
@@ -130,7 +130,7 @@ class ReceiptDocuments:
             stated = {
                 "day": self._pages.format_day(receipt.passed_on.at, language),
                 "former": receipt.organisation,
-                "organisation": receipt.now_for,
+                "organisation": receipt.current_nonprofit,
             }
             stated = {name: bidi_isolated_plain_text(value, language.direction) for name, value in stated.items()}
             notes.insert(0, language.text("gift.reassigned", **stated))
@@ -139,11 +139,11 @@ class ReceiptDocuments:
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
             "title": title,
-            "date": _day(self._pages.deployment.day_of(receipt.issued_at)),
+            "date": _day(self._pages.deployment.issuer_day_at(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.void else None,
             "issuer": directional_text(receipt.issuer, rtl=rtl),
-            "organisation": directional_text(receipt.now_for, rtl=rtl),
+            "organisation": directional_text(receipt.current_nonprofit, rtl=rtl),
             "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),

@@ -102,7 +102,7 @@ class Receipt:
     passed_on: ReassignedOrganisation | None = None
 
     @property
-    def now_for(self) -> str:
+    def current_nonprofit(self) -> str:
         """The nonprofit that the donation is for now."""
         return self.passed_on.organisation if self.passed_on else self.organisation
 
@@ -174,7 +174,7 @@ def blocking_reason(donation: Donation) -> str | None:
     return "refund" if donation.withdrawn_minor > gone else None
 
 
-def progress_of(receipt: Receipt, donation: Donation) -> list[ProgressStep]:
+def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressStep]:
     """The stages of a donation, each with its moment."""
     moments = {
         DonationStage.RECEIVED: receipt.received_at,

@@ -45,7 +45,7 @@ def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
     donation_id = tx.ids.parse("donation", paid.id)
     if event.partner_id is None or donation_id is None or paid.type != "hosted":
         return None
-    return SEND.new(SendReceipt(donation_id, event.partner_id, event.created_at), unique=str(donation_id))
+    return SEND.new_job(SendReceipt(donation_id, event.partner_id, event.created_at), unique=str(donation_id))
 
 
 async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
@@ -69,7 +69,7 @@ def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
     """A receipt that was issued before."""
     requested = read_record(event, RECEIPT_RESEND_REQUESTED.record)
     details = SendReceipt(requested.donation, requested.partner, event.created_at)
-    return RESEND.new(details, unique=str(requested.donation))
+    return RESEND.new_job(details, unique=str(requested.donation))
 
 
 async def record_delivery(tx: Tx, sent: SendReceipt, result: DeliveryResult) -> None:

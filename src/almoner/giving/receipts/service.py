@@ -117,9 +117,9 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation |
     )
 
 
-async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
+async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
     """The receipts of these donations, by donation."""
-    return {receipt.donation_id: receipt for receipt in await store.receipts_of(tx, partner, donation_ids)}
+    return {receipt.donation_id: receipt for receipt in await store.receipts_by_donation(tx, partner, donation_ids)}
 
 
 async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationProgress:
@@ -128,7 +128,7 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     partner = Partner(receipt.partner_id)
     donation = await donations.get(tx, partner, donation_id)
     organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
-    steps = domain.progress_of(receipt, donation)
+    steps = domain.progress_of_donation(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
     reason = domain.blocking_reason(donation)
     if reason is None and on_its_way:

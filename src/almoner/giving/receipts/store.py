@@ -49,7 +49,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Recei
     return _receipt(row) if row else None
 
 
-async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
+async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
     """The receipts of these donations."""
     rows = await tx.fetch(
         f"{_READ} where partner_id = $1 and donation_id = any($2::uuid[])",

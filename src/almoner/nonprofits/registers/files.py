@@ -129,7 +129,7 @@ def open_file(found: ImportFile) -> Iterator[OpenFile]:
             file.close()
 
 
-def data_date_of(found: Sequence[ImportFile]) -> datetime:
+def data_date_of_files(found: Sequence[ImportFile]) -> datetime:
     """The date of the data: from file or folder names, else the newest modification time."""
     named = [day for one in found if (day := _date_in_name(one))]
     if named:

@@ -52,12 +52,12 @@ async def import_files(
 ) -> Load:
     """Load the files of one register as one snapshot, all or nothing.
 
-    ``as_of`` is the day of the data (00:00 UTC), by default the one that the files tell inside, or as ``files.day_of``
-    finds it. ``force`` loads what its guards are against. ``record`` is called when all is in place, before it counts.
-    Files that are what is loaded already are skipped, unless they are of a newer day now: then that is the day of the
-    data. Files that were read before an interruption are not read again. Up to ``few`` rows are looked up one by one,
-    more are joined with whole tables. Raises LoadQuarantined when the files are no
-    good, and ImportRefused when they cannot be read at all.
+    ``as_of`` is the day of the data (00:00 UTC), by default the one that the files state, else as
+    ``files.data_date_of_files`` finds it. ``force`` loads what its guards are against. ``record`` is called when all is
+    in place, before it counts. Files that are what is loaded already are skipped, unless they are of a newer day now:
+    then that is the day of the data. Files that were read before an interruption are not read again. Up to ``few`` rows
+    are looked up one by one, more are joined with whole tables. Raises LoadQuarantined when the files are no good, and
+    ImportRefused when they cannot be read at all.
     """
     found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
@@ -69,7 +69,7 @@ async def import_files(
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
     fresh = found if source.reads_files_together else fresh
-    day = as_of or files.data_date_of(fresh)
+    day = as_of or files.data_date_of_files(fresh)
     _check_data_date(db, day)
     reading_id, pace = await reading.read_files(db, source, fresh, day, report)
     async with db.write() as tx:
@@ -98,7 +98,7 @@ def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> da
 def _is_new(one: ImportFile, loaded: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
     """Whether a file is not what is loaded, or says that it holds on a later day too."""
     known = loaded.get(one.facts.sha256)
-    return known is None or known < (as_of or files.data_date_of([one]))
+    return known is None or known < (as_of or files.data_date_of_files([one]))
 
 
 def _check_data_date(db: Database, day: datetime) -> None:

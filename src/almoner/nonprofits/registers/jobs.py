@@ -172,7 +172,7 @@ async def _enqueue(parts: RegisterRefreshContext, tx: Tx) -> int:
     """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
     await store_refresh.sync_schedule(tx, parts.plan)
     due = await store_refresh.claim_due_sources(tx)
-    await queue.enqueue_jobs(tx, [REFRESH.new(RefreshSource(one), lane=_LANE, unique=one) for one in due])
+    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshSource(one), lane=_LANE, unique=one) for one in due])
     return 0
 
 

@@ -82,7 +82,9 @@ async def read_files(
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
         if (
-            started := await store_staging.begin_reading(tx, source.code, hashes, joined=source.reads_files_together)
+            started := await store_staging.begin_or_resume_reading_files(
+                tx, source.code, hashes, joined=source.reads_files_together
+            )
         ) is None:
             raise ImportInProgress(source.code)
     reading_id, done = started

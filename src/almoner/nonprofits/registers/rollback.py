@@ -41,7 +41,7 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
 
 async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load) -> Load:
     load_id = tx.new_id()
-    if (started := await store_staging.begin_reading(tx, source.code, [load_id.bytes])) is None:
+    if (started := await store_staging.begin_or_resume_reading_files(tx, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
     reading_id, _ = started
     total = await _stage(tx, source, reading_id, newest)

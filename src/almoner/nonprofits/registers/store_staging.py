@@ -21,7 +21,7 @@ def staging_table_name(reading_id: UUID) -> str:
     return f"register_staged_{reading_id.hex}"
 
 
-async def begin_reading(
+async def begin_or_resume_reading_files(
     tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.

@@ -100,20 +100,22 @@ class EdgeMiddleware:
 
     async def _send_problem(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
         """The interface's JSON, or a page for the browser of a person."""
-        own = errors.headers_of(problem)
-        page = self._error_page(Request(scope), errors.status_of(problem))
+        own = errors.headers_of_problem(problem)
+        page = self._error_page(Request(scope), errors.http_status_of_problem(problem))
         if page is not None:
             page.raw_headers.extend(own)
             await page(scope, receive, send)
             return
-        body = errors.body_of(problem)
+        body = errors.body_of_problem(problem)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
             *own,
         ]
-        await send({"type": "http.response.start", "status": errors.status_of(problem), "headers": headers})
+        await send(
+            {"type": "http.response.start", "status": errors.http_status_of_problem(problem), "headers": headers}
+        )
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -40,12 +40,12 @@ MAX_REASONS: Final = 100
 _SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
 
 
-def status_of(problem: Problem | type[Problem]) -> int:
+def http_status_of_problem(problem: Problem | type[Problem]) -> int:
     """The HTTP status of a problem."""
     return STATUS[problem.kind]
 
 
-def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
+def headers_of_problem(problem: Problem) -> list[tuple[bytes, bytes]]:
     """The response headers of a problem: Allow, Data-As-Of, Retry-After, WWW-Authenticate."""
     match problem:
         case MethodNotAllowed(allow=allow):
@@ -62,7 +62,7 @@ def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
             return []
 
 
-def body_of(problem: Problem) -> bytes:
+def body_of_problem(problem: Problem) -> bytes:
     """The error object (spec 2.12) of a problem."""
     reasons = list(problem.reasons[:MAX_REASONS])
     if left := len(problem.reasons) - len(reasons):

@@ -108,7 +108,7 @@ def build_description(
         "webhooks": {one.name: response_schemas.webhook_schema(one, known.examples) for one in events},
         "components": {
             "responses": response_schemas.shared_error_responses(
-                problem for endpoint in endpoints for problem in problems_of(endpoint)
+                problem for endpoint in endpoints for problem in errors_of_endpoint(endpoint)
             ),
             "headers": response_schemas.HEADERS,
             "securitySchemes": {
@@ -150,7 +150,7 @@ def _key_scheme(description: str) -> Schema:
     return {"type": "apiKey", "in": "header", "name": "Authorization", "description": description}
 
 
-def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
+def errors_of_endpoint(endpoint: Endpoint) -> list[type[Problem]]:
     """All errors that an endpoint can return."""
     found: list[type[Problem]] = [IncorrectParams]
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
@@ -187,7 +187,9 @@ def _out_schemas(
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
             _apply_naming_conventions(field, property_, record.object_name if record else name.removesuffix("Out"))
-    return {name: response_schemas.open_enums(_clean_schema(schema)) for name, schema in components.items()}, refs
+    return {
+        name: response_schemas.mark_enums_extensible(_clean_schema(schema)) for name, schema in components.items()
+    }, refs
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
@@ -362,4 +364,4 @@ def _responses(endpoint: Endpoint, known: _Components, links: operation_links.Li
         success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
-    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(problems_of(endpoint))}
+    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(errors_of_endpoint(endpoint))}

@@ -98,7 +98,9 @@ def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
 
 def problem_reply(problem: Problem) -> Reply:
     """The error response of a problem."""
-    return Reply(errors.status_of(problem), errors.body_of(problem), errors.headers_of(problem))
+    return Reply(
+        errors.http_status_of_problem(problem), errors.body_of_problem(problem), errors.headers_of_problem(problem)
+    )
 
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:

@@ -65,13 +65,13 @@ HEADERS: Final[Schema] = {
 _OPEN_ENUM: Final = "x-extensible-enum"
 
 
-def open_enums(schema: Any) -> Any:
+def mark_enums_extensible(schema: Any) -> Any:
     """A response schema in which enums are open, so that new values do not break clients."""
     if isinstance(schema, list):
-        return [open_enums(item) for item in schema]
+        return [mark_enums_extensible(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: open_enums(value) for key, value in schema.items()}
+    made = {key: mark_enums_extensible(value) for key, value in schema.items()}
     values = made.pop("enum", None)
     if not isinstance(values, list):  # a member of that name
         return made if values is None else {**made, "enum": values}
@@ -131,7 +131,7 @@ def error_responses(problems: Sequence[type[Problem]]) -> Schema:
     """An operation's error responses by status."""
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in problems:
-        by_status.setdefault(errors.status_of(problem), []).append(problem)
+        by_status.setdefault(errors.http_status_of_problem(problem), []).append(problem)
     return {
         str(status): (
             {"$ref": f"#/components/responses/{found[0].__name__}"} if len(found) == 1 else _error_response(found)

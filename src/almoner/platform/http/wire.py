@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
 from almoner.kit.text import clean_text, keep_hidden_characters
-from almoner.kit.time import parse_day_or_moment, parse_moment
+from almoner.kit.time import parse_day_or_timestamp, parse_timestamp
 
 T = TypeVar("T")
 
@@ -189,11 +189,11 @@ class UnpagedQuery(Query):
 
 
 def _moment(value: object) -> object:
-    return parse_moment(value) if isinstance(value, str) else value
+    return parse_timestamp(value) if isinstance(value, str) else value
 
 
 def _day_or_moment(value: object) -> object:
-    return parse_day_or_moment(value) if isinstance(value, str) else value
+    return parse_day_or_timestamp(value) if isinstance(value, str) else value
 
 
 def _cleaned(value: object) -> object:

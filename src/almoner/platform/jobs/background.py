@@ -50,11 +50,11 @@ class BackgroundWorker:
 
     async def count_outstanding(self, tx: Tx) -> int:
         """How much is due and not done: undispatched events, overdue periodic jobs, queued jobs."""
-        overdue = sum(moment <= tx.now for moment in await self.sweeper.due_moments(tx))
+        overdue = sum(moment <= tx.now for moment in await self.sweeper.next_due_times(tx))
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
     async def next_due_at(self, tx: Tx) -> datetime | None:
         """When the next work will be due."""
         job = await queue.next_job_due_at(tx)
-        moments = [*await self.sweeper.due_moments(tx), *([job] if job else [])]
+        moments = [*await self.sweeper.next_due_times(tx), *([job] if job else [])]
         return min((moment for moment in moments if moment > tx.now), default=None)

@@ -73,7 +73,7 @@ class Schedule:
         periods = -(-(moment - _ERA) // self.every)
         return _ERA + periods * self.every
 
-    def period_of(self, moment: datetime) -> int:
+    def period_number_at(self, moment: datetime) -> int:
         """The number of the period that contains a moment; 0 without periods."""
         return 0 if self.every is None else (moment - _ERA) // self.every
 

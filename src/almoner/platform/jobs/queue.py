@@ -88,7 +88,7 @@ class JobKind(Generic[T]):
     name: str
     details: type[T]
 
-    def new(
+    def new_job(
         self, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
     ) -> NewJob:
         """A job to enqueue together with others (``enqueue_jobs``)."""
@@ -98,7 +98,7 @@ class JobKind(Generic[T]):
         self, tx: Tx, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
     ) -> None:
         """Enqueue one in the caller's transaction."""
-        await enqueue_jobs(tx, [self.new(details, due=due, lane=lane, unique=unique)])
+        await enqueue_jobs(tx, [self.new_job(details, due=due, lane=lane, unique=unique)])
 
     def decode(self, job: Job) -> JobOf[T]:
         """As its handler gets it."""

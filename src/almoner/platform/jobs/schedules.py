@@ -63,7 +63,7 @@ class ScheduleRunner:
                 handled += batch
                 if self._db.disk.low:
                     return handled  # goes on once there is room
-        self._looked[schedule.name] = schedule.period_of(now)
+        self._looked[schedule.name] = schedule.period_number_at(now)
         return handled
 
     def _worth_a_look(self) -> list[Schedule]:
@@ -72,7 +72,7 @@ class ScheduleRunner:
         return [
             schedule
             for schedule in self._schedules
-            if schedule.every is None or self._looked.get(schedule.name) != schedule.period_of(now)
+            if schedule.every is None or self._looked.get(schedule.name) != schedule.period_number_at(now)
         ]
 
     async def _register(self) -> None:
@@ -110,7 +110,7 @@ class ScheduleRunner:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
             await wait_until_set(stop, _LOOK_SECONDS)
 
-    async def due_moments(self, tx: Tx) -> list[datetime]:
+    async def next_due_times(self, tx: Tx) -> list[datetime]:
         """The next due time of each periodic job, past or future."""
         due = [await schedule.due_at(tx) for schedule in self._schedules]
         return [moment for moment in due if moment is not None]

@@ -61,7 +61,7 @@ def format_day(day: date, locale: Locale) -> str:
     return localise_digits(dates.format_date(day, "long", locale=locale), locale)
 
 
-def format_moment(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
+def format_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
     """``21 November 2026, 09:30 UTC`` in the language, as clocks show it in the zone."""
     local = at.astimezone(zone)
     date_and_time = str(locale.datetime_formats["long"]).format(
@@ -70,7 +70,7 @@ def format_moment(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
     return localise_digits(f"{date_and_time} {local.tzname()}", locale)
 
 
-def format_short_moment(at: datetime, locale: Locale) -> str:
+def format_short_timestamp(at: datetime, locale: Locale) -> str:
     """``21 Nov 2026, 09:30`` in the language, for tables whose head says UTC."""
     date_and_time = str(locale.datetime_formats["medium"]).format(
         dates.format_time(at, "short", locale=locale), dates.format_date(at, "medium", locale=locale)

@@ -128,7 +128,7 @@ class PageRenderer:
 
     def format_day(self, at: date | datetime, language: Language) -> str:
         """A day, or that of a moment in the issuer's time zone, in the language."""
-        day = self.deployment.day_of(at) if isinstance(at, datetime) else at
+        day = self.deployment.issuer_day_at(at) if isinstance(at, datetime) else at
         return formats.format_day(day, language.locale)
 
     def _shared(self, language: Language) -> dict[str, object]:
@@ -154,8 +154,8 @@ class PageRenderer:
             "money": money,
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
             "day": lambda at: self.format_day(at, language),
-            "moment": lambda at: formats.format_moment(at, locale, self.deployment.time_zone),
-            "short_moment": lambda at: formats.format_short_moment(at, locale),
+            "moment": lambda at: formats.format_timestamp(at, locale, self.deployment.time_zone),
+            "short_moment": lambda at: formats.format_short_timestamp(at, locale),
         }
 
 

@@ -4,7 +4,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.http.errors import headers_of, status_of
+from almoner.platform.http.errors import headers_of_problem, http_status_of_problem
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 
 
@@ -19,8 +19,8 @@ class ServerErrorResponse(Response):
         self._error = error
         if isinstance(error, CONNECTION_ERRORS):
             soon = ServiceUnavailable()
-            page.status_code = status_of(soon)
-            page.raw_headers.extend(headers_of(soon))
+            page.status_code = http_status_of_problem(soon)
+            page.raw_headers.extend(headers_of_problem(soon))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The page first, the error afterwards."""

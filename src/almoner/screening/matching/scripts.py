@@ -18,7 +18,7 @@ _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
 
 @lru_cache(maxsize=8_192)
-def scripts_of(sign: str) -> frozenset[str]:
+def scripts_of_character(sign: str) -> frozenset[str]:
     """The scripts of the letters that a sign stands for, as Unicode names them; none for what is no letter."""
     return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
 
@@ -36,7 +36,7 @@ def unsupported_scripts(text: str) -> Iterator[str]:
     """Scripts of its letters that are not read, as Unicode names them: ETHIOPIC."""
     if not text.isascii():
         for sign in dict.fromkeys(text):
-            yield from scripts_of(sign) - _SUPPORTED
+            yield from scripts_of_character(sign) - _SUPPORTED
 
 
 def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:

@@ -15,7 +15,7 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching.domain import SoundedName
-from almoner.screening.matching.scripts import scripts_of
+from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
 
@@ -119,7 +119,7 @@ def read_sounds(name: str) -> SoundedName | None:
     """How a name sounds; None for one in Latin letters alone."""
     if name.isascii():
         return None
-    scripts = Counter(script for sign in name for script in scripts_of(sign))
+    scripts = Counter(script for sign in name for script in scripts_of_character(sign))
     del scripts["LATIN"]
     if not scripts:
         return None

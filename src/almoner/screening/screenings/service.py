@@ -62,7 +62,7 @@ async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult
 
 async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
-    stored = await store.find_subject_of(tx, who.type, who.id)
+    stored = await store.find_screened_subject(tx, who.type, who.id)
     return ScreeningResult(
         who.kind,
         await watchlists.list_versions(tx),

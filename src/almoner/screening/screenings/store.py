@@ -269,7 +269,7 @@ async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 
 @across_partners("registers")
-async def find_subject_of(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
+async def find_screened_subject(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
     """A record as it looked when it was compared last."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", who_type, subject_id

@@ -114,7 +114,7 @@ async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | Non
 async def _enqueue(parts: WatchlistRefreshContext, tx: Tx) -> int:
     """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
     due = await store_refresh.claim_due_lists(tx, parts.plan)
-    await queue.enqueue_jobs(tx, [REFRESH.new(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
+    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
     return 0
 
 

@@ -273,7 +273,7 @@ async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BAT
     for ended, after in _retention_periods(stored).items():
         gone += await store.erase_personal_data(tx, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
-        await matches.delete_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
+        await matches.delete_matches_of_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.erase_representation_requests(tx, until, limit)
 
 

@@ -145,7 +145,7 @@ class Candidate:
     place: str | None
 
 
-def candidates_of(evaluation: Evaluation) -> list[Candidate]:
+def candidates_from_evaluation(evaluation: Evaluation) -> list[Candidate]:
     """Other register entries that may be meant, as found by the evaluation."""
     found = next((step.facts.get("candidates") for step in evaluation.steps if step.name == "namesakes"), None)
     return [Candidate(*one) for one in found] if isinstance(found, list) else []

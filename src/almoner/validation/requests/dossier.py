@@ -219,9 +219,9 @@ def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
 
 
 def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
-    return [DossierReasonOut(code, code_message_of(code)) for code in codes]
+    return [DossierReasonOut(code, message_for_code(code)) for code in codes]
 
 
-def code_message_of(code: str) -> str:
+def message_for_code(code: str) -> str:
     """What a code of a step or reason says to people."""
     return REVIEW_REASONS.get(code) or f"{code.replace('_', ' ').capitalize()}."

@@ -15,7 +15,7 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews.domain import RecordedDecision
 from almoner.validation.requests.domain import Evaluation, EvaluationStep
-from almoner.validation.requests.dossier import Dossier, code_message_of
+from almoner.validation.requests.dossier import Dossier, message_for_code
 
 PDF: Final = "application/pdf"
 
@@ -141,7 +141,7 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"Accepted automatically {occasion}."
     else:
         yield f"Sent to manual review {occasion}:"
-        yield from (code_message_of(code) for code in evaluation.outcome.reasons)
+        yield from (message_for_code(code) for code in evaluation.outcome.reasons)
     if evaluation.agreement is not None:
         compared = "name and address" if evaluation.includes_addresses else "name"
         yield f"Match score ({compared}): {evaluation.agreement:.3f}. Required: {evaluation.threshold:.3f}."
@@ -154,7 +154,7 @@ def _step(step: EvaluationStep, unverified: frozenset[str]) -> _Row:
     return {
         "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
         "verdict": step.verdict.replace("_", " "),
-        "sentence": code_message_of(step.code),
+        "sentence": message_for_code(step.code),
         "source": f"{source}{dated}" if source else None,
         "facts": [_row(name.replace("_", " "), value) for name, value in reported if value],
     }

@@ -24,15 +24,15 @@ class Doubt:
     candidates: Sequence[Namesake]
 
 
-def street_of(place: Organisation | Namesake) -> str | None:
+def street_lines(place: Organisation | Namesake) -> str | None:
     """Both address lines joined."""
     return " ".join(line for line in (place.address_line_1, place.address_line_2) if line) or None
 
 
-def party_of(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
+def comparable_party(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
     """A register entry in the form in which names are compared."""
     names = [one.name, *one.other_names]
-    located = street_of(one), one.city, one.state, one.postcode, one.country_code
+    located = street_lines(one), one.city, one.state, one.postcode, one.country_code
     return Party(names, *located, second_line=one.secondary_name, in_family=in_family)
 
 
@@ -48,7 +48,7 @@ def find_doubt(
     """Whether another number may be meant; None if not."""
     first_lines = [other.name for other in others]
     found = [
-        (other, matching.compare_parties(asked, party_of(other, in_family=_has_family(other, first_lines))))
+        (other, matching.compare_parties(asked, comparable_party(other, in_family=_has_family(other, first_lines))))
         for other in others
     ]
     likely = [(other, one) for other, one in found if one.likely]
@@ -79,7 +79,7 @@ def bearers_elsewhere(asked: Party, listed: Organisation, others: Sequence[Names
     return [
         other
         for other in others
-        if _elsewhere(other, listed) and matching.compare_parties(asked, party_of(other, in_family=None)).exact
+        if _elsewhere(other, listed) and matching.compare_parties(asked, comparable_party(other, in_family=None)).exact
     ]
 
 

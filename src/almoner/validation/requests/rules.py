@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from almoner.kit.scripts import scripts_of
+from almoner.kit.scripts import scripts_in_text
 from almoner.kit.text import hidden_characters
 from almoner.nonprofits.legal_status.domain import NumberStatus
 from almoner.nonprofits.organisations.domain import FormerName, Namesake, Organisation
@@ -193,7 +193,7 @@ def _requested_party(asked: NonprofitDetails) -> Party:
 
 def _listed_party(seen: RequestFacts) -> Party:
     assert seen.listed is not None
-    return namesake_rules.party_of(seen.listed, in_family=_in_family(seen, seen.listed))
+    return namesake_rules.comparable_party(seen.listed, in_family=_in_family(seen, seen.listed))
 
 
 def _in_family(seen: RequestFacts, listed: Organisation) -> bool | None:
@@ -278,13 +278,13 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     written = seen.listed.listed_names if seen.listed else ()
     known = " ".join(written).casefold().split()
     strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
-    new = scripts_of(" ".join(strange)) - scripts_of(" ".join(known))
-    facts: dict[str, object] = {"scripts": sorted(scripts_of(seen.asked.name))}
+    new = scripts_in_text(" ".join(strange)) - scripts_in_text(" ".join(known))
+    facts: dict[str, object] = {"scripts": sorted(scripts_in_text(seen.asked.name))}
     if unseen := hidden_characters(" ".join(strange)):
         yield EvaluationStep("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
     elif seen.listed is None:
         return
-    elif any(len(scripts_of(word)) > 1 for word in strange) or (new and len(scripts_of(seen.asked.name)) > 1):
+    elif any(len(scripts_in_text(word)) > 1 for word in strange) or (new and len(scripts_in_text(seen.asked.name)) > 1):
         yield EvaluationStep("letters", "fail", "mixed_scripts", source, day, facts)
     elif new:
         yield EvaluationStep("letters", "warn", "other_script", source, day, facts)

@@ -247,7 +247,7 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
     found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
-    await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
+    await queue.enqueue_jobs(tx, [EVALUATE.new_job(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
     return found[-1] if len(found) == _BATCH_SIZE else None
 
 

@@ -35,7 +35,7 @@ from almoner.webhooks.subscriptions.domain import (
     Reason,
     ReceiverAnswer,
     ReceiverHealth,
-    lane_of,
+    delivery_lane,
 )
 
 
@@ -121,7 +121,7 @@ async def replay_events(
     if failed_only:
         fine = await store.find_delivered_or_pending(tx, partner, subscription_id, [event_id for event_id, *_ in found])
         found = [event for event in found if event[0] not in fine]
-    lane = lane_of(subscription_id, "replay")
+    lane = delivery_lane(subscription_id, "replay")
     await queue.limit_lanes(tx, [LaneLimits(lane, REPLAY_CAP, REPLAY_CAP, subscription.health.paused_until)])
     return await _redeliver(tx, partner, subscription_id, found, "replay")
 
@@ -200,7 +200,7 @@ async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> N
     await queue.enqueue_jobs(
         tx,
         [
-            EXPIRE.new(ExpireDeliveries(subscription_id), unique=subscription_id.hex)
+            EXPIRE.new_job(ExpireDeliveries(subscription_id), unique=subscription_id.hex)
             for subscription_id, health in changed.items()
             if health.failing_since is not None and tx.now - health.failing_since >= EXPIRES_AFTER
         ],
@@ -213,7 +213,7 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
         payload
         for reason in ("event", "replay")
         for payload in await queue.remove_old_lane_jobs(
-            tx, lane_of(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
+            tx, delivery_lane(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
         )
     ]
     await store.end(tx, [UUID(hex=payload["delivery"]) for payload in old], "failed")
@@ -259,10 +259,10 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     await queue.enqueue_jobs(
         tx,
         [
-            DELIVER.new(
+            DELIVER.new_job(
                 Deliver(delivery.id.hex),
                 due=delivery.due_at,
-                lane=lane_of(delivery.subscription_id, delivery.reason),
+                lane=delivery_lane(delivery.subscription_id, delivery.reason),
             )
             for delivery in deliveries
             if delivery.id in stored

@@ -188,7 +188,7 @@ class EventListener:
         return EVERY_EVENT in self.events or event_type in self.events
 
 
-def lane_of(subscription_id: UUID, reason: Reason) -> str:
+def delivery_lane(subscription_id: UUID, reason: Reason) -> str:
     """The queue lane of a subscription's delivery jobs.
 
     Replays have one of their own, so that they come in order, and so have tests, which no pause holds back.
@@ -196,9 +196,9 @@ def lane_of(subscription_id: UUID, reason: Reason) -> str:
     return f"{subscription_id}:{reason}" if reason in {"replay", "test"} else str(subscription_id)
 
 
-def lanes_of(subscription_id: UUID) -> list[str]:
+def delivery_lanes(subscription_id: UUID) -> list[str]:
     """All lanes of a subscription."""
-    return [lane_of(subscription_id, reason) for reason in ("event", "replay", "test")]
+    return [delivery_lane(subscription_id, reason) for reason in ("event", "replay", "test")]
 
 
 def encode_secret(random: bytes) -> str:

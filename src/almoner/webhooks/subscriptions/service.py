@@ -142,7 +142,7 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
 
 async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
     """Take what a deleted subscription has left from the queue's tables; False while jobs are left there."""
-    return await queue.remove_lanes(tx, domain.lanes_of(subscription_id))
+    return await queue.remove_lanes(tx, domain.delivery_lanes(subscription_id))
 
 
 async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, confirm: bool) -> WebhookSubscription:
@@ -209,7 +209,10 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
     """Have receivers called as often as their health allows, from now on."""
     limits = []
     for subscription_id, health in receivers.items():
-        lane, replay_lane = domain.lane_of(subscription_id, "event"), domain.lane_of(subscription_id, "replay")
+        lane, replay_lane = (
+            domain.delivery_lane(subscription_id, "event"),
+            domain.delivery_lane(subscription_id, "replay"),
+        )
         allowed = health.limits
         limits.append(LaneLimits(lane, allowed.cap, allowed.burst_cap, allowed.paused_until))
         limits.append(LaneLimits(replay_lane, REPLAY_CAP, REPLAY_CAP, allowed.paused_until))

@@ -132,7 +132,7 @@ async def _count_attempt(
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
     left = [one.unexpired_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
-    await store.store_attempts(tx, slots, [failures + 1 for failures in left])
+    await store.save_attempts(tx, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 
 

@@ -22,7 +22,7 @@ from almoner.access.members.domain import (
     MemberNotInvitable,
     MembershipState,
     NoSuchGroup,
-    OwnerPresence,
+    OwnerAvailability,
     TooManyInvitations,
 )
 from almoner.access.people import service as people
@@ -166,14 +166,14 @@ async def invite_member(
     The link is mailed; whoever shows it besides records that. Without a role a member sees the own account alone.
     Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
-    address = await check_invitation_address(tx, partner, by, email)
+    address = await ensure_invitable_address(tx, partner, by, email)
     profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
     person = await people.create(tx, member_realm(partner), profile, roles)
     await _record(tx, partner, by, "member.invited", _text(tx, person), roles=sorted(person.roles))
     return person, await _send_invitation(tx, person)
 
 
-async def check_invitation_address(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
+async def ensure_invitable_address(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
     """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
     Administrators of the deployment may write to as many as there are.
@@ -294,11 +294,11 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     """
     realm = member_realm(partner)
     await store.lock_realm_for_update(tx, realm)
-    before = await store.find_owner_presence(tx, realm)
+    before = await store.find_owner_availability(tx, realm)
     yield
-    after = await store.find_owner_presence(tx, realm)
+    after = await store.find_owner_availability(tx, realm)
     if after < before:
-        who = "owner who can sign in" if after is OwnerPresence.INVITED else "owner"
+        who = "owner who can sign in" if after is OwnerAvailability.INVITED else "owner"
         raise LastOwnerRequired(f"this is the only active {who}. Give someone else the role first")
 
 

@@ -31,7 +31,7 @@ async def update_details(
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _with_email(before, await service.check_invitation_address(tx, partner, by, email))
+        profile |= _with_email(before, await service.ensure_invitable_address(tx, partner, by, email))
         fields.append("email")
     if not fields:
         return before

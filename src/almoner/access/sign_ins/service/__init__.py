@@ -49,7 +49,7 @@ async def begin_sign_in(
     has not used before, but for the very first one.
     """
     secret = _new_secret()
-    ends = tx.real_now + domain.session_lifetime_of(person.realm).longest
+    ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).longest
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)

@@ -24,7 +24,7 @@ from almoner.access.sso.domain import (
     ProviderMetadata,
     SsoRefusalReason,
     SsoRefused,
-    authentication_time_of,
+    authentication_time_of_claims,
     is_fresh_authentication,
 )
 from almoner.access.sso.exchange import TokenExchange
@@ -167,7 +167,7 @@ async def _complete_flow(
     try:
         if link is not None:
             await links.consume_link(tx, link, person)
-        at = authentication_time_of(stated, tx.real_now)
+        at = authentication_time_of_claims(stated, tx.real_now)
         return SignInResult(
             await sign_in_methods.sign_in_by_provider(
                 tx, person, back.browser, authenticated_at=at, by_two=stated.multi_factor

@@ -70,7 +70,7 @@ class RetryLater(Exception):
     """Another change of the donation is under way: try again in a moment."""
 
 
-def outcome_of(found: ProviderDispute) -> DisputeOutcome | None:
+def reported_outcome(found: ProviderDispute) -> DisputeOutcome | None:
     """The outcome that the provider reports; None while the dispute is open."""
     match found.status:
         case DisputeStatus.WON:

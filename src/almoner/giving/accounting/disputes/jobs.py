@@ -70,7 +70,7 @@ class _ReturnedDonation(msgspec.Struct):
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at donations whose payout came back."""
     gifts = [tx.ids.parse("donation", read_record(event, _ReturnedDonation).id) for event in events]
-    jobs = [RECOVER.new(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
+    jobs = [RECOVER.new_job(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 

@@ -113,7 +113,7 @@ async def apply_provider_state(
                 continue
             known[dispute.provider_dispute] = dispute
             transfers += ledger_domain.dispute_debited_transfers(dispute.id, provider, dispute.money)
-        if dispute.status is DisputeStatus.OPEN and (decided := domain.outcome_of(one)) is not None:
+        if dispute.status is DisputeStatus.OPEN and (decided := domain.reported_outcome(one)) is not None:
             known.pop(dispute.provider_dispute)
             transfers += await _record_ended(tx, subject, dispute, decided)
             subject = await _reload_subject(tx, subject)

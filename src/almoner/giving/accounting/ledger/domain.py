@@ -299,7 +299,7 @@ def unallocated_write_off_transfers(held_id: UUID, provider: str, money: Money) 
     return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
 
 
-def unallocated_applied_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def transfers_for_allocating_payment(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings that move an unallocated payment to a donation."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
@@ -355,7 +355,7 @@ def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money)
     ]
 
 
-def donation_refund_reversed_transfers(
+def transfers_for_reversed_refund(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
 ) -> list[LedgerTransfer]:
     """Postings for a donation's refund that failed; ``back`` is owed to the nonprofit again."""

@@ -286,7 +286,7 @@ async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | 
     back = domain.restored_amount(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, why)
     await _release_donation(tx, donation, refund)
-    transfers = ledger_domain.donation_refund_reversed_transfers(
+    transfers = ledger_domain.transfers_for_reversed_refund(
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
     ledger.post_at_commit(tx, transfers)

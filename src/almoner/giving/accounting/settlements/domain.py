@@ -192,7 +192,7 @@ class PaymentMatch:
     reported: frozenset[UUID] = frozenset()
 
 
-def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
+def mismatch_reason(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
     """Why a report line cannot be booked; None if it can."""
     if line.kind in DISPUTE_KINDS:
         ours = known.unallocated is not None or known.payment is not None

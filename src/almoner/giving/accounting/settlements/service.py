@@ -299,7 +299,7 @@ def _reconcile_lines(lines: Sequence[StoredReportLine], facts: dict[LineKey, Pay
             debited_refunds=known.debited_refunds | debited,
         )
         known = replace(known, reported=known.reported | {dispute for dispute, of in reported if of is kind})
-        one = _ReconciledLine(replace(stored, reason=domain.mismatch_of(stored.line, known)), known)
+        one = _ReconciledLine(replace(stored, reason=domain.mismatch_reason(stored.line, known)), known)
         judged.append(one)
         if one.stored.reason is None:
             booked.add((payment, kind))

@@ -66,7 +66,7 @@ class RuleDecision:
     at: datetime
 
 
-def rule_decision_of(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
+def automatic_decision(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
     """The automatic action for an unallocated payment unless an operator decides before.
 
     A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.

@@ -69,7 +69,7 @@ async def record_unallocated_payment(
         found.reference,
         "held",
         tx.now,
-        domain.rule_decision_of(reason, tx.now, provider).at,
+        domain.automatic_decision(reason, tx.now, provider).at,
         None,
         None,
         None,
@@ -199,7 +199,7 @@ async def apply_to_donation(
     await store.mark_applied(tx, held.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
-        tx, [*ledger_domain.unallocated_applied_transfers(held.id, held.provider, held.money), *received]
+        tx, [*ledger_domain.transfers_for_allocating_payment(held.id, held.provider, held.money), *received]
     )
 
 
@@ -255,7 +255,7 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
 
 
 def _refund_job(held: UnallocatedPayment) -> NewJob:
-    return REFUND.new(RefundUnallocatedPayment(held.id), unique=str(held.id))
+    return REFUND.new_job(RefundUnallocatedPayment(held.id), unique=str(held.id))
 
 
 def _ensure_undecided(held: UnallocatedPayment) -> None:

@@ -19,7 +19,7 @@ from almoner.platform.events import outbox
 async def find_awaited_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The awaited bank transfer of a donation, if it has one."""
     payment = await payments.newest_attempt(tx, donation.id)
-    return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_live else None
+    return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
 async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
@@ -47,7 +47,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
     """
     session = await sessions.get_for_update(tx, session_id)
-    donation = await donations.find_live_by_session(tx, session_id)
+    donation = await donations.find_uncancelled_by_session(tx, session_id)
     if donation is None or await find_awaited_payment(tx, donation) is None:
         return None
     if donation.confirmed_at is not None:

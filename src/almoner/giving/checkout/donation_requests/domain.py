@@ -140,7 +140,7 @@ def new_request(
         paid_minor=0,
         allocated_minor=0,
         status="OPEN",
-        reference=reference_of(request_id),
+        reference=payment_reference(request_id),
         cutoff_at=cutoff_at,
         collecting=True,
         allocating=False,
@@ -149,7 +149,7 @@ def new_request(
     )
 
 
-def reference_of(request_id: UUID) -> str:
+def payment_reference(request_id: UUID) -> str:
     """The payment reference of a donation request."""
     end = encode_uuid(request_id).upper()[-10:]
     return f"ALM-{end[:5]}-{end[5:]}"

@@ -25,7 +25,7 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
     session.ensure_open(tx.now)
     if session.currency is not None and gift.money.currency != session.currency:
         raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
-    if (promised := await store.find_live_by_session(tx, session.id)) is not None:
+    if (promised := await store.find_uncancelled_by_session(tx, session.id)) is not None:
         return await _change_details(tx, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shares_donor_details

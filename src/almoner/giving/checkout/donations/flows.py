@@ -143,11 +143,11 @@ class _StartPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
         session = await sessions.get_for_update(tx, self._session_id)
-        donation = await service.find_live_by_session(tx, session.id)
+        donation = await service.find_uncancelled_by_session(tx, session.id)
         payment = await payments.newest_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
-        if not payment.is_live or donation.confirmed_at is not None:
+        if not payment.is_payable or donation.confirmed_at is not None:
             return FlowDone(domain.session_donation_of(donation, payment))
         if tx.now >= session.grace_ends_at():
             raise SessionExpired
@@ -235,7 +235,12 @@ class _RefreshPayment(_PaymentFlow):
             if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:
                 self._newest_asked = other.id == newest.id
                 return self.fetch(other.provider_payment)
-        if newest is None or newest.provider_payment is None or not newest.is_live or newest.provider == BANK_TRANSFER:
+        if (
+            newest is None
+            or newest.provider_payment is None
+            or not newest.is_payable
+            or newest.provider == BANK_TRANSFER
+        ):
             return FlowDone(known)
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
@@ -280,7 +285,7 @@ class _CancelPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
         """Cancel what is live; find out first what the provider calls it if its answer got lost."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.is_live:
+        if payment is None or not payment.is_payable:
             return FlowDone(True)
         if payment.provider == BANK_TRANSFER:
             await payments.end_transfer(tx, payment)
@@ -307,7 +312,7 @@ class _RecoverPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """Ask again for the page, or how the payment stands."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.is_live or payment.provider == BANK_TRANSFER:
+        if payment is None or not payment.is_payable or payment.provider == BANK_TRANSFER:
             return FlowDone(None)
         if payment.provider_payment is None:
             return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))

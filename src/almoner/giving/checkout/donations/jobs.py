@@ -76,7 +76,7 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_jobs(tx, [_RECOVER_PAYMENT.new(RecoverPayment(payment_id)) for payment_id in lost])
+    await queue.enqueue_jobs(tx, [_RECOVER_PAYMENT.new_job(RecoverPayment(payment_id)) for payment_id in lost])
     return len(lost)
 
 

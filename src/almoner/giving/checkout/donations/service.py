@@ -17,11 +17,11 @@ from almoner.giving.checkout.donations.creation import create_donation as create
 from almoner.giving.checkout.donations.creation import restore_donation
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, ReceiptDelivery, SessionDonation
 from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
-from almoner.giving.checkout.donations.store import find_live_by_session as find_live_by_session
+from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
+from almoner.giving.checkout.donations.store_money import list_unpaid_balances as list_unpaid_balances
 from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
-from almoner.giving.checkout.donations.store_money import unpaid_balances_of as unpaid_balances_of
 from almoner.giving.checkout.donations.store_requests import lock_unpaid_of_request as lock_unpaid_of_request
 from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
@@ -116,7 +116,7 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.newest_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
-    if payment is None or not payment.is_live or payment.provider_payment is None:
+    if payment is None or not payment.is_payable or payment.provider_payment is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment
 
@@ -145,7 +145,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) ->
         case ProviderStatus.SUCCEEDED:
             await _apply_payment(tx, session, donation, payment, found)
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
-            if payment.is_live:
+            if payment.is_payable:
                 await payments.update_attempt_status(tx, payment, found.status.value, found)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
             if payment.status == "starting":
@@ -234,9 +234,9 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
     source = await payments.find(tx, held.payment_id) if held.payment_id else None
     assert source is not None, "asked for before"
     session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
-    living = await store.find_live_by_session(tx, session.id)
+    living = await store.find_uncancelled_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
-    if await payments.live_attempts_of(tx, [donation.id]):
+    if await payments.list_payable_attempts(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
     donation = await restore_donation(tx, session, donation, held.money)
     payment = await payments.create_attempt(
@@ -288,8 +288,8 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
     """Have the provider end what must not be paid any more."""
-    live = await payments.live_attempts_of(tx, donation_ids)
-    await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.new(CancelPayment(payment_id)) for payment_id in live])
+    live = await payments.list_payable_attempts(tx, donation_ids)
+    await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.new_job(CancelPayment(payment_id)) for payment_id in live])
 
 
 async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:

@@ -31,7 +31,7 @@ DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where par
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
 
 
-def donation_of(row: Record) -> Donation:
+def donation_from_row(row: Record) -> Donation:
     """From a row that begins with ``COLUMNS``."""
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
@@ -89,7 +89,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donat
         partner_id,
         donation_id,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
@@ -102,7 +102,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
         donation_id,
         partner_id,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 @across_partners("held")
@@ -113,12 +113,12 @@ async def session_id_of(tx: Tx, donation_id: UUID) -> UUID | None:
 
 
 @across_partners("link")
-async def find_live_by_session(tx: Tx, session_id: UUID) -> Donation | None:
+async def find_uncancelled_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     """The one donation of a session that is not cancelled."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 @across_partners("link")
@@ -131,7 +131,7 @@ async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
         """,
         session_id,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 async def update_details(tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None) -> None:
@@ -167,7 +167,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
         donation_id,
         tx.now,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 async def set_organisation(
@@ -200,7 +200,7 @@ async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation
         payment_id,
         tx.now,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> Donation | None:
@@ -213,7 +213,7 @@ async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDeliv
         donation_id,
         delivery,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 @across_partners("link")
@@ -227,7 +227,7 @@ async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Dona
         donation_id,
         email,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 async def mark_receipt_pending(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
@@ -272,7 +272,7 @@ async def cancel_abandoned_donations(tx: Tx, until: datetime, limit: int, *, awa
         tx.now,
         limit,
     )
-    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 
 
 @across_partners("sweep")
@@ -299,7 +299,7 @@ async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
         donation_id,
         tx.now,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 _FORGOTTEN: Final = """

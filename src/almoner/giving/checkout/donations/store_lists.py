@@ -69,7 +69,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilt
         rows, total = await _page_of_few(tx, partner, page_, filters)
     else:
         rows, total = await _filtered_page(tx, partner, page_, filters)
-    return [store.donation_of(row) for row in rows], total
+    return [store.donation_from_row(row) for row in rows], total
 
 
 async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
-from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_of
+from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
@@ -20,7 +20,7 @@ _LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uui
 @across_partners("held")
 async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """These donations, in one order, locked until the transaction ends."""
-    return [donation_of(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
+    return [donation_from_row(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
 
 
 async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
@@ -37,7 +37,7 @@ async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Mone
         [net.currency for net in nets],
         tx.now,
     )
-    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 
 
 _PAYABLE: Final = """
@@ -66,7 +66,7 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 """
 
 
-async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_unpaid_balances(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """As ``balances_awaiting_disbursement``, of one partner and nonprofit."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
@@ -131,7 +131,7 @@ from oldest where d.id = oldest.id returning {_RETURNED}
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that was paid to DISBURSED."""
     rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
-    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 
 
 REVERT_DONATIONS: Final = f"""
@@ -152,7 +152,7 @@ from chosen where d.id = chosen.id returning {_RETURNED}
 async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
     rows = await tx.fetch(REVERT_DONATIONS, disbursement_id, tx.now, limit)
-    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 
 
 DONATIONS_OF_DISBURSEMENT: Final = f"""
@@ -168,7 +168,7 @@ order by id limit $3
 @across_partners("held")
 async def donations_of_disbursement(tx: Tx, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
     """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
-    return [donation_of(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
+    return [donation_from_row(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
 
 
 @across_partners("held")
@@ -185,7 +185,7 @@ async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) 
         organisation_id,
         tx.now,
     )
-    return donation_of(row) if row else None
+    return donation_from_row(row) if row else None
 
 
 @across_partners("held")

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.checkout.donations.store import BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_of
+from almoner.giving.checkout.donations.store import BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -74,7 +74,7 @@ async def add_to_request(
     Those, and whether the next one is too much for this request.
     """
     rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
-    asked = sorted((donation_of(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
+    asked = sorted((donation_from_row(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
     return asked, len(asked) < rows[0]["donations"]
 
 
@@ -102,4 +102,4 @@ async def mark_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
         donation_ids,
         tx.now,
     )
-    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)

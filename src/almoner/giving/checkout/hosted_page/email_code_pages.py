@@ -36,9 +36,9 @@ class EmailCodePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [Route("/give/{id}/code", self.code, methods=["GET", "POST"])]
+        return [Route("/give/{id}/code", self.show_or_check_code, methods=["GET", "POST"])]
 
-    async def code(self, request: Request) -> Response:
+    async def show_or_check_code(self, request: Request) -> Response:
         """Handle every method of this path."""
         return await (self.submit if request.method == "POST" else self.show)(request)
 

@@ -82,7 +82,7 @@ class Payment:
     api_url: str
 
     @property
-    def is_live(self) -> bool:
+    def is_payable(self) -> bool:
         """Whether the donor can still pay it."""
         return self.status in LIVE_STATUSES
 

@@ -14,7 +14,7 @@ from almoner.giving.checkout.payments.domain import (
 )
 from almoner.giving.checkout.payments.store import count_card_tries as count_card_tries
 from almoner.giving.checkout.payments.store import find as find
-from almoner.giving.checkout.payments.store import live_attempts_of as live_attempts_of
+from almoner.giving.checkout.payments.store import list_payable_attempts as list_payable_attempts
 from almoner.giving.checkout.payments.store import newest_attempt as newest_attempt
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid

@@ -135,7 +135,7 @@ async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
     await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
 
 
-async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
+async def list_payable_attempts(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
     rows = await tx.fetch(
         "select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE_STATUSES

@@ -131,7 +131,7 @@ class DisbursementHold:
 
 
 @dataclass(frozen=True, slots=True)
-class PaidConfirmation:
+class PaymentConfirmation:
     """Operators' confirmation that the bank paid a disbursement.
 
     ``second``: who looked as well, and their note.
@@ -143,7 +143,7 @@ class PaidConfirmation:
     second: tuple[str, str] | None = None
 
 
-SANDBOX_CONFIRMATION: Final = PaidConfirmation("sandbox")
+SANDBOX_CONFIRMATION: Final = PaymentConfirmation("sandbox")
 """In the sandbox the run itself confirms: there is no bank."""
 
 

@@ -74,7 +74,7 @@ async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatc
     """
     partner = Partner(job.details.partner)
     async with work.db.read() as tx:
-        buckets = await service.batches_of(tx, partner, job.details.organisation)
+        buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
         await flows.collect_batch(work.db, bucket, parts.rules)
     async with work.db.read() as tx:

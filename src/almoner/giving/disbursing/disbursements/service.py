@@ -25,7 +25,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementRules,
     DisbursementStatus,
     DonationMoved,
-    PaidConfirmation,
+    PaymentConfirmation,
     SecondConfirmationRequired,
     SelfReleaseRefused,
     WaitingReason,
@@ -122,10 +122,10 @@ async def _batch_waiting_reason(
     )
 
 
-async def batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The batches of a nonprofit that have donations to disburse."""
-    loose = await donations.unpaid_balances_of(tx, partner, organisation_id)
-    return list(dict.fromkeys([*loose, *await store.open_batches_of(tx, partner, organisation_id)]))
+    loose = await donations.list_unpaid_balances(tx, partner, organisation_id)
+    return list(dict.fromkeys([*loose, *await store.list_open_batches(tx, partner, organisation_id)]))
 
 
 async def collect_batch(tx: Tx, bucket: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
@@ -240,7 +240,7 @@ def _ensure_sent(held: Disbursement) -> None:
 
 
 async def confirm_paid(
-    tx: Tx, disbursement_id: UUID, stated: PaidConfirmation | None = None, *, limit: int = BATCH
+    tx: Tx, disbursement_id: UUID, stated: PaymentConfirmation | None = None, *, limit: int = BATCH
 ) -> Disbursement:
     """Record that the bank paid a disbursement, and mark up to ``limit`` donations as disbursed.
 
@@ -415,7 +415,7 @@ async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UU
 
 def collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that does so; one of them waits at a time."""
-    return COLLECT.new(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
+    return COLLECT.new_job(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
 
 
 async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:

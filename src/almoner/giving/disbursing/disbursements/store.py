@@ -13,7 +13,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
-    PaidConfirmation,
+    PaymentConfirmation,
     WaitingReason,
 )
 from almoner.kit.money import Money
@@ -99,7 +99,7 @@ async def lock_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disb
     return _disbursement(row) if row else None
 
 
-async def open_batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The batches of a nonprofit that donations come into now."""
     rows = await tx.fetch(
         """
@@ -149,7 +149,7 @@ async def update_status(
     )
 
 
-async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaidConfirmation) -> None:
+async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaymentConfirmation) -> None:
     """Store who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """

@@ -80,7 +80,7 @@ class OrganisationConfirmation:
 
     def state(self, verification: MonetaryDonationVerification) -> ConfirmationState:
         """What the page shows: open, answered or over."""
-        if self.answer == "confirmed" and verification.is_live:
+        if self.answer == "confirmed" and verification.is_pending_or_approved:
             waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
             return "account_missing" if waits else "confirmed"
         if self.answer == "declined":

@@ -76,7 +76,7 @@ async def erase_names(work: JobContext, job: JobOf[service.OfVerification]) -> R
 async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendRequest]) -> Email | None:
     """The email to the nonprofit, in the language that it was asked in."""
     mail_id = job.details.mail
-    if (asked := await service.find_page_for_mail(tx, mail_id)) is None:
+    if (asked := await service.find_confirmation_page(tx, mail_id)) is None:
         return None
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"

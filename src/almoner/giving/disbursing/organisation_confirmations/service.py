@@ -111,7 +111,7 @@ async def _page(
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
         ApprovedAccount(one.id, one.currency, one.holder, one.masked_number)
-        for one in await payee_bank_accounts.approved_accounts_of(tx, organisation.id)
+        for one in await payee_bank_accounts.list_approved_accounts(tx, organisation.id)
     ]
     shown = (found.id, partner.name, organisation.shown_name, [one.id for one in accounts])
     seen = sha256_digest(msgspec.json.encode(shown))
@@ -149,7 +149,7 @@ async def record_answer(
     return replace(page, confirmation=replace(found, answer=given), verification=ended)
 
 
-async def find_page_for_mail(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
+async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
     """What a mail asks; None when nobody need answer any more. Raises NotFound."""
     if (found := await store.find_by_mail(tx, mail_id)) is None:
         raise NotFound
@@ -178,7 +178,11 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Erase who answered, unless the verification was reopened. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if held.processed_at is not None and not held.is_live and tx.now >= held.processed_at + domain.ERASED_AFTER:
+    if (
+        held.processed_at is not None
+        and not held.is_pending_or_approved
+        and tx.now >= held.processed_at + domain.ERASED_AFTER
+    ):
         await store.erase_names(tx, verification_id)
 
 

@@ -18,7 +18,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccountError,
     PayeeAccountProposed,
 )
-from almoner.giving.disbursing.payee_bank_accounts.store import approved_accounts_of as approved_accounts_of
+from almoner.giving.disbursing.payee_bank_accounts.store import list_approved_accounts as list_approved_accounts
 from almoner.giving.disbursing.payee_bank_accounts.store import newest_accounts as newest_accounts
 from almoner.giving.disbursing.payee_bank_accounts.store import (
     organisations_sharing_account as organisations_sharing_account,
@@ -239,7 +239,7 @@ async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
 
 async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:
     """The account of a nonprofit that was approved first, for a verification that is begun after it."""
-    for one in await store.approved_accounts_of(tx, organisation_id):
+    for one in await store.list_approved_accounts(tx, organisation_id):
         organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
         agrees = _name_score(one.holder, organisation)  # with the name that it has now
         facts = {**_account_facts(one), "nameAgrees": agrees}

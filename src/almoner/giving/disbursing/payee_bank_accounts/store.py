@@ -149,7 +149,7 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> None:
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
-async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
+async def list_approved_accounts(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
     """The approved accounts of a nonprofit, by currency."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payee_bank_account where organisation_id = $1 and status = 'approved' "

@@ -43,7 +43,7 @@ class RemittanceDocuments:
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
         """What the template reads."""
         rtl = language.direction == "rtl"
-        of, payout = self._deployment.day_of(remittance.of), remittance.payout
+        of, payout = self._deployment.issuer_day_at(remittance.of), remittance.payout
         stated = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],
@@ -84,7 +84,7 @@ class RemittanceDocuments:
         donor = formats.full_name(*one.donor, locale).strip() if one.donor else _NOBODY
         return {
             "donor": directional_text(language.text("remittance.anonymous") if one.anonymous else donor, rtl=rtl),
-            "day": directional_text(formats.format_day(self._deployment.day_of(one.given_at), locale), rtl=rtl),
+            "day": directional_text(formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), rtl=rtl),
             "donation": directional_text(self._deployment.ids.text("donation", one.donation_id), rtl=False),
             "message": directional_text(one.message, rtl=rtl) if one.message else None,
             "amounts": [directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(one)],

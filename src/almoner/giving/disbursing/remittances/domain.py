@@ -51,7 +51,7 @@ class RemittanceTotals:
         """What is in the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
-    def with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
+    def remittance_with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
         """With further donations."""
         found = list(lines)
         return RemittanceTotals(

@@ -39,7 +39,7 @@ async def check_verification(
     named when it began.
     """
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.is_live:
+    if not held.is_pending_or_approved:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
@@ -96,7 +96,7 @@ async def record_finding(tx: Tx, held: MonetaryDonationVerification, finding: Ch
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
     made = await store_findings.insert_finding(tx, held.id, finding)
-    if not held.is_live or held.checks[finding.check] != "succeeded":
+    if not held.is_pending_or_approved or held.checks[finding.check] != "succeeded":
         return
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
@@ -164,5 +164,5 @@ async def recheck_disbursements(tx: Tx, held: MonetaryDonationVerification) -> N
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Enqueue rechecks of live verifications of these nonprofits."""
-    for verification_id, _, _ in await store.live_verifications_of(tx, organisation_ids):
+    for verification_id, _, _ in await store.list_pending_and_approved(tx, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -92,7 +92,7 @@ class MonetaryDonationVerification:
     requested: bool = True
 
     @property
-    def is_live(self) -> bool:
+    def is_pending_or_approved(self) -> bool:
         """Whether it is pending or approved."""
         return self.status in ("pending", "approved")
 
@@ -216,14 +216,14 @@ _ELIGIBILITY: Final[Mapping[VerificationStatus, EligibilityStatus]] = {
 }
 
 
-def eligibility_of(verifications: Iterable[MonetaryDonationVerification]) -> EligibilityStatus:
+def eligibility_status_of(verifications: Iterable[MonetaryDonationVerification]) -> EligibilityStatus:
     """The status of an organisation with these verifications."""
     telling = max(verifications, key=_relevance, default=None)
     return EligibilityStatus.MISSING if telling is None else _ELIGIBILITY[telling.status]
 
 
 def _relevance(verification: MonetaryDonationVerification) -> tuple[bool, datetime, UUID]:
-    return verification.is_live, verification.processed_at or verification.created_at, verification.id
+    return verification.is_pending_or_approved, verification.processed_at or verification.created_at, verification.id
 
 
 def new_verification(

@@ -63,7 +63,7 @@ async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[U
     }
     for verification in await store.verifications_of_organisations(tx, partner, list(found)):
         found[verification.organisation_id].append(verification.as_at(tx.now))
-    return {organisation_id: domain.eligibility_of(its) for organisation_id, its in found.items()}
+    return {organisation_id: domain.eligibility_status_of(its) for organisation_id, its in found.items()}
 
 
 async def create(
@@ -131,7 +131,7 @@ async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
     found = tx.ids.parse("organisation", wanted)
     if action is None or found is None:
         return
-    live = await store.find_live(tx, partner, found)
+    live = await store.find_pending_or_approved(tx, partner, found)
     held = await transitions.get_for_update(tx, partner, live) if live else None
     if held is not None and held.status == "pending":
         await transitions.enqueue_check(tx, held.id, action)
@@ -145,13 +145,13 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Mone
 
     Raises InvalidState when there is another one that counts.
     """
-    live = await store.find_live(tx, partner, organisation_id)
+    live = await store.find_pending_or_approved(tx, partner, organisation_id)
     if live is None:
         return None
     held = await transitions.get_for_update(tx, partner, live)
     if held.status == "pending" and not held.requested:
         return held
-    if held.is_live:
+    if held.is_pending_or_approved:
         named = tx.ids.text("monetarydonationverification", held.id)
         raise InvalidState(f"the organisation has {named}, which is {held.status}")
     return None
@@ -352,7 +352,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these nonprofits verified: they is notified when it changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
-    for _, partner_id, organisation_id in await store.live_verifications_of(tx, list(organisation_ids)):
+    for _, partner_id, organisation_id in await store.list_pending_and_approved(tx, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
 
@@ -372,8 +372,8 @@ async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
+async def list_pending_and_approved(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Pending and approved verifications of a nonprofit, of any partner."""
-    found = await store.live_verifications_of(tx, [organisation_id])
+    found = await store.list_pending_and_approved(tx, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
-    return [one for one in known if one.is_live]
+    return [one for one in known if one.is_pending_or_approved]

@@ -118,7 +118,7 @@ async def lock_due(tx: Tx, limit: int) -> list[MonetaryDonationVerification]:
     return [_verification(row) for row in rows]
 
 
-async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
+async def find_pending_or_approved(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
     """The organisation's verification that is pending or approved, or is stored so because its expiry is not."""
     found: UUID | None = await tx.fetchval(
         """
@@ -132,7 +132,7 @@ async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | N
 
 
 @across_partners("followers")
-async def live_verifications_of(tx: Tx, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
+async def list_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
     """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
     rows = await tx.fetch(
         """

@@ -41,7 +41,7 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
         changed = read_record(event, _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
-            jobs.append(_ADJUST_CLAIM.new(AdjustClaim(donation_id)))
+            jobs.append(_ADJUST_CLAIM.new_job(AdjustClaim(donation_id)))
     await queue.enqueue_jobs(tx, jobs)
 
 

@@ -183,7 +183,7 @@ async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note
         raise GiftAidClaimError("a note is required")
     if not await store.update_status(tx, claim, target, by=by, note=_validated_note(note)):
         raise _transition_refused(claim, target)
-    await store.release_donations(tx, claim)
+    await store.detach_donations(tx, claim)
     return replace(claim, status=target, note=note)
 
 

@@ -172,7 +172,7 @@ async def update_status(
     )
 
 
-async def release_donations(tx: Tx, claim: GiftAidClaim) -> None:
+async def detach_donations(tx: Tx, claim: GiftAidClaim) -> None:
     """Its donations can be claimed for anew, and what it took off is still to be taken off."""
     await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(

@@ -40,7 +40,7 @@ _NOT_SCANNED: Final = ("Heuristics.Encrypted", "Heuristics.Limits.Exceeded")
 """How scanners name what they could not look into; it need not be infected."""
 
 
-def refusal_of(threat: str) -> ScanStatus:
+def refusal_of_scan_result(threat: str) -> ScanStatus:
     """What a scanner's finding makes of a document."""
     return "unreadable" if threat.startswith(_NOT_SCANNED) else "rejected"
 

@@ -149,7 +149,7 @@ async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
 
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record what the scanner found, once; the bytes of a rejected document are removed."""
-    await _end_scan(tx, document_id, domain.refusal_of(threat) if threat else "clean", threat)
+    await _end_scan(tx, document_id, domain.refusal_of_scan_result(threat) if threat else "clean", threat)
 
 
 async def record_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:

@@ -229,7 +229,7 @@ def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
     return [at for at in mailed if now - at < DAY]
 
 
-def may_hand_over(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
+def may_email_form_link(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
     """Whether another handover email may be sent, by invite and by address."""
     if len(of_invite) >= _MAX_HANDOVERS or any(now - at < _MIN_SEND_INTERVAL for at in of_invite):
         return False

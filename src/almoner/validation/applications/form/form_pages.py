@@ -234,7 +234,7 @@ class FormPages(FormPagesBase):
         if problems := drafts.email_problems(email):
             return self.views.handover_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
-            sent = await service.hand_over_form(tx, opened.id, email)
+            sent = await service.email_form_link(tx, opened.id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.handed_over")
         notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)

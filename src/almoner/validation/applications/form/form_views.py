@@ -90,7 +90,7 @@ class FormViews:
         shown = _step_of(name)
         return {
             **view_models.branding_of(configuration, application.account),
-            "until": formats.format_moment(
+            "until": formats.format_timestamp(
                 application.invite.expires_at, language.locale, self.pages.deployment.time_zone
             ),
             "home": face.home,

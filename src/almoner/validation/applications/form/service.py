@@ -152,7 +152,7 @@ async def registration_problems(tx: Tx, code: str, number: str, country: str) ->
     return problems
 
 
-async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
+async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
     """Email the form's link to a colleague; False if limits forbid it.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
@@ -161,7 +161,7 @@ async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
     invite.ensure_open(tx.now)
     of_invite = await store.list_handover_times(tx, invite_id)
     to_address = await store.lock_address_send_times(tx, email, tx.real_now - drafts.DAY)
-    if not drafts.may_hand_over(of_invite, to_address, tx.real_now):
+    if not drafts.may_email_form_link(of_invite, to_address, tx.real_now):
         return False
     new = Handover(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))

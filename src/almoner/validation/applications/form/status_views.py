@@ -30,7 +30,7 @@ from almoner.validation.applications.submissions.service import Requirement, req
 from almoner.validation.decisions.appeals import service as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.requests import service as validation_requests
-from almoner.validation.requests.domain import Candidate, candidates_of
+from almoner.validation.requests.domain import Candidate, candidates_from_evaluation
 
 _ICONS: Final = {
     "received": "clock",
@@ -113,7 +113,7 @@ async def number_candidates(tx: Tx, known: ApplicationStatus) -> Sequence[Candid
     if request is None or not submissions.may_correct_registry_number(known.submission):
         return []
     evaluation = await validation_requests.find_latest_evaluation(tx, request.id)
-    return candidates_of(evaluation) if evaluation else []
+    return candidates_from_evaluation(evaluation) if evaluation else []
 
 
 def visible_field_names(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:

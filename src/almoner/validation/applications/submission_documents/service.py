@@ -137,7 +137,7 @@ async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
 
 async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete what was handed in with invites that have expired without a submission."""
-    for document_id in await store.list_by_unused_invites(tx, invite_ids):
+    for document_id in await store.list_for_unused_invites(tx, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 

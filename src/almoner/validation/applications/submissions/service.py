@@ -371,7 +371,7 @@ async def correct_registry_number(
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Enqueue evaluations of submissions after the commit."""
-    await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one), unique=str(one)) for one in submission_ids])
+    await queue.enqueue_jobs(tx, [EVALUATE.new_job(Evaluate(one), unique=str(one)) for one in submission_ids])
 
 
 async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:

@@ -151,8 +151,8 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
 
 async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Something became of these subscriptions: settle the appeals that wait for them."""
-    found = await store.list_reversed_by_checks(tx, check, ids)
-    await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new(CompleteReversal(one), unique=str(one)) for one in found])
+    found = await store.list_reversals_awaiting_checks(tx, check, ids)
+    await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new_job(CompleteReversal(one), unique=str(one)) for one in found])
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:

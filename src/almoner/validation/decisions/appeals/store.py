@@ -167,7 +167,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
 
 
 @across_partners("followers")
-async def list_reversed_by_checks(tx: Tx, column: str, ids: Sequence[UUID]) -> list[UUID]:
+async def list_reversals_awaiting_checks(tx: Tx, column: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
     rows = await tx.fetch(
         f"""

@@ -292,5 +292,5 @@ async def reevaluate_batch(
 
 
 async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
-    jobs = [EVALUATE.new(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids]
+    jobs = [EVALUATE.new_job(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids]
     await queue.enqueue_jobs(tx, jobs)

@@ -164,7 +164,7 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
         await reviews.withdraw_review(tx, review_subject_of(match))
 
 
-async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
+async def delete_matches_of_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Delete a screened record and close its reviews."""
     await _withdraw_manual_screening(tx, who)
     for match in await screenings.delete_subject(tx, who):

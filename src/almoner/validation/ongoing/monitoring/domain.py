@@ -124,7 +124,7 @@ class MonitoringEvidence:
     looked_up: bool = False
 
     @property
-    def unscreened(self) -> set[Category]:
+    def has_unscreened_lists(self) -> set[Category]:
         """The categories with a list that the organisation could not be compared with."""
         return {source.category for source in self.sources if source.status == "not_screened"}
 
@@ -145,7 +145,7 @@ class ResultsChange:
     at: datetime
 
 
-def results_of(
+def results_from_evidence(
     seen: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
 ) -> MonitoringResults:
     """The results that follow from the evidence; simulated results replace them member by member.
@@ -164,9 +164,9 @@ def results_of(
             categories[category] = chosen.categories[category]
         elif category in confirmed:
             categories[category] = "flag"
-        elif category in checked - waiting - seen.unscreened:
+        elif category in checked - waiting - seen.has_unscreened_lists:
             categories[category] = "clear"
-    unknown = waiting if seen.looked_up else waiting | seen.unscreened
+    unknown = waiting if seen.looked_up else waiting | seen.has_unscreened_lists
     compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
     if not seen.screened and chosen.compliance is None and compliance == "pass":
         compliance = None  # silence before anybody looked says nothing
@@ -250,7 +250,7 @@ class MonitoringSubscription:
             self,
             status="live",
             search_name=search_name,
-            results=results_of(seen, self.simulated_results, flags),
+            results=results_from_evidence(seen, self.simulated_results, flags),
             sources=seen.sources,
             matches=seen.matches,
             screened_at=now,
@@ -265,7 +265,7 @@ class MonitoringSubscription:
         reported = MonitoringResults(
             chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
         )
-        return replace(self, simulated_results=reported, results=results_of(seen, reported, flags))
+        return replace(self, simulated_results=reported, results=results_from_evidence(seen, reported, flags))
 
     def with_cancellation(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""

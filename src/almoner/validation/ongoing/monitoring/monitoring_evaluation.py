@@ -30,7 +30,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
-        reported = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
+        reported = replace(now, results=domain.results_from_evidence(NO_EVIDENCE, now.simulated_results, flags))
         await service.store_and_emit_transition(tx, now, reported, occasion, (), flags)
 
 

@@ -245,7 +245,7 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
     """Have subscriptions looked at after the commit, each once."""
     await queue.enqueue_jobs(
         tx,
-        [EVALUATE.new(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids],
+        [EVALUATE.new_job(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids],
     )
 
 
