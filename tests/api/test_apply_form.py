@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from almoner.access.partners import service as partners
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import factories
 from tests.support.agents import mail_to
@@ -230,7 +231,7 @@ async def test_posts_that_are_not_ours_are_refused(service: Service, api: Client
     assert (await stranger.browser.get(f"{form.home}/person")).status_code == 404
 
 
-async def test_what_was_not_sent_is_forgotten_with_its_files(service: Service, api: Client) -> None:
+async def test_what_was_not_sent_is_forgotten_with_its_files(service: Service, api: Client, tenant: Tenant) -> None:
     form = await opened(service, api)
     await form.answer("/person", dict(PERSON))
     await form.upload(HONEST[PNG], PNG)
@@ -251,9 +252,12 @@ async def test_what_was_not_sent_is_forgotten_with_its_files(service: Service, a
             invite,
         )
     assert left == 0
+    async with service.db.write() as tx:
+        await partners.set_public_links(tx, tenant.partner, website="https://relief.example")
     answer = await form.browser.get(form.home)
     assert answer.status_code == 410
     assert "This link has expired" in answer.text
+    assert 'href="https://relief.example"' in answer.text, "the way to whoever can send another one"
 
 
 async def test_what_was_sent_is_not_kept_twice(service: Service, api: Client) -> None:

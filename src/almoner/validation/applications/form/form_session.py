@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from almoner.kit.errors import NotFound, ServiceUnavailable
+from almoner.kit.public_links import PublicLinks
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
@@ -98,7 +99,7 @@ def render_errors(handler: Handler[_P]) -> Handler[_P]:
         except NotFound:
             return self.message_page(request, "unknown", 404, "link")
         except InviteExpired:
-            return self.message_page(request, "expired", 410, "clock")
+            return await self.expired_page(request)
         except InviteInvalidState:
             return await self.already_submitted_page(request)
         except LinkExpired as ended:
@@ -125,11 +126,20 @@ class FormPagesBase:
         self._ids = db.deployment.ids
         self._origin = origin_of_url(db.deployment.links.pages)
 
-    def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
+    def message_page(
+        self, request: Request, kind: str, status: int, icon: str, partner_links: PublicLinks | None = None
+    ) -> HTMLResponse:
         """A page that only says something: in the opened form's language, else in the browser's."""
         pages, tag = self.views.pages, getattr(request.state, "language", None)
         language = pages.language(tag) if tag else pages.preferred_language(request)
-        return pages.render_message(f"apply.{kind}", language, status=status, icon=icon)
+        return pages.render_message(f"apply.{kind}", language, status=status, icon=icon, partner_links=partner_links)
+
+    async def expired_page(self, request: Request) -> HTMLResponse:
+        """The page for a link that has expired, with the way back to the partner who can send another one."""
+        invite_id = self._ids.parse("validationinvite", request.path_params["id"])
+        async with self.db.read() as tx:
+            links = None if invite_id is None else await service.find_partner_links(tx, invite_id)
+        return self.message_page(request, "expired", 410, "clock", links)
 
     def not_found_page(self, request: Request, status: int) -> Response:
         """The page for an unknown link."""

@@ -11,6 +11,7 @@ import msgspec
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
+from almoner.kit.public_links import PublicLinks
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
@@ -77,6 +78,15 @@ async def load_application(tx: Tx, invite_id: UUID) -> Application:
         raise NotFound
     account = await partners.get(tx, partner)
     return Application(invite, account, configuration, draft)
+
+
+async def find_partner_links(tx: Tx, invite_id: UUID) -> PublicLinks | None:
+    """The public links of the partner who invited; None for an unknown invite."""
+    try:
+        invite = await invites.get(tx, ALL_PARTNERS, invite_id)
+    except NotFound:
+        return None
+    return (await partners.get(tx, Partner(invite.partner_id))).public_links
 
 
 async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
