@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from unicodedata import normalize
 
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
@@ -26,8 +27,9 @@ WESTERN = (  # Latin, Greek and Cyrillic with their accents, and signs
 ARABIC = (*LATIN, (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F), (0x2066, 0x2069))
 HEBREW = (*LATIN, (0x590, 0x5FF), (0x20AA, 0x20AA), (0xFB1D, 0xFB4F))
 
-HAN = {"SC": ("gb2312", "gbk"), "TC": ("cp950",), "KR": ("cp949",)}
-"""Whose characters each has: GB 2312, and of GBK what Big5 has not; Big5; KS X 1001 with all syllables of Hangul."""
+HAN = {"SC": ("gb2312", "gbk"), "TC": ("cp950", "big5hkscs"), "KR": ("cp949",)}
+"""Whose characters each has: GB 2312, and of GBK what Big5 has not; Big5 with Hong Kong's supplement; KS X 1001 with
+all syllables of Hangul."""
 SCRIPTS = (
     "Adlam Armenian Balinese Batak Bengali Buginese CanadianAboriginal Chakma Cham Cherokee Coptic Devanagari Ethiopic "
     "Georgian Gujarati Gurmukhi HanifiRohingya Javanese Kannada Khmer Lao Lisu Malayalam MeeteiMayek Mongolian Myanmar "
@@ -48,8 +50,9 @@ def japanese() -> set[int]:
 
 
 def encodable(codec: str) -> set[int]:
-    """The East Asian characters of a standard."""
-    return {code for code in range(0x2E80, 0x10000) if not 0xD800 <= code < 0xF900 and _encodes(chr(code), codec)}
+    """The East Asian characters of a standard, and what Unicode makes of its compatibility characters (NFC)."""
+    listed = {code for code in range(0x2E80, 0x30000) if not 0xD800 <= code < 0xF900 and _encodes(chr(code), codec)}
+    return listed | {ord(normalize("NFC", chr(code))) for code in listed}
 
 
 def _encodes(character: str, codec: str) -> bool:

@@ -295,6 +295,7 @@ def test_what_no_font_shows_is_written_by_its_number(name: str, shown: str) -> N
 SCRIPTS = {
     "Simplified": ("张伟", "NotoSansCJKsc"),
     "Traditional": ("黃韋呈 妤婕", "NotoSansCJKtc"),
+    "Hong Kong": ("邨㗎 啲𠝹", "NotoSansCJKtc"),
     "Hangul": ("김민준", "NotoSansCJKkr"),
     "Thai": ("สมชาย ใจดี", "NotoSansThai"),
     "Georgian": ("გიორგი ბერიძე", "NotoSansGeorgian"),
@@ -327,13 +328,14 @@ def test_the_fonts_are_smaller_than_25_megabytes_together() -> None:
 
 
 def test_every_standard_character_has_a_font() -> None:
-    for codec in ("gb2312", "gbk", "cp950", "cp949", "shift_jis"):
-        for code in range(0x3400, 0xD7A4):
+    for codec in ("gb2312", "gbk", "cp950", "big5hkscs", "cp949", "shift_jis"):
+        for code in (*range(0x3400, 0xD7A4), *range(0x20000, 0x30000)):
             try:
                 chr(code).encode(codec)
             except UnicodeEncodeError:
                 continue
-            assert pdf.to_printable(chr(code)) == chr(code), (codec, hex(code))
+            character = unicodedata.normalize("NFC", chr(code))
+            assert pdf.to_printable(character) == character, (codec, hex(code))
 
 
 async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
