@@ -153,7 +153,7 @@ async def test_v8_a_cancelled_passkey_is_told_and_asked_for_again(site: Site) ->
             "() => { navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')) }"
         )
         await page.get_by_role("button", name="Sign in with a passkey").click()
-        await expect(page.locator("[data-told]")).to_contain_text("The passkey request was cancelled")
+        await expect(page.locator("[data-form-error]")).to_contain_text("The passkey request was cancelled")
         assert page.url == f"{here.home}/sign-in"
 
 
