@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.adapters.stripe_webhooks import DISPUTE_EVENTS, EVENTS, PAYMENT_EVENTS
+from almoner.adapters.stripe_webhooks import DISPUTE_EVENTS, EVENTS, METHOD_EVENTS, PAYMENT_EVENTS
 from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.stripe_account import Thing, new_id
@@ -44,7 +44,8 @@ def about(stripe: Stripe, kind: str) -> Thing:
     """What a notice of this type of the shop is about."""
     session = stranger(stripe)
     intent = session["payment_intent"]
-    things = {"checkout": session, "payment_intent": stripe.account.intents[intent]}
+    saved = {"id": new_id("pm"), "object": "payment_method", "customer": new_id("cus")}
+    things = {"checkout": session, "payment_intent": stripe.account.intents[intent], "payment_method": saved}
     return things.get(kind.partition(".")[0]) or {"id": new_id("re"), "payment_intent": intent, "status": "failed"}
 
 
@@ -67,7 +68,7 @@ async def test_a_notice_of_any_type_about_another_products_payment_is_heard_and_
     await ignored(giving, kind, about(giving.stripe, kind))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind not in PAYMENT_EVENTS])
+@pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind not in (*PAYMENT_EVENTS, *METHOD_EVENTS)])
 async def test_a_notice_about_a_charge_without_a_payment_intent_is_heard_and_means_nothing(
     giving: AtStripe, kind: str
 ) -> None:
@@ -84,4 +85,5 @@ async def test_a_session_of_another_form_than_ours_is_no_failure(giving: AtStrip
 
 
 async def test_an_intent_without_a_session_is_heard_and_means_nothing(giving: AtStripe) -> None:
-    await ignored(giving, "payment_intent.payment_failed", {"id": new_id("pi"), "metadata": {}})
+    intent = giving.stripe.account.new_intent(900, "usd", {})
+    await ignored(giving, "payment_intent.payment_failed", intent)

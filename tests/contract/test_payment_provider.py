@@ -1,182 +1,31 @@
 """What giving relies on in a payment provider: the one in memory, and the adapters of the others."""
 
 import asyncio
-import json
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from itertools import count
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.payments_test import TestProvider
-from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    ProviderEvent,
     ProviderFailure,
-    ProviderPayment,
     ProviderStatus,
     RefundRefused,
-    Tariff,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
-from almoner.kit.money import MAX_MINOR, Money
-from almoner.provider_test.callbacks import callback_signature
-from tests.support import fake_provider, stripe_account
-from tests.support.built_in_provider import serving_provider
-from tests.support.fake_provider import FakeProvider
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.kit.money import Money
+from tests.support.provider_contract import PROVIDERS, SECRET, Contract, order
 from tests.support.service import Service
-from tests.support.stripe_account import MARK
-from tests.support.stripe_stub import KEY, serving_stripe
-
-SECRET = fake_provider.SECRET
-AMOUNTS = (Money(1, "JPY"), Money(1500, "KWD"), Money(MAX_MINOR, "USD"))
-NOWHERE = ("tp_nowhere", "../../healthz", "a b", "%00", "tp_\u0661")
-_keys = count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
-    """A provider, and the donor's side of it."""
-
-    provider: PaymentProvider
-    pay: Callable[[str], Awaitable[None]]
-    dispute: Callable[[str], Awaitable[None]]
-    decide_dispute: Callable[[str, DisputeStatus], Awaitable[None]]
-    sign: Callable[[datetime, bytes], tuple[bytes, str]]
-    header: str = "provider-signature"
-    notices: tuple[dict[str, object], dict[str, object]] = (
-        {"id": "tpe_1", "type": "payment.succeeded", "payment": "tp_1", "livemode": False},
-        {"id": "tpe_1", "type": "dispute.opened", "payment": "tp_1", "livemode": False},
-    )
-    named: str = "tp_1"
-    amounts: tuple[Money, ...] = AMOUNTS
-    nowhere: tuple[str, ...] = NOWHERE
-    keeps_url: bool = True
-
-    def read(self, signed_at: datetime, *, at: datetime, dispute: bool = False) -> ProviderEvent | None:
-        """Read a notice signed at one moment at another."""
-        body, header = self.signed(signed_at, dispute=dispute)
-        return self.provider.parse_webhook({self.header: header}, body, at)
-
-    def signed(self, at: datetime, *, dispute: bool = False) -> tuple[bytes, str]:
-        """A notice's body and the header that signs it, by the provider's own hand."""
-        return self.sign(at, json.dumps(self.notices[dispute]).encode())
-
-    def ended(self, payment: ProviderPayment) -> ProviderPayment:
-        """As it is shown when it can be paid no more."""
-        return payment if self.keeps_url else replace(payment, url=None)
-
-
-def order(**changed: object) -> PaymentOrder:
-    """What we might ask for; another key each time."""
-    number = next(_keys)
-    asked = PaymentOrder(
-        key=f"sandbox:payment:{number}",
-        money=Money(2500, "USD"),
-        description="Förderverein für Löwen 🦁",
-        reference=f"reference{number}",
-        return_url="http://localhost:8080/give/x/return",
-        cancel_url="http://localhost:8080/give/x",
-        callback_url="http://localhost:8080/callbacks/test",
-        language="ar",
-        tries=3,
-    )
-    return replace(asked, **changed)  # type: ignore[arg-type]
-
-
-@asynccontextmanager
-async def built_in(service: Service) -> AsyncIterator[Contract]:
-    """The built-in provider behind its adapter."""
-    async with serving_provider(service) as simulator:
-        yield Contract(
-            simulator.provider, simulator.pay_with_card, simulator.open_dispute, simulator.decide_dispute, signed_by_us
-        )
-
-
-@asynccontextmanager
-async def in_memory(service: Service) -> AsyncIterator[Contract]:
-    """The one that the other tests use."""
-    fake = FakeProvider()
-
-    async def pay(payment: str) -> None:
-        fake.pay_with_card(payment)
-
-    async def dispute(payment: str) -> None:
-        left = fake.payments[payment].money.minor
-        left -= sum(made.money.minor for of, made in fake.refunds.values() if of == payment)
-        fake.open_dispute(payment, service.clock.now(), left)
-
-    async def decide(payment: str, outcome: DisputeStatus) -> None:
-        fake.decide_dispute(payment, outcome)
-
-    yield Contract(fake, pay, dispute, decide, signed_by_us)
-
-
-def signed_by_us(at: datetime, body: bytes) -> tuple[bytes, str]:
-    """As the built-in provider and the one in memory sign."""
-    return body, callback_signature(SECRET, int(at.timestamp()), body)
-
-
-@asynccontextmanager
-async def at_stripe(service: Service) -> AsyncIterator[Contract]:
-    """Stripe's adapter on the strict stub."""
-    async with serving_stripe(service.clock.now) as (stub, url):
-        provider = StripeProvider(
-            StripeConnection(KEY, url),
-            webhook_secret=stripe_account.SECRET,
-            tariff=Tariff(290, {"USD": 30}),
-            mark=MARK,
-            pages_url=url,
-        )
-
-        async def pay(payment: str) -> None:
-            stub.account.pay_with_card(payment)
-
-        async def dispute(payment: str) -> None:
-            stub.account.open_dispute(payment)
-
-        async def decide(payment: str, outcome: DisputeStatus) -> None:
-            stub.account.decide_dispute(payment, won=outcome is DisputeStatus.WON)
-
-        def sign(at: datetime, body: bytes) -> tuple[bytes, str]:
-            return stripe_account.signed(body, at)
-
-        try:
-            yield Contract(
-                provider,
-                pay,
-                dispute,
-                decide,
-                sign,
-                header="stripe-signature",
-                notices=(
-                    stripe_notice("checkout.session.completed", {"id": "cs_test_1"}),
-                    stripe_notice("charge.dispute.created", {"id": "du_1", "payment_intent": "cs_test_1"}),
-                ),
-                named="cs_test_1",
-                amounts=(Money(50, "JPY"), Money(1500, "ISK"), Money(99_999_999, "USD"), Money(999, "UGX")),
-                nowhere=(*NOWHERE, "cs_test_nowhere", "pi_nowhere", "cs_test_\u0661", "cs_../charges"),
-                keeps_url=False,
-            )
-        finally:
-            await provider.close()
-
-
-def stripe_notice(kind: str, thing: dict[str, object]) -> dict[str, object]:
-    """A notice as Stripe writes it."""
-    return {"id": "evt_1", "object": "event", "type": kind, "livemode": False, "data": {"object": thing}}
-
-
-@pytest.fixture(params=[in_memory, built_in, at_stripe], ids=["in_memory", "built_in", "stripe"])
+@pytest.fixture(params=PROVIDERS, ids=[one.__name__ for one in PROVIDERS])
 async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIterator[Contract]:
     """Each implementation in turn."""
     async with request.param(service) as made:
@@ -185,7 +34,8 @@ async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIte
 
 def test_the_contract_asks_for_all_that_the_port_has() -> None:
     port = {name for name in vars(PaymentProvider) if not name.startswith("_")}
-    text = Path(__file__).read_text("utf-8")
+    files = (Path(__file__), Path(__file__).with_name("test_saved_payment_methods.py"))
+    text = "".join(one.read_text("utf-8") for one in files)
     assert {name for name in port if f"provider.{name}" not in text} == set()
 
 

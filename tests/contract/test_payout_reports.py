@@ -14,8 +14,8 @@ from almoner.giving.accounting.settlements.domain import LineKind
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.money import Money
-from tests.contract.test_payment_provider import order
 from tests.support import stripe_account
+from tests.support.provider_contract import order
 from tests.support.service import Service
 from tests.support.stripe_account import MARK
 from tests.support.stripe_stub import KEY, serving_stripe

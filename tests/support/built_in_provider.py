@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import uvicorn
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.checkout.payments.domain import DisputeStatus, SavedPaymentMethod
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.app import SimulatedProvider
-from almoner.provider_test.domain import Card
+from almoner.provider_test.domain import Card, DeclineReason
 from tests.support.fake_provider import SECRET
 from tests.support.service import Service
 
@@ -31,6 +31,17 @@ class Till:
         """The donor pays with a card that works."""
         async with self.service.db.write() as tx:
             await provider_test.pay_with_card(tx, payment, Card("4242424242424242"))
+
+    async def decline_next(self, method: SavedPaymentMethod, code: str) -> None:
+        """The next charge of a saved card fails."""
+        async with self.service.db.write() as tx:
+            assert await provider_test.fail_next_charge(tx, method.customer, method.id, DeclineReason(code))
+
+    async def renew_card(self, method: SavedPaymentMethod) -> None:
+        """A saved card's bank issues it anew."""
+        async with self.service.db.write() as tx:
+            await provider_test.expire_card(tx, method.customer, method.id)
+            assert await provider_test.renew_card(tx, method.customer, method.id)
 
     async def open_dispute(self, payment: str) -> None:
         """The donor's bank wants it back."""

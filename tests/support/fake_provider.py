@@ -9,24 +9,35 @@ from itertools import count
 from typing import Any, Literal, TypeVar
 
 from almoner.giving.checkout.payments.domain import (
+    Decline,
     DisputeStatus,
     NoSuchPayment,
+    PaymentMethodGone,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
     ProviderRefund,
+    ProviderSetup,
     ProviderStatus,
     RefundRefused,
+    SavedPaymentMethod,
     Tariff,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder
+from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
 from almoner.kit.money import EXPONENTS, Money
+from almoner.kit.time import end_of_month
 
-A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute])
+A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute], ProviderSetup, SavedPaymentMethod | None)
 SECRET = "fake-provider-secret"
 TARIFF = Tariff(basis_points=250)
+Subject = Literal["payment", "dispute", "refund", "setup", "payment_method"]
+_SUBJECTS: dict[str, Subject] = {
+    "dispute": "dispute",
+    "setup": "setup",
+    "payment_method": "payment_method",
+}
 ENDED = (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
 _numbers = count(1)
 
@@ -36,6 +47,7 @@ class FakeProvider:
     """``name`` is also the last part of the address of its notices.
 
     ``lose_answers``: the next calls do their work and then fail, as when the line breaks. ``refuse``: they fail before.
+    ``declines``: of a saved payment method, how each of its next charges fails.
     """
 
     name: str = "fake"
@@ -44,6 +56,10 @@ class FakeProvider:
     orders: dict[str, tuple[PaymentOrder, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
     disputed: dict[str, list[ProviderDispute]] = field(default_factory=dict)
+    charges: dict[str, tuple[OffSessionCharge, str]] = field(default_factory=dict)
+    setups: dict[str, tuple[SetupOrder, ProviderSetup]] = field(default_factory=dict)
+    methods: dict[str, SavedPaymentMethod] = field(default_factory=dict)
+    declines: dict[str, list[Decline]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lose_answers: int = 0
     refuse: int = 0
@@ -78,6 +94,70 @@ class FakeProvider:
             self.become(payment, ProviderStatus.CANCELLED)
         return self._answered(self._known(payment))
 
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
+        """Charge a saved payment method, once for each key."""
+        self._called("charge_off_session")
+        if charge.key in self.charges:
+            earlier, made = self.charges[charge.key]
+            if earlier != charge:
+                raise ProviderFailure("the key was used with other data")
+            return self._answered(self.payments[made])
+        method = self.methods.get(charge.payment_method)
+        if method is None or method.customer != charge.customer:
+            raise PaymentMethodGone(charge.payment_method)
+        if self._known(charge.first_payment).status is not ProviderStatus.SUCCEEDED:
+            raise ProviderFailure("the donor has not agreed")
+        made = f"tp_fake{next(_numbers)}"
+        planned = self.declines.get(method.id)
+        decline = planned.pop(0) if planned else None
+        status = ProviderStatus.SUCCEEDED if decline is None else ProviderStatus.FAILED
+        self.charges[charge.key] = (charge, made)
+        self.payments[made] = ProviderPayment(
+            made, None, status, charge.money, charge.reference, 1, live=False, decline=decline
+        )
+        return self._answered(self.payments[made])
+
+    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+        """The charge of a customer with this reference."""
+        self._called("find_charge")
+        made = [
+            payment
+            for charge, payment in self.charges.values()
+            if (charge.reference, charge.customer) == (reference, customer)
+        ]
+        return self._answered(self.payments[made[0]]) if made else None
+
+    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+        """A saved payment method as it stands."""
+        self._called("fetch_payment_method")
+        method = self.methods.get(payment_method)
+        return self._answered(method if method is not None and method.customer == customer else None)
+
+    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
+        """Delete it."""
+        self._called("forget_payment_method")
+        if payment_method in self.methods and self.methods[payment_method].customer == customer:
+            del self.methods[payment_method]
+
+    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+        """A page that saves a payment method, or the one of the same key."""
+        self._called("create_setup")
+        found = next((setup for asked, setup in self.setups.values() if asked.key == order.key), None)
+        if found is None:
+            made = f"tp_setup{next(_numbers)}"
+            found = ProviderSetup(made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.reference, live=False)
+            self.setups[made] = (order, found)
+        elif self.setups[found.id][0] != order:
+            raise ProviderFailure("the key was used with other data")
+        return self._answered(found)
+
+    async def fetch_setup(self, setup: str) -> ProviderSetup:
+        """How it stands."""
+        self._called("fetch_setup")
+        if setup not in self.setups:
+            raise NoSuchPayment(setup)
+        return self._answered(self.setups[setup][1])
+
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money back, once for each key and never more than was paid."""
         self._called("refund")
@@ -111,7 +191,8 @@ class FakeProvider:
             raise WebhookRefused("the signature is wrong")
         try:
             reported = json.loads(body)
-            about: Literal["payment", "dispute"] = "dispute" if reported["type"].startswith("dispute.") else "payment"
+            named = str(reported["type"]).partition(".")[0]
+            about: Subject = _SUBJECTS.get(named, "payment")
             return ProviderEvent(reported["id"], reported["type"], reported["payment"], reported["livemode"], about)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WebhookRefused("the body is no notice") from error
@@ -124,7 +205,24 @@ class FakeProvider:
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
         attempts = self.payments[payment].tries + 1
-        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": attempts, **changed})
+        saves = any(made == payment and order.save_for for order, made in self.orders.values())
+        saved = {"payment_method": self._save_card()} if saves else {}
+        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": attempts, **saved, **changed})
+
+    def save_with_card(self, setup: str) -> ProviderSetup:
+        """The donor saves a card."""
+        order, made = self.setups[setup]
+        done = replace(made, status=ProviderStatus.SUCCEEDED, payment_method=self._save_card())
+        self.setups[setup] = (order, done)
+        return done
+
+    def _save_card(self) -> SavedPaymentMethod:
+        number = next(_numbers)
+        saved = SavedPaymentMethod(
+            f"tpc_fake{number}", f"tpm_fake{number}", "card", "visa", "4242", end_of_month(2099, 12)
+        )
+        self.methods[saved.id] = saved
+        return saved
 
     def open_dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
         """The donor's bank wants the payment back, or ``minor`` of it."""

@@ -6,12 +6,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 from typing import Any, Final
 
 from stripe import WebhookSignature
 
-Thing = dict[str, Any]
+from tests.support import stripe_cards
+from tests.support.stripe_things import Refusal as Refusal
+from tests.support.stripe_things import Thing as Thing
+from tests.support.stripe_things import known as known
+from tests.support.stripe_things import new_id as new_id
 
 SECRET: Final = "whsec_stub"
 MARK: Final = "tests"
@@ -22,21 +25,6 @@ DELAYED: Final = "DE89370400440532013000"
 FEE_BASIS_POINTS: Final = 290
 DISPUTE_FEE: Final = 1500
 ZERO: Final = frozenset("bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split())
-_numbers = count(1)
-
-
-class Refusal(Exception):
-    """An error as Stripe answers it."""
-
-    def __init__(self, status: int, message: str, *, kind: str = "invalid_request_error", **more: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {"error": {"type": kind, "message": message, **more}}
-
-
-def new_id(prefix: str) -> str:
-    """A name as Stripe gives it."""
-    return f"{prefix}_{next(_numbers):014d}Stub"
 
 
 @dataclass(slots=True)
@@ -52,6 +40,8 @@ class StripeAccount:
     endpoints: list[Thing] | None = field(default_factory=list)
     sessions: dict[str, Thing] = field(default_factory=dict)
     intents: dict[str, Thing] = field(default_factory=dict)
+    customers: dict[str, Thing] = field(default_factory=dict)
+    methods: dict[str, Thing] = field(default_factory=dict)
     charges: dict[str, Thing] = field(default_factory=dict)
     refunds: dict[str, Thing] = field(default_factory=dict)
     disputes: dict[str, Thing] = field(default_factory=dict)
@@ -67,10 +57,17 @@ class StripeAccount:
 
     def new_session(self, asked: Thing) -> Thing:
         """A Checkout Session."""
-        (item,) = asked["line_items"]
-        price, number = item["price_data"], new_id("cs_test")
-        amount = price["unit_amount"] * item["quantity"]
-        _ensure_amount(amount, price["currency"])
+        number, amount = new_id("cs_test"), None
+        saves = asked["mode"] == "setup"
+        if saves:
+            currency = asked["currency"]
+        else:
+            (item,) = asked["line_items"]
+            currency, amount = item["price_data"]["currency"], item["price_data"]["unit_amount"] * item["quantity"]
+            _ensure_amount(amount, currency)
+        usage = asked.get("payment_intent_data", {}).get("setup_future_usage")
+        if (saves or usage) and asked.get("customer_creation") != "always":
+            raise Refusal(400, "This stub saves a card for a customer alone.", param="customer_creation")
         self.sessions[number] = {
             "id": number,
             "object": "checkout.session",
@@ -79,17 +76,20 @@ class StripeAccount:
             "cancel_url": asked["cancel_url"],
             "client_reference_id": asked.get("client_reference_id"),
             "created": self.seconds(),
-            "currency": price["currency"],
+            "currency": currency,
             "expires_at": self.seconds() + 86_400,
             "livemode": False,
             "metadata": asked.get("metadata", {}),
             "mode": asked["mode"],
             "payment_intent": None,
-            "payment_status": "unpaid",
+            "payment_status": "no_payment_required" if saves else "unpaid",
+            "setup_intent": None,
             "status": "open",
             "success_url": asked["success_url"],
             "url": f"{self.pages_url}/c/pay/{number}",
             "_intent_metadata": asked.get("payment_intent_data", {}).get("metadata", {}),
+            "_usage": "off_session" if saves else usage,
+            "_email": asked.get("customer_email", "donor@example.org"),
         }
         return self.sessions[number]
 
@@ -163,6 +163,8 @@ class StripeAccount:
         session = known(self.sessions, number)
         if session["status"] != "open":
             raise Refusal(400, "This Checkout Session is not open.")
+        if session["mode"] == "setup":
+            return self._set_up(session, card)
         intent = self._intent(session)
         if card in DECLINED:
             return self._decline(intent, DECLINED[card])
@@ -176,9 +178,26 @@ class StripeAccount:
             intent["status"] = "processing"
             self.tell("checkout.session.completed", session)
             return intent
+        if session["_usage"]:
+            method = stripe_cards.save_card(self, session["_email"], card)
+            intent |= {"payment_method": method["id"], "customer": method["customer"]}
         self._charge(session, intent, tampered)
         self.tell("checkout.session.completed", session)
         return intent
+
+    def _set_up(self, session: Thing, card: str) -> Thing:
+        """The donor saves a card."""
+        method = stripe_cards.save_card(self, session["_email"], card)
+        made = {
+            "id": new_id("seti"),
+            "object": "setup_intent",
+            "payment_method": method["id"],
+            "status": "succeeded",
+            "usage": "off_session",
+        }
+        session |= {"status": "complete", "url": None, "setup_intent": made}
+        self.tell("checkout.session.completed", session)
+        return made
 
     def answer_challenge(self, number: str) -> Thing:
         """The donor confirms what the bank asked."""
@@ -197,7 +216,7 @@ class StripeAccount:
 
     def open_dispute(self, number: str) -> Thing:
         """The donor's bank wants it back."""
-        charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
+        charge = self.paid_charge(self._intent_of(number))
         assert charge is not None, "only what is paid is disputed"
         amount, currency = charge["amount"] - charge["amount_refunded"], charge["currency"]
         charge["disputed"] = True
@@ -221,7 +240,7 @@ class StripeAccount:
 
     def decide_dispute(self, number: str, *, won: bool) -> None:
         """The bank has decided over a dispute."""
-        charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
+        charge = self.paid_charge(self._intent_of(number))
         assert charge is not None, "only what is paid is disputed"
         made = self._dispute_of(charge)
         made["status"] = "won" if won else "lost"
@@ -276,41 +295,59 @@ class StripeAccount:
 
     def _intent(self, session: Thing) -> Thing:
         if session["payment_intent"] is None:
-            number = new_id("pi")
-            self.intents[number] = {
-                "id": number,
-                "object": "payment_intent",
-                "amount": session["amount_total"],
-                "amount_received": 0,
-                "application": None,
-                "created": self.seconds(),
-                "currency": session["currency"],
-                "last_payment_error": None,
-                "livemode": session["livemode"],
-                "metadata": session["_intent_metadata"],
-                "on_behalf_of": None,
-                "status": "requires_payment_method",
-                "transfer_data": None,
-            }
-            session["payment_intent"] = number
+            made = self.new_intent(session["amount_total"], session["currency"], session["_intent_metadata"])
+            made |= {"livemode": session["livemode"], "setup_future_usage": session["_usage"]}
+            session["payment_intent"] = made["id"]
         return self.intents[session["payment_intent"]]
+
+    def new_intent(self, amount: int, currency: str, metadata: Thing) -> Thing:
+        """A PaymentIntent that nobody has paid."""
+        number = new_id("pi")
+        self.intents[number] = {
+            "id": number,
+            "object": "payment_intent",
+            "amount": amount,
+            "amount_received": 0,
+            "application": None,
+            "created": self.seconds(),
+            "currency": currency,
+            "customer": None,
+            "last_payment_error": None,
+            "livemode": False,
+            "metadata": metadata,
+            "on_behalf_of": None,
+            "payment_method": None,
+            "setup_future_usage": None,
+            "status": "requires_payment_method",
+            "transfer_data": None,
+        }
+        return self.intents[number]
+
+    def _intent_of(self, number: str) -> str:
+        """The intent by its own name, or by its session's."""
+        return number if number in self.intents else str(known(self.sessions, number)["payment_intent"])
 
     def _charge(self, session: Thing, intent: Thing, tampered: Thing) -> None:
         received: int = tampered["amount_received"] if "amount_received" in tampered else intent["amount"]
-        intent |= {"status": "succeeded", "amount_received": received, "last_payment_error": None}
         session["payment_status"] = "paid"
-        charge = self._new_charge(intent, paid=True)
+        self.collect(intent, received)
+
+    def collect(self, intent: Thing, received: int) -> None:
+        """The money of an intent has come."""
+        intent |= {"status": "succeeded", "amount_received": received, "last_payment_error": None}
+        charge = self.new_charge(intent, paid=True)
         fee = (received * FEE_BASIS_POINTS + 5_000) // 10_000
         charge["balance_transaction"] = self._book("charge", received, fee, intent["currency"], charge["id"])
 
     def _decline(self, intent: Thing, code: str) -> Thing:
         error = {"type": "card_error", "code": code, "message": "Your card was declined."}
         intent |= {"status": "requires_payment_method", "last_payment_error": error}
-        self._new_charge(intent, paid=False)
+        self.new_charge(intent, paid=False)
         self.tell("payment_intent.payment_failed", intent)
         return intent
 
-    def _new_charge(self, intent: Thing, *, paid: bool) -> Thing:
+    def new_charge(self, intent: Thing, *, paid: bool) -> Thing:
+        """A try to collect an intent."""
         made = {
             "id": new_id("ch"),
             "object": "charge",
@@ -345,13 +382,6 @@ class StripeAccount:
             "type": kind,
         }
         return number
-
-
-def known(things: dict[str, Thing], number: str) -> Thing:
-    """One of them. Raises Refusal."""
-    if number not in things:
-        raise Refusal(404, f"No such object: '{number}'", code="resource_missing", param="id")
-    return things[number]
 
 
 def signed(notice: Thing | bytes, at: datetime) -> tuple[bytes, str]:

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.support import stripe_types
+from tests.support import stripe_cards, stripe_types
 from tests.support.stripe_account import Refusal, StripeAccount, Thing, known
 
 KEY = "sk_test_stub"
@@ -124,7 +124,7 @@ class StripeStub:
     def _once(self, request: Request, route: str, asked: Thing, raw: str) -> tuple[int, Thing]:
         """The answer; for a key that was used before the one that was given then, whatever has happened since."""
         number = request.path_params.get("id", "")
-        if request.method == "GET" or route.endswith("/expire"):
+        if request.method != "POST" or route.endswith(("/expire", "/cancel")):
             return 200, self._do(request.method, route, number, asked)
         key = request.headers.get("idempotency-key", "")
         if not 1 <= len(key) <= 255:
@@ -163,6 +163,8 @@ class StripeStub:
                 found = _of(account.sessions, payment_intent=asked["payment_intent"])
                 within = [name.removeprefix("data.") for name in expand]
                 return self._listed([self._session(one, within) for one in found], asked)
+            case _, path if path.startswith(("/v1/payment_", "/v1/customers")):
+                return self._saved_card(method, route, number, asked)
             case "POST", "/v1/refunds":
                 return account.new_refund(asked)
             case "GET", "/v1/refunds/{id}":
@@ -181,10 +183,34 @@ class StripeStub:
             case _:
                 return self._listed([self._line(one) for one in _of(account.balance, payout=asked["payout"])], asked)
 
+    def _saved_card(self, method: str, route: str, number: str, asked: Thing) -> Thing:
+        account = self.account
+        match method, route:
+            case "POST", "/v1/payment_intents":
+                return stripe_cards.charge_saved_card(account, asked)
+            case "GET", "/v1/payment_intents/{id}":
+                return known(account.intents, number)
+            case "GET", "/v1/payment_intents":
+                known(account.customers, asked["customer"])
+                return self._listed(_of(account.intents, customer=asked["customer"]), asked)
+            case "POST", "/v1/payment_intents/{id}/cancel":
+                known(account.intents, number)["status"] = "canceled"
+                return account.intents[number]
+            case "DELETE", _:
+                return stripe_cards.delete_customer(account, number)
+            case _:
+                return stripe_cards.shown_method(known(account.methods, number))
+
     def _session(self, session: Thing, expand: list[str]) -> Thing:
         shown = {name: value for name, value in session.items() if not name.startswith("_")}
-        if "payment_intent" in expand and shown["payment_intent"]:
-            shown["payment_intent"] = self.account.intents[shown["payment_intent"]]
+        for name in [one.partition(".")[0] for one in expand]:
+            intent = shown[name]
+            if isinstance(intent, str):
+                intent = self.account.intents[intent]
+            if intent and f"{name}.payment_method" in expand and intent["payment_method"]:
+                saved = stripe_cards.shown_method(self.account.methods[intent["payment_method"]])
+                intent = {**intent, "payment_method": saved}
+            shown[name] = intent
         return shown
 
     def _line(self, line: Thing) -> Thing:

@@ -16,7 +16,7 @@ ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("
 # Keys that templates and views put together: a fixed beginning and words that the code names.
 BUILT = re.compile(
     r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|held|transfer_held|tries|broken)|till\.unknown)\.(title|text|next)$"
-    r"|^till\.(declined|cards|ended)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
+    r"|^till\.(declined|cards|ended|setup)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept|donee|ein|address)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later)|document\.(rejected|unreadable))$"

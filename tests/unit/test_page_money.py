@@ -31,6 +31,8 @@ LOOKED_UP: Final = {
     "give.used.text": "the session has its gift",
     "waiting.unpaid.title": "the provider has just said so, or all attempts have ended there",
     "waiting.unpaid.text": "the provider has just said so, or all attempts have ended there",
+    "till.cards.declined_later": "what the test card does",
+    "till.cards.always_challenged": "what the test card does",
     "till.declined": "the provider's own record of the try",
     "till.ended.succeeded.title": "the provider's own record of the payment",
     "till.ended.succeeded.text": "the provider's own record of the payment",

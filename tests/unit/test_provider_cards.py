@@ -22,6 +22,8 @@ def read(number: str = "4242424242424242", expiry: str = "12/30", cvc: str = "12
         ("4000000000009995", CardOutcome.INSUFFICIENT_FUNDS),
         ("4000 0000 0000 3220", CardOutcome.CHALLENGED),
         ("4000000000000259", CardOutcome.DISPUTED_LATER),
+        ("4000000000000341", CardOutcome.DECLINED_LATER),
+        ("4000 0027 6000 3184", CardOutcome.ALWAYS_CHALLENGED),
         ("5555555555554444", None),
     ],
 )
@@ -56,7 +58,7 @@ def test_a_wrong_card_is_told_by_field(changes: dict[str, str], problems: dict[s
 
 
 def test_h9_digits_of_any_script_are_read() -> None:
-    assert read("٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢", "٠٩/٣٠", "١٢٣") == Card("4242424242424242")
+    assert read("٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢", "٠٩/٣٠", "١٢٣") == Card("4242424242424242", (2030, 9))
 
 
 def test_h5_a_card_shows_its_number_in_no_text() -> None:

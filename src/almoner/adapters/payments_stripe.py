@@ -1,10 +1,12 @@
 """Stripe as a payment provider: Checkout by redirect, with its official library.
 
 A payment is a Checkout Session; the PaymentIntent behind it, which exists once somebody has tried to pay, is another
-name of it. What Stripe answers is read strictly; what it does not say in the form that we know is a failure.
+name of it. A charge of a saved card is a PaymentIntent alone. What Stripe answers is read strictly; what it does not
+say in the form that we know is a failure.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,10 +14,9 @@ import stripe
 from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParams, RefundListParams
 from stripe.params.checkout import SessionCreateParams
 
-from almoner.adapters import stripe_currencies, stripe_webhooks
+from almoner.adapters import stripe_currencies, stripe_saved_methods, stripe_webhooks
 from almoner.adapters.provider_payouts_stripe import StripePayoutReports
 from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
-from almoner.adapters.stripe_currencies import UnsupportedAmount
 from almoner.adapters.stripe_responses import (
     ChargeList,
     CheckoutSession,
@@ -24,10 +25,22 @@ from almoner.adapters.stripe_responses import (
     CheckoutSessionOwnerList,
     Dispute,
     DisputeList,
+    OffSessionIntent,
     PaymentIntent,
     Refund,
     RefundList,
     WebhookEndpoints,
+)
+from almoner.adapters.stripe_saved_methods import StripeSavedMethods
+from almoner.adapters.stripe_values import (
+    AGREEMENT_KEY,
+    DEPLOYMENT_KEY,
+    REFERENCE_KEY,
+    from_stripe_amount,
+    is_own,
+    page_locale,
+    saved_method_of,
+    to_stripe_amount,
 )
 from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
@@ -40,28 +53,22 @@ from almoner.giving.checkout.payments.domain import (
     ProviderFailure,
     ProviderPayment,
     ProviderRefund,
+    ProviderSetup,
     ProviderStatus,
     RefundRefused,
+    SavedPaymentMethod,
     Tariff,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder
+from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
 from almoner.kit.money import Money
 
 _NAME: Final = "stripe"
-_REFERENCE_KEY: Final = "almoner"
-"""The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
-_DEPLOYMENT_KEY: Final = "almoner_deployment"
-"""The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
 _ATTEMPTS_KEY: Final = "almoner_tries"
 """The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
 _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
 _NOT_ARRIVED: Final = frozenset({"failed", "canceled"})
 _FOR_LATER: Final = frozenset({"lock_timeout", "insufficient_funds", "balance_insufficient", "api_key_expired"})
-_LOCALES: Final = frozenset(
-    "bg cs da de el en en-GB es es-419 et fi fil fr fr-CA hr hu id it ja ko lt lv ms mt nb nl pl pt pt-BR ro ru sk sl "
-    "sv th tr vi zh zh-HK zh-TW".split()
-)
 _DISPUTES: Final = {
     "needs_response": DisputeStatus.OPEN,
     "under_review": DisputeStatus.OPEN,
@@ -71,6 +78,19 @@ _DISPUTES: Final = {
     "appeal_under_review": DisputeStatus.LOST,
 }
 """Those of them that have drawn money; inquiries (``warning_...``) and ``prevented`` have not."""
+_EXPAND: Final = "payment_intent.payment_method"
+_SAVED: Final = "off_session"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A payment of ours: a Checkout Session, or a charge of a saved card. ``id``: what we keep it as."""
+
+    id: str
+    currency: str
+    live: bool
+    intent: PaymentIntent | None
+    paid_on: CheckoutSession | OffSessionIntent
 
 
 class StripeProvider:
@@ -97,6 +117,7 @@ class StripeProvider:
         self._tariff = tariff
         self._mark = mark
         self._origin = pages_url
+        self._saved_methods = StripeSavedMethods(line, mark, pages_url)
 
     @property
     def name(self) -> str:
@@ -153,7 +174,9 @@ class StripeProvider:
 
         Raises NoSuchPayment, ProviderFailure.
         """
-        session = await self._session(payment)
+        session = (await self._find(payment)).paid_on
+        if isinstance(session, OffSessionIntent):
+            return stripe_saved_methods.shown(session)
         attempts = await self._tries(session)
         if session.status == "open" and attempts >= _allowed_attempts(session):
             session = await self._end(session)
@@ -161,19 +184,48 @@ class StripeProvider:
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
-        session = await self._session(payment)
+        session = (await self._find(payment)).paid_on
+        if isinstance(session, OffSessionIntent):
+            return stripe_saved_methods.shown(await self._saved_methods.cancel(session))
         if session.status == "open":
             session = await self._end(session)
         return self._shown(session, await self._tries(session))
 
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
+        """Charge a saved card, or show the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
+        return await self._saved_methods.charge(charge)
+
+    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+        """The charge that was made with this reference. Raises ProviderFailure."""
+        try:
+            return await self._saved_methods.find_charge(reference, customer)
+        except NoSuchPayment:  # the customer was deleted: what was charged before is told by its notices
+            return None
+
+    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+        """A saved card as it stands. Raises ProviderFailure."""
+        return await self._saved_methods.fetch(customer, payment_method)
+
+    async def forget_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
+        """Delete a saved card with its customer. Raises ProviderFailure."""
+        await self._saved_methods.forget(customer)
+
+    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        return await self._saved_methods.create_setup(order)
+
+    async def fetch_setup(self, setup: str) -> ProviderSetup:
+        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        return await self._saved_methods.fetch_setup(setup)
+
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
-        session = await self._session(payment)
-        intent = session.payment_intent
-        if intent is None or session.currency.upper() != money.currency:
+        paid = await self._find(payment)
+        intent = paid.intent
+        if intent is None or paid.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money for this payment in this currency")
         made = await self._refunded(intent, key) or await self._send_back(intent, key, money)
-        if made.payment_intent != intent.id or _from_stripe_amount(made.amount, made.currency) != money:
+        if made.payment_intent != intent.id or from_stripe_amount(made.amount, made.currency) != money:
             raise ProviderFailure("Stripe returned a different refund")
         if made.status in _NOT_ARRIVED:
             raise RefundRefused(f"Stripe says that the refund is {made.status}")
@@ -185,7 +237,7 @@ class StripeProvider:
         while more:
             with translate_errors("refunds"):
                 page = parse_response(await self._line.client.v1.refunds.list_async(asked), RefundList)
-            if made := next((one for one in page.data if (one.metadata or {}).get(_REFERENCE_KEY) == key), None):
+            if made := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
                 return made
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
@@ -194,8 +246,8 @@ class StripeProvider:
     async def _send_back(self, intent: PaymentIntent, key: str, money: Money) -> Refund:
         params: RefundCreateParams = {
             "payment_intent": intent.id,
-            "amount": _to_stripe_amount(money),
-            "metadata": {_REFERENCE_KEY: key},
+            "amount": to_stripe_amount(money),
+            "metadata": {REFERENCE_KEY: key},
         }
         with translate_errors("a refund"):
             try:
@@ -208,16 +260,16 @@ class StripeProvider:
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
         """A refund as it stands. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
-        session = await self._session(payment)
+        paid = await self._find(payment)
         with translate_errors(refund):
             made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
-        own = session.payment_intent is not None and made.payment_intent == session.payment_intent.id
+        own = paid.intent is not None and made.payment_intent == paid.intent.id
         failed = made.status in _NOT_ARRIVED
         return ProviderRefundState(
             made.id,
-            session.id if own else made.payment_intent or "",
-            _from_stripe_amount(made.amount, made.currency),
-            live=session.livemode,
+            paid.id if own else made.payment_intent or "",
+            from_stripe_amount(made.amount, made.currency),
+            live=paid.live,
             why=f"{made.status}: {made.failure_reason or 'no reason given'}" if failed else None,
         )
 
@@ -227,17 +279,17 @@ class StripeProvider:
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
-        session = await self._session(payment)
-        if session.payment_intent is None:
+        paid = await self._find(payment)
+        if paid.intent is None:
             return []
-        asked: DisputeListParams = {"payment_intent": session.payment_intent.id, "limit": _PAGE}
+        asked: DisputeListParams = {"payment_intent": paid.intent.id, "limit": _PAGE}
         with translate_errors("disputes"):
             answer = await self._line.client.v1.disputes.list_async(asked)
         found = [one for one in parse_response(answer, DisputeList).data if one.status in _DISPUTES]
-        if any(one.payment_intent != session.payment_intent.id for one in found):
+        if any(one.payment_intent != paid.intent.id for one in found):
             raise ProviderFailure("Stripe returned disputes for another payment")
         return [
-            _dispute(one, "" if payment == session.id else session.id)
+            _dispute(one, "" if payment == paid.id else paid.id)
             for one in sorted(found, key=lambda one: (one.created, one.id))
         ]
 
@@ -252,7 +304,7 @@ class StripeProvider:
     async def _kept_as(self, payment: str) -> str | None:
         """The name under which we keep a payment; None for one that is none of ours."""
         try:
-            return (await self._session(payment)).id
+            return (await self._find(payment)).id
         except NoSuchPayment:
             return None
 
@@ -260,28 +312,38 @@ class StripeProvider:
         """Close the connections."""
         await self._line.close()
 
-    async def _session(self, payment: str) -> CheckoutSession:
-        """The Checkout Session behind any payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
+    async def _find(self, payment: str) -> _Found:
+        """What we know by any payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
+        session = await self._session(payment)
+        if session is None:
+            intent = await self._saved_methods.find_intent(payment)
+            return _Found(intent.id, intent.currency, intent.livemode, intent, intent)
+        return _Found(session.id, session.currency, session.livemode, session.payment_intent, session)
+
+    async def _session(self, payment: str) -> CheckoutSession | None:
+        """The Checkout Session behind any payment ID; None for a PaymentIntent that has none.
+
+        Raises NoSuchPayment, ForeignPaymentError if it is not ours.
+        """
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
         with translate_errors(payment):
             if payment.startswith("cs_"):
-                answer: object = await sessions.retrieve_async(payment, {"expand": ["payment_intent"]})
+                answer: object = await sessions.retrieve_async(payment, {"expand": [_EXPAND]})
                 marks = [parse_response(answer, CheckoutSessionOwner)]
             else:
-                answer = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
+                answer = await sessions.list_async({"payment_intent": payment, "expand": [f"data.{_EXPAND}"]})
                 marks = parse_response(answer, CheckoutSessionOwnerList).data
-        if len(marks) != 1 or not self._asked_for(marks[0].metadata or {}):
+        if not marks:
+            return None
+        if len(marks) != 1 or not is_own(marks[0].metadata or {}, self._mark):
             raise ForeignPaymentError(payment)
         return (
             parse_response(answer, CheckoutSession)
             if payment.startswith("cs_")
             else parse_response(answer, CheckoutSessionList).data[0]
         )
-
-    def _asked_for(self, metadata: Mapping[str, object]) -> bool:
-        return _REFERENCE_KEY in metadata and metadata.get(_DEPLOYMENT_KEY) == self._mark
 
     async def _tries(self, session: CheckoutSession) -> int:
         """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
@@ -297,12 +359,10 @@ class StripeProvider:
         """End an open session; one that was paid in the same moment is shown so."""
         try:
             with translate_errors(session.id):
-                answer = await self._line.client.v1.checkout.sessions.expire_async(
-                    session.id, {"expand": ["payment_intent"]}
-                )
+                answer = await self._line.client.v1.checkout.sessions.expire_async(session.id, {"expand": [_EXPAND]})
         except ProviderFailure:
             ended = await self._session(session.id)
-            if ended.status == "open":
+            if ended is None or ended.status == "open":
                 raise
             return ended
         return parse_response(answer, CheckoutSession)
@@ -312,9 +372,12 @@ class StripeProvider:
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's payment page is at an unexpected address")
         status = _status(session, attempts)
-        money = _from_stripe_amount(session.amount_total, session.currency)
+        money = from_stripe_amount(session.amount_total, session.currency)
         if intent is not None and status is ProviderStatus.SUCCEEDED:
-            money = _from_stripe_amount(intent.amount_received, intent.currency)
+            money = from_stripe_amount(intent.amount_received, intent.currency)
+        saved = None
+        if intent is not None and intent.setup_future_usage == _SAVED and status is ProviderStatus.SUCCEEDED:
+            saved = saved_method_of(intent.payment_method)
         others = intent is not None and any((intent.on_behalf_of, intent.transfer_data, intent.application))
         return ProviderPayment(
             session.id,
@@ -325,13 +388,14 @@ class StripeProvider:
             attempts,
             session.livemode,
             ours=not others,
+            payment_method=saved,
         )
 
 
 def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
     """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
-    marks = {_REFERENCE_KEY: order.reference, _DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.tries)}
-    return {
+    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.tries)}
+    params: SessionCreateParams = {
         "mode": "payment",
         "submit_type": "donate",
         "line_items": [
@@ -339,7 +403,7 @@ def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
                 "quantity": 1,
                 "price_data": {
                     "currency": order.money.currency.lower(),
-                    "unit_amount": _to_stripe_amount(order.money),
+                    "unit_amount": to_stripe_amount(order.money),
                     "product_data": {"name": order.description[:_LONGEST_NAME]},
                 },
             }
@@ -350,14 +414,18 @@ def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
         "payment_intent_data": {"metadata": marks},
         "success_url": order.return_url,
         "cancel_url": order.cancel_url,
-        "locale": _locale(order.language),
-        "expand": ["payment_intent"],
+        "locale": page_locale(order.language),
+        "expand": [_EXPAND],
     }
-
-
-def _locale(language: str) -> str:
-    base = language.partition("-")[0]
-    return next((one for one in (language, base) if one in _LOCALES), "auto")
+    if (use := order.save_for) is not None:
+        agreed = {**marks, AGREEMENT_KEY: use.version}
+        params["metadata"] = agreed
+        params["payment_intent_data"] = {"metadata": agreed, "setup_future_usage": _SAVED}
+        params["allowed_payment_method_types"] = ["card"]
+        params["customer_creation"] = "always"  # a card is saved for a customer alone
+        params["customer_email"] = use.email
+        params["custom_text"] = {"submit": {"message": use.text}}
+    return params
 
 
 def _allowed_attempts(session: CheckoutSession) -> int:
@@ -387,24 +455,10 @@ def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
 def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
     return ProviderDispute(
         found.id,
-        _from_stripe_amount(found.amount, found.currency),
+        from_stripe_amount(found.amount, found.currency),
         _DISPUTES[found.status],
         found.reason,
         datetime.fromtimestamp(found.created, UTC),
         live=found.livemode,
         payment=kept_as,
     )
-
-
-def _to_stripe_amount(money: Money) -> int:
-    try:
-        return stripe_currencies.to_stripe_amount(money)
-    except UnsupportedAmount as error:
-        raise ProviderFailure(str(error)) from error
-
-
-def _from_stripe_amount(amount: int, currency: str) -> Money:
-    try:
-        return stripe_currencies.from_stripe_amount(amount, currency)
-    except UnsupportedAmount as error:
-        raise ProviderFailure(str(error)) from error

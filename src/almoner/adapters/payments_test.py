@@ -3,7 +3,7 @@
 import hmac
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -11,19 +11,24 @@ import aiohttp
 import msgspec
 
 from almoner.giving.checkout.payments.domain import (
+    Decline,
+    DeclineAction,
     DisputeStatus,
     NoSuchPayment,
+    PaymentMethodGone,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
     ProviderRefund,
+    ProviderSetup,
     ProviderStatus,
     RefundRefused,
+    SavedPaymentMethod,
     Tariff,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder
+from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, PaymentOrder, SetupOrder
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
@@ -38,19 +43,59 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=3)
 _MOST_BYTES: Final = 65_536
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})", re.ASCII)
 
+_SUBJECTS: Final[Mapping[str, Literal["dispute", "setup", "payment_method"]]] = {
+    "dispute": "dispute",
+    "setup": "setup",
+    "payment_method": "payment_method",
+}
+_ACTIONS: Final = {
+    "card_declined": DeclineAction.RETRY,
+    "insufficient_funds": DeclineAction.RETRY,
+    "lost_card": DeclineAction.NEVER,
+    "authentication_required": DeclineAction.AUTHENTICATE,
+    "expired_card": DeclineAction.ASK_DONOR,
+    "revocation_of_authorization": DeclineAction.REVOKED,
+}
+
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+_Url = Annotated[str, msgspec.Meta(pattern="^https?://", max_length=2048)]
 
 
-class _Payment(msgspec.Struct, frozen=True):
+class _PaymentMethod(msgspec.Struct, frozen=True, rename="camel"):
+    """A saved card as the provider answers it."""
+
+    id: _Text
+    customer: _Text
+    brand: _Text
+    last_four: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")]
+    expires_at: Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class _Setup(msgspec.Struct, frozen=True, rename="camel"):
+    """A page that saves a card as the provider answers it."""
+
+    id: _Text
+    kind: Literal["setup"]
+    url: _Url
+    status: ProviderStatus
+    reference: _Text
+    payment_method: _PaymentMethod | None = None
+    livemode: bool = False
+
+
+class _Payment(msgspec.Struct, frozen=True, rename="camel"):
     """A payment as the provider answers it."""
 
     id: _Text
-    url: Annotated[str, msgspec.Meta(pattern="^https?://", max_length=2048)]
+    url: _Url | None
     status: ProviderStatus
     amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
     currency: str
     reference: _Text
+    kind: Literal["payment", "charge"] = "payment"
     attempts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    last_decline: str | None = None
+    payment_method: _PaymentMethod | None = None
     livemode: bool = False
 
 
@@ -87,7 +132,7 @@ class _WebhookBody(msgspec.Struct, frozen=True):
 
     id: _Text
     type: _Text
-    payment: Annotated[str, msgspec.Meta(pattern=r"^tp_[0-9A-Za-z_]{1,100}\Z")]
+    payment: Annotated[str, msgspec.Meta(pattern=r"^tpm?_[0-9A-Za-z_]{1,100}\Z")]
     livemode: bool
 
 
@@ -135,9 +180,64 @@ class TestProvider:
             "callbackUrl": order.callback_url,
             "language": order.language,
             "maxAttempts": order.tries,
+            "agreement": order.save_for and _agreement(order.save_for),
         }
-        headers = {"Idempotency-Key": order.key, "Content-Type": "application/json"}
-        return _parse_payment(await self._request("POST", "/v1/payments", headers, msgspec.json.encode(body)))
+        return _parse_payment(await self._create("/v1/payments", order.key, body))
+
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
+        """Charge a saved card; a decline is an answer. Raises PaymentMethodGone, ProviderFailure."""
+        body = {
+            "amount": charge.money.minor,
+            "currency": charge.money.currency,
+            "description": charge.description,
+            "reference": charge.reference,
+            "customer": charge.customer,
+            "paymentMethod": charge.payment_method,
+            "firstPayment": charge.first_payment,
+            "callbackUrl": charge.callback_url,
+            "language": charge.language,
+        }
+        try:
+            return _parse_payment(await self._create("/v1/charges", charge.key, body))
+        except NoSuchPayment:
+            raise PaymentMethodGone(charge.payment_method) from None
+
+    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:  # noqa: ARG002
+        """The charge that was made with this reference. Raises ProviderFailure."""
+        try:
+            return _parse_payment(await self._request("GET", f"/v1/charges/{quote(reference, safe='')}"))
+        except NoSuchPayment:
+            return None
+
+    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+        """A saved card as it stands; None when it is there no more. Raises ProviderFailure."""
+        try:
+            answer = await self._request("GET", _method_path(customer, payment_method))
+        except NoSuchPayment:
+            return None
+        return _saved(_parse_response(answer, _PaymentMethod))
+
+    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
+        """Delete a saved card. Raises ProviderFailure."""
+        await self._request("DELETE", _method_path(customer, payment_method))
+
+    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        body = {
+            "currency": order.currency,
+            "description": order.description,
+            "reference": order.reference,
+            "returnUrl": order.return_url,
+            "cancelUrl": order.cancel_url,
+            "callbackUrl": order.callback_url,
+            "language": order.language,
+            "agreement": _agreement(order.save_for),
+        }
+        return _parse_setup(await self._create("/v1/setups", order.key, body))
+
+    async def fetch_setup(self, setup: str) -> ProviderSetup:
+        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup, safe='')}"))
 
     async def fetch(self, payment: str) -> ProviderPayment:
         """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
@@ -149,10 +249,9 @@ class TestProvider:
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
-        headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
-        body = msgspec.json.encode({"amount": money.minor, "currency": money.currency})
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
-        made = _parse_response(await self._request("POST", path, headers, body), _Refund)
+        body = {"amount": money.minor, "currency": money.currency}
+        made = _parse_response(await self._create(path, key, body), _Refund)
         if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
             raise ProviderFailure("the provider returned a different refund")
         return ProviderRefund(made.id, money)
@@ -185,8 +284,13 @@ class TestProvider:
             notice = msgspec.json.decode(body, type=_WebhookBody)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise WebhookRefused("body is not a webhook from this provider") from None
-        about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
-        return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
+        return ProviderEvent(
+            notice.id,
+            notice.type,
+            notice.payment,
+            notice.livemode,
+            _SUBJECTS.get(notice.type.partition(".")[0], "payment"),
+        )
 
     def refund_status_reader(self) -> None:
         """What it has sent back has arrived at once."""
@@ -198,9 +302,13 @@ class TestProvider:
         """Close the connections."""
         await self._session.close()
 
+    async def _create(self, path: str, key: str, body: Mapping[str, object]) -> bytes:
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+        return await self._request("POST", path, headers, msgspec.json.encode(body))
+
     async def _request(
         self,
-        method: Literal["GET", "POST"],
+        method: Literal["GET", "POST", "DELETE"],
         path: str,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
@@ -247,4 +355,39 @@ def _parse_payment(content: bytes) -> ProviderPayment:
         shown.reference,
         shown.attempts,
         shown.livemode,
+        payment_method=_saved(shown.payment_method) if shown.payment_method else None,
+        decline=_decline(shown),
     )
+
+
+def _parse_setup(content: bytes) -> ProviderSetup:
+    shown = _parse_response(content, _Setup)
+    return ProviderSetup(
+        shown.id,
+        shown.url,
+        shown.status,
+        shown.reference,
+        shown.livemode,
+        _saved(shown.payment_method) if shown.payment_method else None,
+    )
+
+
+def _decline(shown: _Payment) -> Decline | None:
+    """Why a charge failed; what this provider does not know is worth another day."""
+    if shown.kind != "charge" or shown.status is not ProviderStatus.FAILED or shown.last_decline is None:
+        return None
+    return Decline(_ACTIONS.get(shown.last_decline, DeclineAction.RETRY), shown.last_decline)
+
+
+def _saved(method: _PaymentMethod) -> SavedPaymentMethod:
+    return SavedPaymentMethod(
+        method.customer, method.id, "card", method.brand, method.last_four, method.expires_at.astimezone(UTC)
+    )
+
+
+def _agreement(use: FutureUse) -> dict[str, str]:
+    return {"text": use.text, "version": use.version, "email": use.email}
+
+
+def _method_path(customer: str, payment_method: str) -> str:
+    return f"/v1/customers/{quote(customer, safe='')}/payment-methods/{quote(payment_method, safe='')}"

@@ -4,7 +4,26 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from almoner.adapters.stripe_declines import ChargeError
+
 Amount = Annotated[int, msgspec.Meta(ge=0)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+
+
+class Card(msgspec.Struct, frozen=True):
+    brand: str
+    last4: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")]
+    exp_month: Annotated[int, msgspec.Meta(ge=1, le=12)]
+    exp_year: Annotated[int, msgspec.Meta(ge=1970, le=9998)]
+
+
+class PaymentMethod(msgspec.Struct, frozen=True):
+    """A payment method. ``customer``: None once it is detached."""
+
+    id: Name
+    type: str
+    customer: str | None = None
+    card: Card | None = None
 
 
 class PaymentIntent(msgspec.Struct, frozen=True):
@@ -17,7 +36,52 @@ class PaymentIntent(msgspec.Struct, frozen=True):
     on_behalf_of: Any = None
     transfer_data: Any = None
     application: Any = None
-    last_payment_error: Any = None
+    last_payment_error: ChargeError | None = None
+    payment_method: PaymentMethod | str | None = None
+    setup_future_usage: str | None = None
+
+
+class OffSessionIntent(PaymentIntent, frozen=True, kw_only=True):
+    """A PaymentIntent that charges a saved payment method."""
+
+    amount: Amount
+    livemode: bool
+    metadata: dict[str, str]
+
+
+class OffSessionIntents(msgspec.Struct, frozen=True):
+    data: list[OffSessionIntent]
+    has_more: bool
+
+
+class ObjectOwner(msgspec.Struct, frozen=True):
+    """Of a thing that may be another product's, in whatever form: only what says whose it is."""
+
+    id: str
+    metadata: dict[str, Any] | None
+
+
+class SetupIntent(msgspec.Struct, frozen=True):
+    status: str
+    payment_method: PaymentMethod | str | None = None
+
+
+class SetupSession(msgspec.Struct, frozen=True):
+    """A Checkout Session that saves a payment method and takes no money."""
+
+    id: Annotated[str, msgspec.Meta(pattern=r"^cs_[0-9A-Za-z_]+\Z", max_length=255)]
+    mode: Literal["setup"]
+    status: Literal["open", "complete", "expired"]
+    livemode: bool
+    metadata: dict[str, str]
+    client_reference_id: str | None = None
+    url: str | None = None
+    setup_intent: SetupIntent | None = None
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    id: str
+    deleted: bool
 
 
 class CheckoutSessionOwner(msgspec.Struct, frozen=True):

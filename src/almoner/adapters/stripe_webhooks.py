@@ -22,6 +22,8 @@ _V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
 _REFUND_NAME: Final = re.compile(r"[a-z]{2,8}_[0-9A-Za-z_]{1,240}", re.ASCII)
 PAYMENT_ID: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
 """How Stripe names a payment: its Checkout Session, which we keep, or its PaymentIntent."""
+METHOD_ID: Final = re.compile(r"(?:pm|card|src)_[0-9A-Za-z_]{1,250}", re.ASCII)
+"""How Stripe names a saved card."""
 
 PAYMENT_EVENTS: Final = (
     "checkout.session.completed",
@@ -29,7 +31,9 @@ PAYMENT_EVENTS: Final = (
     "checkout.session.async_payment_failed",
     "checkout.session.expired",
     "payment_intent.payment_failed",
+    "payment_intent.succeeded",
 )
+METHOD_EVENTS: Final = ("payment_method.automatically_updated", "payment_method.updated")
 DISPUTE_EVENTS: Final = (
     "charge.dispute.created",
     "charge.dispute.updated",
@@ -38,7 +42,7 @@ DISPUTE_EVENTS: Final = (
     "charge.dispute.closed",
 )
 _REFUND_EVENTS: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
-EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *_REFUND_EVENTS)
+EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *_REFUND_EVENTS, *METHOD_EVENTS)
 """What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
 
 
@@ -47,6 +51,7 @@ class _Object(msgspec.Struct, frozen=True):
 
     id: Any = None
     payment_intent: Any = None
+    mode: Any = None
 
 
 class _Data(msgspec.Struct, frozen=True):
@@ -75,13 +80,14 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
         raise WebhookRefused("body.account is not our Stripe account")
     if event.type not in EVENTS:
         return None
-    about = _event_subject(event.type)
-    if about != "payment" and event.data.object.payment_intent is None:
+    about = _event_subject(event)
+    if about in ("dispute", "refund") and event.data.object.payment_intent is None:
         # A charge without a PaymentIntent was made by another product: refusing would only have it told for days.
         _log.info("notice_not_ours", notice=event.id, type=event.type)
         return None
-    name = str(event.data.object.id if about == "payment" else event.data.object.payment_intent)
-    if not PAYMENT_ID.fullmatch(name) or not 1 <= len(event.id) <= 255:
+    name = str(event.data.object.payment_intent if about in ("dispute", "refund") else event.data.object.id)
+    expected = METHOD_ID if about == "payment_method" else PAYMENT_ID
+    if not expected.fullmatch(name) or not 1 <= len(event.id) <= 255:
         raise WebhookRefused("body has no valid payment ID")
     refund = str(event.data.object.id) if about == "refund" else ""
     if about == "refund" and not _REFUND_NAME.fullmatch(refund):
@@ -89,10 +95,14 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
     return ProviderEvent(event.id, event.type, name, event.livemode, about, refund)
 
 
-def _event_subject(kind: str) -> Literal["payment", "dispute", "refund"]:
-    if kind in _REFUND_EVENTS:
+def _event_subject(event: _Event) -> Literal["payment", "dispute", "refund", "setup", "payment_method"]:
+    if event.type in _REFUND_EVENTS:
         return "refund"
-    return "dispute" if kind in DISPUTE_EVENTS else "payment"
+    if event.type in METHOD_EVENTS:
+        return "payment_method"
+    if event.type in DISPUTE_EVENTS:
+        return "dispute"
+    return "setup" if event.data.object.mode == "setup" else "payment"
 
 
 def _verify_signature(secret: str, header: str, body: bytes, at: datetime) -> None:

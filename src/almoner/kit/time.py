@@ -1,7 +1,7 @@
 """Times on the wire and the two clocks (architecture 5): the sandbox moves business time, and never wall time."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
@@ -34,6 +34,11 @@ def iso_timestamp(moment: datetime) -> str:
 def iso_timestamp_or_none(moment: datetime | None) -> str | None:
     """As ``iso_timestamp``, None for None."""
     return None if moment is None else iso_timestamp(moment)
+
+
+def end_of_month(year: int, month: int) -> datetime:
+    """Its last second, in UTC."""
+    return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC) - timedelta(seconds=1)
 
 
 def parse_timestamp(text: str) -> datetime:

@@ -1,6 +1,7 @@
-"""The provider's API for the merchant: payments, refunds and disputes, by bearer secret and idempotency key."""
+"""The provider's API for the merchant: payments, saved cards, refunds, disputes; by secret and idempotency key."""
 
 import hmac
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -13,21 +14,41 @@ from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import MAX_ATTEMPTS, Payment, Refund, RefundRefusal
+from almoner.provider_test.domain import (
+    MAX_ATTEMPTS,
+    ChargeRefusal,
+    Payment,
+    PaymentKind,
+    PaymentMethod,
+    Refund,
+    RefundRefusal,
+)
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 _MAX_BYTES: Final = 65_536
+_Call = Callable[[Request], Awaitable[Response]]
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 _Url = Annotated[str, msgspec.Meta(pattern=r"^https?://", max_length=2048)]
 
 
-class PaymentIn(msgspec.Struct, frozen=True, rename="camel"):
-    """What the merchant asks for. ``max_attempts``: how many cards may be tried before the payment fails for good."""
+_Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+_Amount = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 
-    amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
-    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+
+class AgreementIn(msgspec.Struct, frozen=True, rename="camel"):
+    """What the donor agreed to have the card charged for later."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1200)]
+    version: _Text
+    email: _Text
+
+
+class PageIn(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A page on which a donor types a card. ``max_attempts``: how many may be tried before it fails for good."""
+
+    currency: _Currency
     description: _Text
     reference: _Text
     return_url: _Url
@@ -37,6 +58,33 @@ class PaymentIn(msgspec.Struct, frozen=True, rename="camel"):
     max_attempts: Annotated[int, msgspec.Meta(ge=1, le=MAX_ATTEMPTS)] = MAX_ATTEMPTS
 
 
+class PaymentIn(PageIn, frozen=True, rename="camel", kw_only=True):
+    """A payment. ``agreement``: the card is saved, too."""
+
+    amount: _Amount
+    agreement: AgreementIn | None = None
+
+
+class SetupIn(PageIn, frozen=True, rename="camel", kw_only=True):
+    """A page that saves a card and takes no money."""
+
+    agreement: AgreementIn
+
+
+class ChargeIn(msgspec.Struct, frozen=True, rename="camel"):
+    """A payment with a saved card, without the donor. ``first_payment``: in which the donor agreed to it."""
+
+    amount: _Amount
+    currency: _Currency
+    description: _Text
+    reference: _Text
+    customer: _Text
+    payment_method: _Text
+    first_payment: _Text
+    callback_url: _Url
+    language: str = "en"
+
+
 class CardOut(msgspec.Struct, frozen=True, rename="camel"):
     """What may be known of the card."""
 
@@ -44,11 +92,22 @@ class CardOut(msgspec.Struct, frozen=True, rename="camel"):
     last_four: str
 
 
-class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
-    """A payment as the merchant sees it."""
+class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A saved card as the merchant sees it."""
 
     id: str
-    url: str
+    customer: str
+    brand: str
+    last_four: str
+    expires_at: datetime
+
+
+class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A payment, a setup or a charge as the merchant sees it. ``payment_method``: the card that it has saved."""
+
+    id: str
+    kind: PaymentKind
+    url: str | None
     status: str
     amount: int
     currency: str
@@ -56,7 +115,15 @@ class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
     attempts: int
     last_decline: str | None
     card: CardOut | None
+    payment_method: PaymentMethodOut | None
     livemode: bool = False
+
+
+class DeletedOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What was deleted."""
+
+    id: str
+    deleted: bool = True
 
 
 class RefundIn(msgspec.Struct, frozen=True, rename="camel"):
@@ -96,7 +163,7 @@ class DisputesOut(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MerchantApi:
-    """The five calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
+    """Its calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
 
     database: Database
     secret: str
@@ -104,61 +171,115 @@ class MerchantApi:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [
-            Route("/v1/payments", self.create_payment, methods=["POST"]),
-            Route("/v1/payments/{id}", self.read_payment, methods=["GET"]),
-            Route("/v1/payments/{id}/cancel", self.cancel_payment, methods=["POST"]),
-            Route("/v1/payments/{id}/refunds", self.refund_payment, methods=["POST"]),
-            Route("/v1/payments/{id}/disputes", self.list_disputes, methods=["GET"]),
-        ]
+        method = "/v1/customers/{customer}/payment-methods/{id}"
+        calls = (
+            ("POST", "/v1/payments", self.create_payment),
+            ("GET", "/v1/payments/{id}", self.read_payment),
+            ("POST", "/v1/payments/{id}/cancel", self.cancel_payment),
+            ("POST", "/v1/payments/{id}/refunds", self.refund_payment),
+            ("GET", "/v1/payments/{id}/disputes", self.list_disputes),
+            ("POST", "/v1/setups", self.create_setup),
+            ("POST", "/v1/charges", self.charge_card),
+            ("GET", "/v1/charges/{reference}", self.read_charge),
+            ("GET", method, self.read_payment_method),
+            ("DELETE", method, self.forget_payment_method),
+        )
+        return [Route(path, self._authorised(call), methods=[name]) for name, path, call in calls]
+
+    def _authorised(self, call: _Call) -> _Call:
+        """The call for whoever has the secret."""
+
+        async def answer(request: Request) -> Response:
+            given = request.headers.get("authorization", "").encode()
+            if not hmac.compare_digest(given, f"Bearer {self.secret}".encode()):
+                return _error_response(
+                    401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+                )
+            return await call(request)
+
+        return answer
 
     async def create_payment(self, request: Request) -> Response:
         """A new open payment; the same key with the same data gives the same payment, with other data 409."""
-        if not self._knows(request):
-            return _error_response(
-                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
-            )
         asked = await _read_call(request, PaymentIn)
+        return asked if isinstance(asked, Response) else await self._create_page(request, asked)
+
+    async def create_setup(self, request: Request) -> Response:
+        """A new page that saves a card; idempotent as a payment is, and read and cancelled as one."""
+        asked = await _read_call(request, SetupIn)
+        return asked if isinstance(asked, Response) else await self._create_page(request, asked)
+
+    async def _create_page(self, request: Request, asked: PaymentIn | SetupIn) -> Response:
+        key = request.headers["idempotency-key"]
+        async with self.database.write() as tx:
+            payment = await store.create_payment(tx, _new_payment(asked, tx.now), key, _fingerprint(asked))
+        if payment is None:
+            return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+        return await self._answer(payment)
+
+    async def charge_card(self, request: Request) -> Response:
+        """Charge a saved card; a declined one answers as a payment that failed. The same key charges once."""
+        asked = await _read_call(request, ChargeIn)
         if isinstance(asked, Response):
             return asked
         key = request.headers["idempotency-key"]
-        fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
         async with self.database.write() as tx:
-            payment = await store.create_payment(tx, _new_payment(asked, tx.now), key, fingerprint)
-        if payment is None:
-            return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
-        return self._answer(payment)
+            charge = _new_charge(asked, tx.now)
+            made = await service.charge_off_session(tx, charge, asked.customer, key, _fingerprint(asked))
+        match made:
+            case Payment():
+                return await self._answer(made)
+            case ChargeRefusal.NO_SUCH_METHOD:
+                return _error_response(404, made.value, "There is no such saved card.")
+            case ChargeRefusal.NO_SUCH_AGREEMENT:
+                return _error_response(422, made.value, "No paid payment in which the donor agreed was named.")
+            case ChargeRefusal.KEY_REUSED:
+                return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+
+    async def read_charge(self, request: Request) -> Response:
+        """The charge that was made with a reference of the merchant's."""
+        async with self.database.read() as tx:
+            charge = await store.find_charge(tx, request.path_params["reference"])
+        if charge is None:
+            return _error_response(404, "not_found", "There is no such charge.")
+        return await self._answer(charge)
+
+    async def read_payment_method(self, request: Request) -> Response:
+        """A saved card as it stands."""
+        async with self.database.read() as tx:
+            found = await store.find_payment_method(tx, request.path_params["customer"], request.path_params["id"])
+        if found is None:
+            return _error_response(404, "no_such_method", "There is no such saved card.")
+        return _json_response(_method_out(found))
+
+    async def forget_payment_method(self, request: Request) -> Response:
+        """Delete a saved card; it is charged no more."""
+        async with self.database.write() as tx:
+            await service.forget_payment_method(tx, request.path_params["customer"], request.path_params["id"])
+        return _json_response(DeletedOut(request.path_params["id"]))
 
     async def read_payment(self, request: Request) -> Response:
         """The payment as it stands."""
-        if not self._knows(request):
-            return _error_response(
-                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
-            )
         async with self.database.read() as tx:
             payment = await store.find_payment(tx, request.path_params["id"])
         return (
-            _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+            _error_response(404, "not_found", "There is no such payment.")
+            if payment is None
+            else await self._answer(payment)
         )
 
     async def cancel_payment(self, request: Request) -> Response:
         """Cancel a payment that is not paid yet. One that has ended answers with how it ended."""
-        if not self._knows(request):
-            return _error_response(
-                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
-            )
         async with self.database.write() as tx:
             payment = await service.cancel_payment(tx, request.path_params["id"])
         return (
-            _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+            _error_response(404, "not_found", "There is no such payment.")
+            if payment is None
+            else await self._answer(payment)
         )
 
     async def refund_payment(self, request: Request) -> Response:
         """Send money of a paid payment back, never more than was paid; the same key gives the same refund."""
-        if not self._knows(request):
-            return _error_response(
-                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
-            )
         asked = await _read_call(request, RefundIn)
         if isinstance(asked, Response):
             return asked
@@ -179,10 +300,6 @@ class MerchantApi:
 
     async def list_disputes(self, request: Request) -> Response:
         """What the donor's bank wants back of a payment, or wanted."""
-        if not self._knows(request):
-            return _error_response(
-                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
-            )
         async with self.database.read() as tx:
             payment = await store.find_payment(tx, request.path_params["id"])
             found = await store.list_disputes(tx, request.path_params["id"])
@@ -197,14 +314,15 @@ class MerchantApi:
             )
         )
 
-    def _knows(self, request: Request) -> bool:
-        given = request.headers.get("authorization", "").encode()
-        return hmac.compare_digest(given, f"Bearer {self.secret}".encode())
-
-    def _answer(self, payment: Payment) -> Response:
+    async def _answer(self, payment: Payment) -> Response:
+        saved = None
+        if payment.kind != "charge" and payment.status == "succeeded" and payment.payment_method_id is not None:
+            async with self.database.read() as tx:
+                saved = await store.read_payment_method(tx, payment.payment_method_id)
         out = PaymentOut(
             id=payment.id,
-            url=f"{self.url}/pay/{payment.id}",
+            kind=payment.kind,
+            url=None if payment.kind == "charge" else f"{self.url}/pay/{payment.id}",
             status=payment.status,
             amount=payment.amount,
             currency=payment.currency,
@@ -212,6 +330,7 @@ class MerchantApi:
             attempts=payment.attempts,
             last_decline=payment.last_decline,
             card=CardOut(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
+            payment_method=_method_out(saved) if saved else None,
         )
         return _json_response(out)
 
@@ -220,10 +339,46 @@ def _json_response(out: msgspec.Struct) -> Response:
     return Response(msgspec.json.encode(out), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _new_payment(asked: PaymentIn, now: datetime) -> Payment:
+def _fingerprint(asked: msgspec.Struct) -> bytes:
+    return sha256(msgspec.json.encode(asked, order="deterministic")).digest()
+
+
+def _method_out(method: PaymentMethod) -> PaymentMethodOut:
+    return PaymentMethodOut(method.id, method.customer, method.brand, method.last_four, method.expires_at)
+
+
+def _new_charge(asked: ChargeIn, now: datetime) -> Payment:
     return Payment(
         id=service.new_payment_id(),
+        kind="charge",
         amount=asked.amount,
+        currency=asked.currency,
+        description=asked.description,
+        reference=asked.reference,
+        return_url=asked.callback_url,
+        cancel_url=asked.callback_url,
+        callback_url=asked.callback_url,
+        language=asked.language,
+        status="open",
+        attempts=0,
+        max_attempts=1,
+        last_decline=None,
+        brand=None,
+        last_four=None,
+        disputes_later=False,
+        created_at=now,
+        payment_method_id=asked.payment_method,
+        first_payment_id=asked.first_payment,
+    )
+
+
+def _new_payment(asked: PaymentIn | SetupIn, now: datetime) -> Payment:
+    kind: PaymentKind = "payment" if isinstance(asked, PaymentIn) else "setup"
+    agreement = asked.agreement
+    return Payment(
+        id=service.new_payment_id(),
+        kind=kind,
+        amount=asked.amount if isinstance(asked, PaymentIn) else 0,
         currency=asked.currency,
         description=asked.description,
         reference=asked.reference,
@@ -239,6 +394,9 @@ def _new_payment(asked: PaymentIn, now: datetime) -> Payment:
         last_four=None,
         disputes_later=False,
         created_at=now,
+        agreement=agreement.text if agreement else None,
+        agreement_version=agreement.version if agreement else None,
+        email=agreement.email if agreement else None,
     )
 
 

@@ -5,9 +5,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from almoner.kit.states import Lifecycle
+from almoner.kit.time import end_of_month
 
 PAYMENT: Final = Lifecycle(
     "provider_test.payment",
@@ -22,8 +23,12 @@ DISPUTE: Final = Lifecycle("provider_test.dispute", {"open": frozenset({"won", "
 MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment; the merchant may ask for fewer
 DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
 
-ATTEMPT_FAILED: Final = "payment.attempt_failed"
-"""The notice of a declined card after which another may be tried; the last one is told by ``payment.failed``."""
+ATTEMPT_FAILED: Final = "attempt_failed"
+"""The notice of a declined card after which another may be tried; the last one is told by ``failed``."""
+METHOD_UPDATED: Final = "payment_method.updated"
+RENEWED_FOR_YEARS: Final = 3
+PaymentKind = Literal["payment", "setup", "charge"]
+"""``setup`` saves a card and takes no money; ``charge`` takes money with a saved card, without the donor."""
 
 _RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 300, 1800, 3600))
 """Waits before the second and later attempts of a callback; the last one repeats."""
@@ -37,6 +42,21 @@ class DeclineReason(StrEnum):
     INSUFFICIENT_FUNDS = "insufficient_funds"
     NOT_CONFIRMED = "authentication_failed"
     NOT_A_TEST_CARD = "not_a_test_card"
+    AUTHENTICATION_REQUIRED = "authentication_required"
+    EXPIRED = "expired_card"
+    LOST = "lost_card"
+    REVOKED = "revocation_of_authorization"
+
+
+CHARGE_DECLINES: Final = (
+    DeclineReason.DECLINED,
+    DeclineReason.INSUFFICIENT_FUNDS,
+    DeclineReason.LOST,
+    DeclineReason.AUTHENTICATION_REQUIRED,
+    DeclineReason.EXPIRED,
+    DeclineReason.REVOKED,
+)
+"""How the next charge of a saved card can be made to fail."""
 
 
 class CardOutcome(StrEnum):
@@ -47,6 +67,8 @@ class CardOutcome(StrEnum):
     INSUFFICIENT_FUNDS = "insufficient_funds"
     CHALLENGED = "challenged"
     DISPUTED_LATER = "disputed_later"
+    DECLINED_LATER = "declined_later"
+    ALWAYS_CHALLENGED = "always_challenged"
 
 
 TEST_CARDS: Final = {
@@ -55,14 +77,21 @@ TEST_CARDS: Final = {
     "4000000000009995": CardOutcome.INSUFFICIENT_FUNDS,
     "4000000000003220": CardOutcome.CHALLENGED,
     "4000000000000259": CardOutcome.DISPUTED_LATER,
+    "4000000000000341": CardOutcome.DECLINED_LATER,
+    "4000002760003184": CardOutcome.ALWAYS_CHALLENGED,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One payment as the provider keeps it. ``amount`` in minor units."""
+    """One payment as the provider keeps it. ``amount`` in minor units.
+
+    ``agreement``: what the card is saved for once it is paid. ``payment_method_id``: the card that was saved, or is
+    charged. ``first_payment_id``: of a charge, in which the donor agreed to it.
+    """
 
     id: str
+    kind: PaymentKind
     amount: int
     currency: str
     description: str
@@ -79,6 +108,54 @@ class Payment:
     last_four: str | None
     disputes_later: bool
     created_at: datetime
+    agreement: str | None = None
+    agreement_version: str | None = None
+    email: str | None = None
+    payment_method_id: str | None = None
+    first_payment_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentMethod:
+    """A card that a donor saved to be charged later.
+
+    ``behaviour``: of its test card. ``fails_with``: why the next charge fails. ``changes``: how often it was renewed.
+    """
+
+    id: str
+    customer: str
+    brand: str
+    last_four: str
+    expires_at: datetime
+    behaviour: str
+    fails_with: str | None
+    agreement: str
+    agreement_version: str
+    email: str
+    callback_url: str
+    changes: int
+    created_at: datetime
+
+    def decline_at(self, now: datetime) -> DeclineReason | None:
+        """Why a charge fails now; None when it succeeds."""
+        if self.fails_with is not None:
+            return DeclineReason(self.fails_with)
+        if self.expires_at < now:
+            return DeclineReason.EXPIRED
+        match self.behaviour:
+            case CardOutcome.DECLINED_LATER:
+                return DeclineReason.DECLINED
+            case CardOutcome.ALWAYS_CHALLENGED:
+                return DeclineReason.AUTHENTICATION_REQUIRED
+        return None
+
+
+class ChargeRefusal(Enum):
+    """Why nothing was charged."""
+
+    NO_SUCH_METHOD = "no_such_method"
+    NO_SUCH_AGREEMENT = "no_such_agreement"
+    KEY_REUSED = "key_reused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +205,20 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card as typed, already checked for form. The number is kept out of every repr."""
+    """A card as typed, already checked for form. The number is kept out of every repr. ``expiry``: year and month."""
 
     number: str = field(repr=False)
+    expiry: tuple[int, int] = (2099, 12)
 
     @property
     def last_four(self) -> str:
         """All that may be kept of the number, with the brand."""
         return self.number[-4:]
+
+    @property
+    def expires_at(self) -> datetime:
+        """The last second of its last month."""
+        return end_of_month(*self.expiry)
 
     @property
     def brand(self) -> str:
@@ -165,9 +248,10 @@ class CardForm:
             problems["number"] = "till.number.missing"
         elif not re.fullmatch(r"\d{12,19}", digits, re.ASCII) or not is_luhn_valid(digits):
             problems["number"] = "till.number.wrong"
+        expiry = _parse_expiry(_ascii_digits(self.expiry))
         if not self.expiry.strip():
             problems["expiry"] = "till.expiry.missing"
-        elif (expiry := _parse_expiry(_ascii_digits(self.expiry))) is None:
+        elif expiry is None:
             problems["expiry"] = "till.expiry.wrong"
         elif expiry < (now.year, now.month):
             problems["expiry"] = "till.expiry.past"
@@ -175,7 +259,7 @@ class CardForm:
             problems["cvc"] = "till.cvc.wrong"
         if not self.name.strip():
             problems["name"] = "till.name.missing"
-        return problems or Card(digits)
+        return problems if problems or expiry is None else Card(digits, expiry)
 
 
 def is_luhn_valid(digits: str) -> bool:

@@ -117,7 +117,8 @@ class PaymentPages:
 
     async def _payment(self, request: Request) -> Payment | None:
         async with self.database.read() as tx:
-            return await store.find_payment(tx, request.path_params["id"])
+            payment = await store.find_payment(tx, request.path_params["id"])
+        return None if payment is None or payment.kind == "charge" else payment  # nobody is there for a charge
 
     def _onwards(self, payment: Payment) -> Response:
         match payment.status:
@@ -145,6 +146,7 @@ class PaymentPages:
             status=status,
             form_targets=_FORM_TARGETS,
             payment=payment,
+            setup=payment.kind == "setup",
             csrf=self._csrf(payment),
             typed=typed or CardForm("", "", "", ""),
             problems=problems or {},
@@ -159,11 +161,13 @@ class PaymentPages:
             status=status,
             form_targets=_FORM_TARGETS,
             payment=payment,
+            setup=payment.kind == "setup",
             csrf=self._csrf(payment),
         )
 
     def _ended(self, payment: Payment) -> Response:
-        return self.pages.render_page("ended.html", self.pages.language(payment.language), payment=payment)
+        ended = f"till.setup.{payment.status}" if payment.kind == "setup" else f"till.ended.{payment.status}"
+        return self.pages.render_page("ended.html", self.pages.language(payment.language), payment=payment, ended=ended)
 
     def _unknown(self, request: Request) -> Response:
         return self.pages.render_message(

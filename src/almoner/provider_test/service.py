@@ -1,27 +1,33 @@
 """What happens to a payment: created, tried with a card, confirmed at the bank, cancelled. No HTTP here."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Final
 
 import msgspec
 
+from almoner.kit.time import end_of_month
 from almoner.platform.database.transactions import Tx
 from almoner.provider_test import store
 from almoner.provider_test.domain import (
     ATTEMPT_FAILED,
     DISPUTE_OPENED,
     DISPUTED_AFTER,
+    METHOD_UPDATED,
+    RENEWED_FOR_YEARS,
     Card,
     CardOutcome,
+    ChargeRefusal,
     DeclineReason,
     Dispute,
     Payment,
+    PaymentMethod,
     Refund,
     RefundRefusal,
 )
 from almoner.provider_test.store import find_payment as find_payment
+from almoner.provider_test.store import find_payment_method as find_payment_method
 
 _NOW: Final = timedelta()
 
@@ -40,18 +46,110 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
         payment, attempts=payment.attempts + 1, last_decline=None, brand=card.brand, last_four=card.last_four
     )
     match card.outcome:
-        case CardOutcome.SUCCEEDS:
-            return await _succeed(tx, tried)
+        case CardOutcome.SUCCEEDS | CardOutcome.DECLINED_LATER:
+            return await _succeed(tx, await _save_card(tx, tried, card))
         case CardOutcome.DISPUTED_LATER:
-            return await _succeed(tx, replace(tried, disputes_later=True))
-        case CardOutcome.CHALLENGED:
-            return await store.update_payment_status(tx, tried, "processing")
+            return await _succeed(tx, replace(await _save_card(tx, tried, card), disputes_later=True))
+        case CardOutcome.CHALLENGED | CardOutcome.ALWAYS_CHALLENGED:
+            return await store.update_payment_status(tx, await _save_card(tx, tried, card), "processing")
         case CardOutcome.INSUFFICIENT_FUNDS:
             return await _decline(tx, tried, DeclineReason.INSUFFICIENT_FUNDS)
         case CardOutcome.DECLINED:
             return await _decline(tx, tried, DeclineReason.DECLINED)
         case None:
             return await _decline(tx, replace(tried, brand=None, last_four=None), DeclineReason.NOT_A_TEST_CARD)
+
+
+async def _save_card(tx: Tx, payment: Payment, card: Card) -> Payment:
+    """Keep the card of a payment whose donor agreed to it; it counts once the payment has succeeded."""
+    if payment.agreement is None or card.outcome is None:
+        return payment
+    assert payment.agreement_version is not None, "an agreement has a version"
+    assert payment.email is not None, "an agreement is somebody's"
+    method = PaymentMethod(
+        id=f"tpm_{token_hex(16)}",
+        customer=f"tpc_{token_hex(16)}",
+        brand=card.brand,
+        last_four=card.last_four,
+        expires_at=card.expires_at,
+        behaviour=card.outcome,
+        fails_with=None,
+        agreement=payment.agreement,
+        agreement_version=payment.agreement_version,
+        email=payment.email,
+        callback_url=payment.callback_url,
+        changes=0,
+        created_at=tx.now,
+    )
+    await store.insert_payment_method(tx, method)
+    return replace(payment, payment_method_id=method.id)
+
+
+async def charge_off_session(
+    tx: Tx, charge: Payment, customer: str, key: str, fingerprint: bytes
+) -> Payment | ChargeRefusal:
+    """Charge a saved card once for each key; a decline is a payment that failed."""
+    assert charge.payment_method_id is not None, "a charge names its card"
+    assert charge.first_payment_id is not None, "a charge names the payment in which the donor agreed"
+    method = await store.lock_payment_method(tx, charge.payment_method_id)
+    first = await store.find_payment(tx, charge.first_payment_id)
+    if method is None or method.customer != customer:
+        return ChargeRefusal.NO_SUCH_METHOD
+    if first is None or first.status != "succeeded" or first.kind != "payment":
+        return ChargeRefusal.NO_SUCH_AGREEMENT
+    made = await store.create_payment(tx, charge, key, fingerprint)
+    if made is None:
+        return ChargeRefusal.KEY_REUSED
+    if made.id != charge.id:
+        return made
+    tried = replace(made, attempts=1, brand=method.brand, last_four=method.last_four)
+    reason = method.decline_at(tx.now)
+    if method.fails_with is not None:
+        await store.update_payment_method(tx, replace(method, fails_with=None))
+    later = replace(tried, disputes_later=method.behaviour == CardOutcome.DISPUTED_LATER)
+    ended = await (_succeed(tx, later) if reason is None else _decline(tx, tried, reason))
+    assert ended is not None, "it was open"
+    return ended
+
+
+async def fail_next_charge(tx: Tx, customer: str, method_id: str, reason: DeclineReason) -> bool:
+    """Have the next charge of a saved card fail; False when there is none."""
+    return await _change_method(tx, customer, method_id, fails_with=reason.value)
+
+
+async def expire_card(tx: Tx, customer: str, method_id: str) -> bool:
+    """Have a saved card expire; False when there is none."""
+    last_month = tx.now.replace(day=1) - timedelta(days=1)
+    return await _change_method(tx, customer, method_id, expires_at=end_of_month(last_month.year, last_month.month))
+
+
+async def renew_card(tx: Tx, customer: str, method_id: str) -> bool:
+    """A saved card's bank renews it, and the merchant is told; False when there is none."""
+    later = end_of_month(tx.now.year + RENEWED_FOR_YEARS, tx.now.month)
+    if not await _change_method(tx, customer, method_id, expires_at=later, renewed=True):
+        return False
+    method = await store.lock_payment_method(tx, method_id)
+    assert method is not None, "it is locked"
+    await _notify_method(tx, method)
+    return True
+
+
+async def _change_method(tx: Tx, customer: str, method_id: str, *, renewed: bool = False, **changes: object) -> bool:
+    method = await store.lock_payment_method(tx, method_id)
+    if method is None or method.customer != customer:
+        return False
+    # A renewed card is a good one, whatever the old one did.
+    good = {"behaviour": CardOutcome.SUCCEEDS.value, "fails_with": None} if renewed else {}
+    await store.update_payment_method(
+        tx,
+        replace(method, changes=method.changes + renewed, **good, **changes),  # type: ignore[arg-type]
+    )
+    return True
+
+
+async def forget_payment_method(tx: Tx, customer: str, method_id: str) -> None:
+    """Delete a saved card; one that is gone is gone."""
+    await store.delete_payment_method(tx, customer, method_id)
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
@@ -86,7 +184,7 @@ async def refund_payment(
     earlier = await store.find_refund(tx, key)
     if earlier is not None:
         return earlier if replace(earlier, id=new_id) == asked else RefundRefusal.KEY_REUSED
-    if payment.status != "succeeded" or payment.currency != currency:
+    if payment.status != "succeeded" or payment.currency != currency or payment.kind == "setup":
         return RefundRefusal.TOO_MUCH
     if amount > payment.amount - await store.refunded_amount(tx, payment_id) - await store.disputed_amount(
         tx, payment_id
@@ -103,7 +201,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
     A payment is disputed once: asking again shows how that one stands.
     """
     payment = await store.lock_payment(tx, payment_id)
-    if payment is None or payment.status != "succeeded":
+    if payment is None or payment.status != "succeeded" or payment.kind == "setup":
         return None
     return await _open_dispute(tx, payment, _NOW)
 
@@ -143,18 +241,31 @@ async def _decline(tx: Tx, payment: Payment, reason: DeclineReason) -> Payment |
         return await _end_payment(tx, declined, "failed")
     again = await store.update_payment_status(tx, declined, "open")
     if again is not None:
-        await _notify(tx, again, ATTEMPT_FAILED, after=_NOW)
+        await _notify(tx, again, f"{_prefix(again)}.{ATTEMPT_FAILED}", after=_NOW)
     return again
 
 
 async def _end_payment(tx: Tx, payment: Payment, status: str) -> Payment | None:
     ended = await store.update_payment_status(tx, payment, status)
     if ended is not None:
-        await _notify(tx, ended, f"payment.{status}", after=_NOW)
+        await _notify(tx, ended, f"{_prefix(ended)}.{status}", after=_NOW)
     return ended
 
 
 async def _notify(tx: Tx, payment: Payment, kind: str, *, after: timedelta) -> None:
+    attempt = payment.attempts if kind.endswith(ATTEMPT_FAILED) else 0
+    await _enqueue(tx, payment.id, payment.callback_url, kind, attempt, tx.now + after)
+
+
+async def _notify_method(tx: Tx, method: PaymentMethod) -> None:
+    await _enqueue(tx, method.id, method.callback_url, METHOD_UPDATED, method.changes, tx.now)
+
+
+async def _enqueue(tx: Tx, subject: str, url: str, kind: str, attempt: int, due_at: datetime) -> None:
     callback_id = f"tpe_{token_hex(16)}"
-    body = msgspec.json.encode({"id": callback_id, "type": kind, "payment": payment.id, "livemode": False})
-    await store.enqueue_callback(tx, callback_id, payment, kind, body, tx.now + after)
+    body = msgspec.json.encode({"id": callback_id, "type": kind, "payment": subject, "livemode": False})
+    await store.enqueue_callback(tx, callback_id, subject, url, kind, attempt, body, due_at)
+
+
+def _prefix(payment: Payment) -> str:
+    return "setup" if payment.kind == "setup" else "payment"

@@ -7,9 +7,10 @@ from typing import Final
 from asyncpg import Record
 
 from almoner.platform.database.transactions import Tx
-from almoner.provider_test.domain import ATTEMPT_FAILED, DISPUTE, PAYMENT, Callback, Dispute, Payment, Refund
+from almoner.provider_test.domain import DISPUTE, PAYMENT, Callback, Dispute, Payment, PaymentMethod, Refund
 
 _FIELDS: Final = tuple(field.name for field in fields(Payment))
+_METHOD: Final = ", ".join(field.name for field in fields(PaymentMethod))
 _DISPUTE: Final = ", ".join(field.name for field in fields(Dispute))
 
 
@@ -22,9 +23,11 @@ async def create_payment(tx: Tx, payment: Payment, idempotency_key: str, fingerp
     await tx.execute(
         """insert into provider_test.payment
              (id, amount, currency, description, reference, return_url, cancel_url, callback_url, language, status,
-              attempts, max_attempts, disputes_later, created_at, updated_at, idempotency_key, fingerprint)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $14, false, $11, $11, $12, $13)
-           on conflict (idempotency_key) do nothing""",
+              attempts, max_attempts, disputes_later, created_at, updated_at, idempotency_key, fingerprint,
+              kind, agreement, agreement_version, email, payment_method_id, first_payment_id)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $14, false, $11, $11, $12, $13,
+                   $15, $16, $17, $18, $19, $20)
+           on conflict do nothing""",
         payment.id,
         payment.amount,
         payment.currency,
@@ -39,6 +42,12 @@ async def create_payment(tx: Tx, payment: Payment, idempotency_key: str, fingerp
         idempotency_key,
         fingerprint,
         payment.max_attempts,
+        payment.kind,
+        payment.agreement,
+        payment.agreement_version,
+        payment.email,
+        payment.payment_method_id,
+        payment.first_payment_id,
     )
     row = await tx.fetchrow(
         "select * from provider_test.payment where idempotency_key = $1 and fingerprint = $2",
@@ -54,6 +63,12 @@ async def find_payment(tx: Tx, payment_id: str) -> Payment | None:
     return None if row is None else _payment(row)
 
 
+async def find_charge(tx: Tx, reference: str) -> Payment | None:
+    """The charge of a saved card with this reference, or None."""
+    row = await tx.fetchrow("select * from provider_test.payment where reference = $1 and kind = 'charge'", reference)
+    return None if row is None else _payment(row)
+
+
 async def lock_payment(tx: Tx, payment_id: str) -> Payment | None:
     """The payment, locked until the transaction ends: two posts of one donor take turns."""
     row = await tx.fetchrow("select * from provider_test.payment where id = $1 for update", payment_id)
@@ -65,7 +80,7 @@ async def update_payment_status(tx: Tx, payment: Payment, status: str) -> Paymen
     row = await tx.fetchrow(
         """update provider_test.payment
            set status = $2, attempts = $3, last_decline = $4, brand = $5, last_four = $6, disputes_later = $7,
-             updated_at = $8
+             updated_at = $8, payment_method_id = $10
            where id = $1 and status = any($9) returning *""",
         payment.id,
         status,
@@ -76,8 +91,60 @@ async def update_payment_status(tx: Tx, payment: Payment, status: str) -> Paymen
         payment.disputes_later,
         tx.now,
         [*PAYMENT.source_states_of(status), *([status] if status == "open" else [])],
+        payment.payment_method_id,
     )
     return None if row is None else _payment(row)
+
+
+async def insert_payment_method(tx: Tx, method: PaymentMethod) -> None:
+    """Store a card that is saved once its payment succeeds."""
+    await tx.execute(
+        f"""insert into provider_test.payment_method ({_METHOD})
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)""",
+        *(getattr(method, field.name) for field in fields(PaymentMethod)),
+    )
+
+
+async def find_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentMethod | None:
+    """A customer's saved card, whose payment has succeeded."""
+    row = await tx.fetchrow(
+        f"""select {_METHOD} from provider_test.payment_method m
+            where customer = $1 and id = $2 and exists (
+                select from provider_test.payment where payment_method_id = m.id and status = 'succeeded')""",
+        customer,
+        method_id,
+    )
+    return None if row is None else PaymentMethod(**row)
+
+
+async def read_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+    """A saved card."""
+    row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1", method_id)
+    return None if row is None else PaymentMethod(**row)
+
+
+async def lock_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+    """A saved card, locked until the transaction ends: two charges of it take turns."""
+    row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1 for update", method_id)
+    return None if row is None else PaymentMethod(**row)
+
+
+async def update_payment_method(tx: Tx, method: PaymentMethod) -> None:
+    """Change how a saved card stands."""
+    await tx.execute(
+        """update provider_test.payment_method set expires_at = $2, behaviour = $3, fails_with = $4, changes = $5
+           where id = $1""",
+        method.id,
+        method.expires_at,
+        method.behaviour,
+        method.fails_with,
+        method.changes,
+    )
+
+
+async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
+    """Forget a customer's saved card."""
+    await tx.execute("delete from provider_test.payment_method where customer = $1 and id = $2", customer, method_id)
 
 
 async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
@@ -164,21 +231,22 @@ async def decide_dispute(tx: Tx, payment_id: str, outcome: str) -> Dispute | Non
 
 
 async def enqueue_callback(
-    tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime
+    tx: Tx, callback_id: str, subject: str, url: str, kind: str, attempt: int, body: bytes, due_at: datetime
 ) -> None:
-    """Owe the merchant a notice, of each kind one for a payment, at the earlier moment; one for each declined card."""
+    """Owe the merchant a notice, of each kind and attempt one for a payment or saved card, at the earlier moment."""
     await tx.execute(
-        """insert into provider_test.callback (id, payment_id, type, attempt, body, due_at, attempts, created_at)
-           values ($1, $2, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once
+        """insert into provider_test.callback (id, subject, url, type, attempt, body, due_at, attempts, created_at)
+           values ($1, $2, $8, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once
            do update set due_at = excluded.due_at
            where callback.due_at > excluded.due_at and callback.attempts = 0""",
         callback_id,
-        payment.id,
+        subject,
         kind,
         body,
         due_at,
         tx.now,
-        payment.attempts if kind == ATTEMPT_FAILED else 0,
+        attempt,
+        url,
     )
 
 
@@ -191,8 +259,7 @@ async def lease_callbacks(tx: Tx, *, limit: int, lease: timedelta) -> list[Callb
                and (leased_until is null or leased_until < $2)
              order by due_at limit $3 for update skip locked)
            update provider_test.callback c set leased_until = $4, attempts = c.attempts + 1
-           from due, provider_test.payment p where c.id = due.id and p.id = c.payment_id
-           returning c.id, p.callback_url as url, c.body, c.attempts, c.created_at""",
+           from due where c.id = due.id returning c.id, c.url, c.body, c.attempts, c.created_at""",
         tx.now,
         tx.real_now,
         limit,

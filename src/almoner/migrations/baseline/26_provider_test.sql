@@ -3,13 +3,35 @@
 create schema provider_test;
 grant usage on schema provider_test to almoner_app;
 
+-- A card that a donor saved to be charged later, with the text that the donor agreed to. behaviour: of its test card.
+-- fails_with: how the next charge is declined.
+create table provider_test.payment_method (
+    id text primary key check (id ~ '^tpm_[0-9a-f]{32}$'),
+    customer text not null check (customer ~ '^tpc_[0-9a-f]{32}$'),
+    brand text not null,
+    last_four char(4) not null,
+    expires_at timestamptz not null,
+    behaviour text not null,
+    fails_with text,
+    agreement text not null,
+    agreement_version text not null,
+    email text not null,
+    callback_url text not null,
+    changes integer not null default 0,
+    created_at timestamptz not null
+);
+grant select, insert, update, delete on provider_test.payment_method to almoner_app;
+
+-- kind: a payment on the page, a setup that only saves a card, or a charge of a saved card without the donor.
 -- max_attempts: it reports each declined card, and accepts no more cards than requested.
 -- refunded: total of its refunds, never more than was paid.
+-- agreement: the card is saved when it is paid. payment_method_id: the card that was saved, or is charged.
 create table provider_test.payment (
     id text primary key check (id ~ '^tp_[0-9a-f]{32}$'),
+    kind text not null default 'payment' check (kind in ('payment', 'setup', 'charge')),
     idempotency_key text not null unique,
     fingerprint bytea not null,
-    amount bigint not null check (amount > 0),
+    amount bigint not null check (amount >= 0 and (amount = 0) = (kind = 'setup')),
     currency char(3) not null,
     description text not null,
     reference text not null,
@@ -27,7 +49,15 @@ create table provider_test.payment (
     updated_at timestamptz not null,
     max_attempts integer not null default 5 check (max_attempts between 1 and 5),
     refunded bigint not null default 0,
+    agreement text,
+    agreement_version text,
+    email text,
+    payment_method_id text references provider_test.payment_method (id) on delete set null,
+    first_payment_id text references provider_test.payment (id),
     check (attempts <= max_attempts),
+    check ((agreement is null) = (agreement_version is null) and (agreement is null) = (email is null)),
+    check (kind <> 'setup' or agreement is not null),
+    check ((kind = 'charge') = (first_payment_id is not null)),
     constraint payment_refunded check (
         refunded between 0 and amount and (refunded = 0 or status = 'succeeded')
     )
@@ -35,11 +65,16 @@ create table provider_test.payment (
 comment on table provider_test.payment is 'No card number is ever stored: brand and last four digits only (H5).';
 grant select, insert, update, delete on provider_test.payment to almoner_app;
 
+create unique index payment_charged_once on provider_test.payment (reference) where kind = 'charge';
+
+-- subject: the payment or payment method that it is about.
 create table provider_test.callback (
     id text primary key check (id ~ '^tpe_[0-9a-f]{32}$'),
-    payment_id text not null references provider_test.payment (id),
+    subject text not null,
+    url text not null,
     type text not null check (type in (
         'payment.attempt_failed', 'payment.succeeded', 'payment.failed', 'payment.cancelled', 'payment.disputed',
+        'setup.attempt_failed', 'setup.succeeded', 'setup.failed', 'setup.cancelled', 'payment_method.updated',
         'dispute.opened', 'dispute.won', 'dispute.lost'
     )),
     body bytea not null,
@@ -49,8 +84,8 @@ create table provider_test.callback (
     delivered_at timestamptz,
     given_up_at timestamptz,
     created_at timestamptz not null,
-    attempt integer not null default 0 check (attempt between 0 and 5),
-    constraint callback_once unique (payment_id, type, attempt)
+    attempt integer not null default 0 check (attempt >= 0),
+    constraint callback_once unique (subject, type, attempt)
 );
 create index callback_due on provider_test.callback (due_at) where delivered_at is null and given_up_at is null;
 grant select, insert, update, delete on provider_test.callback to almoner_app;

@@ -87,12 +87,51 @@ class Payment:
         return self.status in LIVE_STATUSES
 
 
+class DeclineAction(StrEnum):
+    """What is to be done about a saved payment method that was declined."""
+
+    RETRY = "retry"
+    """The bank may take it on another day."""
+    ASK_DONOR = "ask_donor"
+    """Only the donor can put it right: the card has expired, or its details are wrong."""
+    AUTHENTICATE = "authenticate"
+    """The bank wants to ask the donor, who must be led to a page."""
+    NEVER = "never"
+    """The bank never takes this method again; trying costs a fee. Another one may be asked for."""
+    REVOKED = "revoked"
+    """The donor has told the bank to stop: nothing may be asked for any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """Why a saved payment method was not charged. ``code``: the bank's reason, for us alone; never shown to donors."""
+
+    action: DeclineAction
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPaymentMethod:
+    """A payment method that a donor left at a provider to be charged later. ``customer``: who owns it there.
+
+    ``expires_at``: the last second of the card's last month, UTC.
+    """
+
+    customer: str
+    id: str
+    type: str
+    brand: str
+    last4: str
+    expires_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderPayment:
     """A payment as fetched from its provider.
 
     ``url``: None once nothing can be paid there any more. ``tries``: how many times a card was tried. ``live``: real
-    money. ``ours``: whether it goes to our own account there.
+    money. ``ours``: whether it goes to our own account there. ``payment_method``: what it has saved, once it is paid.
+    ``decline``: why a saved payment method was not charged.
     """
 
     id: str
@@ -103,6 +142,20 @@ class ProviderPayment:
     tries: int
     live: bool
     ours: bool = True
+    payment_method: SavedPaymentMethod | None = None
+    decline: Decline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSetup:
+    """A page on which a donor saves a payment method without paying. ``payment_method``: once it has succeeded."""
+
+    id: str
+    url: str | None
+    status: ProviderStatus
+    reference: str
+    live: bool
+    payment_method: SavedPaymentMethod | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +163,15 @@ class ProviderEvent:
     """A verified provider webhook; its content is only a hint to fetch (M5).
 
     ``payment``: what the provider calls the payment that it is about, or that is disputed. It may have several names
-    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept. ``refund``: of one about a refund.
+    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept. For other subjects it is what the
+    provider calls the setup or the saved payment method. ``refund``: of one about a refund.
     """
 
     id: str
     type: str
     payment: str
     live: bool
-    subject: Literal["payment", "dispute", "refund"] = "payment"
+    subject: Literal["payment", "dispute", "refund", "setup", "payment_method"] = "payment"
     refund: str = ""
 
 
@@ -198,6 +252,10 @@ class NoSuchPayment(ProviderFailure):
 
 class ForeignPaymentError(NoSuchPayment):
     """The provider's payment was not created by this service."""
+
+
+class PaymentMethodGone(ProviderFailure):
+    """The saved payment method is not at the provider any more: nothing was charged."""
 
 
 class RefundRefused(ProviderFailure):

@@ -10,16 +10,31 @@ from almoner.giving.checkout.payments.domain import (
     ProviderEvent,
     ProviderPayment,
     ProviderRefund,
+    ProviderSetup,
+    SavedPaymentMethod,
     Tariff,
 )
 from almoner.kit.money import Money
 
 
 @dataclass(frozen=True, slots=True)
+class FutureUse:
+    """What the donor agreed to have a payment method charged for later; shown on the provider's page, too.
+
+    ``text``: in the page's language. ``version``: of the text. ``email``: whose payment method it is.
+    """
+
+    text: str
+    version: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
 class PaymentOrder:
     """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
 
-    ``tries``: how many cards the provider may take before the payment fails (H6).
+    ``tries``: how many cards the provider may take before the payment fails (H6). ``save_for``: the payment method is
+    saved to be charged later; None: it is not.
     """
 
     key: str
@@ -31,6 +46,43 @@ class PaymentOrder:
     callback_url: str
     language: str
     tries: int
+    save_for: FutureUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffSessionCharge:
+    """A payment with a saved payment method, without the donor. ``key``: the idempotency key (I6).
+
+    ``customer``, ``payment_method``: as saved. ``first_payment``: the provider's payment in which the donor agreed.
+    """
+
+    key: str
+    money: Money
+    description: str
+    reference: str
+    customer: str
+    payment_method: str
+    first_payment: str
+    callback_url: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupOrder:
+    """A page on which the donor saves another payment method. ``key``: the idempotency key.
+
+    ``currency``: of what it will be charged for.
+    """
+
+    key: str
+    reference: str
+    currency: str
+    description: str
+    save_for: FutureUse
+    return_url: str
+    cancel_url: str
+    callback_url: str
+    language: str
 
 
 class PaymentProvider(Protocol):
@@ -68,6 +120,33 @@ class PaymentProvider(Protocol):
         """End a payment that is not paid; one that has ended is shown as it ended. Raises as ``fetch``."""
         ...
 
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
+        """Charge a saved payment method, or show the payment made earlier with this reference, however long ago.
+
+        A decline is an answer: FAILED, with ``decline``. Raises PaymentMethodGone, ProviderFailure.
+        """
+        ...
+
+    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+        """The charge of a saved payment method made with this reference, without making one. Raises ProviderFailure."""
+        ...
+
+    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+        """A saved payment method as it stands; None when it is there no more. Raises ProviderFailure."""
+        ...
+
+    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
+        """Delete a saved payment method and its customer; done when they are there no more. Raises ProviderFailure."""
+        ...
+
+    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+        """A new page to save a payment method, or the one made earlier with this key. Raises ProviderFailure."""
+        ...
+
+    async def fetch_setup(self, setup: str) -> ProviderSetup:
+        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        ...
+
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money of a paid payment back to whoever paid, or show the refund made earlier with this key.
 
@@ -85,8 +164,8 @@ class PaymentProvider(Protocol):
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes at ``at`` (real time).
 
-        ``about`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
-        "payment" at the payment.
+        ``subject`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
+        "setup" and "payment_method" at these, "payment" at the payment.
         None: it is about nothing that matters here. ``headers``: lower-case names. Raises WebhookRefused.
         """
         ...

@@ -1,0 +1,256 @@
+"""Cards that donors save at Stripe: charged without the donor, looked at, deleted, and saved anew.
+
+Each saved card has a Customer of its own, who is deleted with it. Stripe links later charges to the payment in which
+the donor agreed by Customer and PaymentMethod.
+"""
+
+from typing import Final
+
+import msgspec
+import stripe
+from stripe.params import PaymentIntentCreateParams, PaymentIntentListParams
+from stripe.params.checkout import SessionCreateParams
+
+from almoner.adapters import stripe_declines
+from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
+from almoner.adapters.stripe_declines import ChargeError
+from almoner.adapters.stripe_responses import (
+    Deleted,
+    ObjectOwner,
+    OffSessionIntent,
+    OffSessionIntents,
+    PaymentMethod,
+    SetupSession,
+)
+from almoner.adapters.stripe_values import (
+    AGREEMENT_KEY,
+    DEPLOYMENT_KEY,
+    REFERENCE_KEY,
+    from_stripe_amount,
+    is_own,
+    page_locale,
+    saved_method_of,
+    to_stripe_amount,
+)
+from almoner.giving.checkout.payments.domain import (
+    Decline,
+    DeclineAction,
+    ForeignPaymentError,
+    NoSuchPayment,
+    PaymentMethodGone,
+    ProviderFailure,
+    ProviderPayment,
+    ProviderSetup,
+    ProviderStatus,
+    SavedPaymentMethod,
+)
+from almoner.giving.checkout.payments.ports import OffSessionCharge, SetupOrder
+
+_FIRST_PAYMENT_KEY: Final = "almoner_first_payment"
+"""The key of the payment in which the donor agreed to later charges."""
+_PAGE: Final = 100
+_CANCELLABLE: Final = frozenset({"requires_action", "requires_confirmation", "requires_capture"})
+_STATUSES: Final = {
+    "succeeded": ProviderStatus.SUCCEEDED,
+    "canceled": ProviderStatus.CANCELLED,
+    "requires_payment_method": ProviderStatus.FAILED,
+    "requires_action": ProviderStatus.FAILED,
+}
+"""Of a charge without the donor; all else is still under way."""
+
+
+class _DeclineError(msgspec.Struct, frozen=True):
+    payment_intent: OffSessionIntent
+
+
+class _DeclinedCharge(msgspec.Struct, frozen=True):
+    """The answer to a charge that was declined."""
+
+    error: _DeclineError
+
+
+class StripeSavedMethods:
+    """The calls about saved cards. ``mark``: of this installation. ``origin``: scheme and host of Stripe's pages."""
+
+    def __init__(self, line: StripeConnection, mark: str, origin: str) -> None:
+        self._line = line
+        self._mark = mark
+        self._origin = origin
+
+    async def charge(self, charge: OffSessionCharge) -> ProviderPayment:
+        """Charge a saved card, unless it was: Stripe forgets keys after a day (I6).
+
+        Raises PaymentMethodGone, ProviderFailure.
+        """
+        try:
+            made = await self.find_charge(charge.reference, charge.customer) or shown(await self._charge(charge))
+        except NoSuchPayment:
+            raise PaymentMethodGone(charge.payment_method) from None
+        if made.money != charge.money or made.reference != charge.reference:
+            raise ProviderFailure("Stripe returned a different charge")
+        return made
+
+    async def _charge(self, charge: OffSessionCharge) -> OffSessionIntent:
+        params: PaymentIntentCreateParams = {
+            "amount": to_stripe_amount(charge.money),
+            "currency": charge.money.currency.lower(),
+            "customer": charge.customer,
+            "payment_method": charge.payment_method,
+            "allowed_payment_method_types": ["card"],
+            "confirm": True,
+            "off_session": "recurring",
+            "description": charge.description,
+            "metadata": {
+                REFERENCE_KEY: charge.reference,
+                DEPLOYMENT_KEY: self._mark,
+                _FIRST_PAYMENT_KEY: charge.first_payment,
+            },
+        }
+        with translate_errors("a charge"):
+            try:
+                answer = await self._line.client.v1.payment_intents.create_async(
+                    params, {"idempotency_key": charge.key}
+                )
+            except stripe.CardError as declined:
+                return _declined_intent(declined)
+            except stripe.InvalidRequestError as error:
+                if error.param == "payment_method":
+                    raise PaymentMethodGone(charge.payment_method) from error
+                raise
+        return parse_response(answer, OffSessionIntent)
+
+    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+        """The charge that was made with this reference. Raises NoSuchPayment for a deleted customer."""
+        more, asked = True, PaymentIntentListParams(customer=customer, limit=_PAGE)
+        while more:
+            with translate_errors("charges"):
+                answer = await self._line.client.v1.payment_intents.list_async(asked)
+            page = parse_response(answer, OffSessionIntents)
+            for one in page.data:
+                if one.metadata.get(REFERENCE_KEY) == reference and is_own(one.metadata, self._mark):
+                    return shown(one)
+            more = page.has_more and bool(page.data)
+            asked["starting_after"] = page.data[-1].id if more else ""
+        return None
+
+    async def find_intent(self, intent: str) -> OffSessionIntent:
+        """A charge of ours. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        with translate_errors(intent):
+            answer = await self._line.client.v1.payment_intents.retrieve_async(intent)
+        if not is_own(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
+            raise ForeignPaymentError(intent)
+        return parse_response(answer, OffSessionIntent)
+
+    async def cancel(self, intent: OffSessionIntent) -> OffSessionIntent:
+        """End a charge that is not paid."""
+        if intent.status not in _CANCELLABLE:
+            return intent
+        with translate_errors(intent.id):
+            answer = await self._line.client.v1.payment_intents.cancel_async(intent.id)
+        return parse_response(answer, OffSessionIntent)
+
+    async def fetch(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+        """A saved card as it stands; None when it is there no more, or another customer's. Raises ProviderFailure."""
+        try:
+            with translate_errors("a saved card"):
+                answer = await self._line.client.v1.payment_methods.retrieve_async(payment_method)
+        except NoSuchPayment:
+            return None
+        found = saved_method_of(parse_response(answer, PaymentMethod))
+        return found if found is not None and found.customer == customer else None
+
+    async def forget(self, customer: str) -> None:
+        """Delete a customer with the saved card. Raises ProviderFailure."""
+        try:
+            with translate_errors("a customer"):
+                answer = await self._line.client.v1.customers.delete_async(customer)
+        except NoSuchPayment:
+            return
+        if not parse_response(answer, Deleted).deleted:
+            raise ProviderFailure("Stripe did not delete the customer")
+
+    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        marks = {
+            REFERENCE_KEY: order.reference,
+            DEPLOYMENT_KEY: self._mark,
+            AGREEMENT_KEY: order.save_for.version,
+        }
+        params: SessionCreateParams = {
+            "mode": "setup",
+            "currency": order.currency.lower(),
+            "allowed_payment_method_types": ["card"],
+            "customer_creation": "always",
+            "customer_email": order.save_for.email,
+            "custom_text": {"submit": {"message": order.save_for.text}},
+            "client_reference_id": order.reference,
+            "metadata": marks,
+            "setup_intent_data": {"metadata": marks, "description": order.description},
+            "success_url": order.return_url,
+            "cancel_url": order.cancel_url,
+            "locale": page_locale(order.language),
+            "expand": ["setup_intent.payment_method"],
+        }
+        with translate_errors("a new setup"):
+            answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
+        return self._setup(parse_response(answer, SetupSession))
+
+    async def fetch_setup(self, setup: str) -> ProviderSetup:
+        """How such a page stands. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        if not setup.startswith("cs_"):
+            raise NoSuchPayment(setup)
+        with translate_errors(setup):
+            answer = await self._line.client.v1.checkout.sessions.retrieve_async(
+                setup, {"expand": ["setup_intent.payment_method"]}
+            )
+        if not is_own(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
+            raise ForeignPaymentError(setup)
+        return self._setup(parse_response(answer, SetupSession))
+
+    def _setup(self, session: SetupSession) -> ProviderSetup:
+        if session.url is not None and not session.url.startswith(self._origin + "/"):
+            raise ProviderFailure("Stripe's page to save a card is at an unexpected address")
+        intent = session.setup_intent
+        saved = saved_method_of(intent.payment_method) if intent and intent.status == "succeeded" else None
+        status = {"open": ProviderStatus.OPEN, "expired": ProviderStatus.CANCELLED}.get(
+            session.status, ProviderStatus.PROCESSING if saved is None else ProviderStatus.SUCCEEDED
+        )
+        return ProviderSetup(
+            session.id,
+            session.url,
+            status,
+            session.client_reference_id or "",
+            session.livemode,
+            saved if status is ProviderStatus.SUCCEEDED else None,
+        )
+
+
+def shown(intent: OffSessionIntent) -> ProviderPayment:
+    """A charge of a saved card as a payment."""
+    status = _STATUSES.get(intent.status, ProviderStatus.PROCESSING)
+    paid = status is ProviderStatus.SUCCEEDED
+    return ProviderPayment(
+        intent.id,
+        None,
+        status,
+        from_stripe_amount(intent.amount_received if paid else intent.amount, intent.currency),
+        intent.metadata.get(REFERENCE_KEY, ""),
+        1,
+        intent.livemode,
+        ours=not any((intent.on_behalf_of, intent.transfer_data, intent.application)),
+        decline=_decline(intent) if status is ProviderStatus.FAILED else None,
+    )
+
+
+def _decline(intent: OffSessionIntent) -> Decline:
+    if intent.status == "requires_action":
+        return Decline(DeclineAction.AUTHENTICATE, "authentication_required")
+    return stripe_declines.decline_of(intent.last_payment_error or ChargeError())
+
+
+def _declined_intent(declined: stripe.CardError) -> OffSessionIntent:
+    """The PaymentIntent that a decline leaves behind. Raises ProviderFailure."""
+    try:
+        return msgspec.convert(declined.json_body, _DeclinedCharge).error.payment_intent
+    except msgspec.ValidationError as wrong:
+        raise ProviderFailure(f"Stripe sent an unexpected response: {wrong}") from declined

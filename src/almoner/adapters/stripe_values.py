@@ -1,0 +1,58 @@
+"""What is written to Stripe and read from it alike in every call: our marks, amounts, languages, saved cards."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.adapters import stripe_currencies
+from almoner.adapters.stripe_currencies import UnsupportedAmount
+from almoner.adapters.stripe_responses import PaymentMethod
+from almoner.giving.checkout.payments.domain import ProviderFailure, SavedPaymentMethod
+from almoner.kit.money import Money
+from almoner.kit.time import end_of_month
+
+REFERENCE_KEY: Final = "almoner"
+"""The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
+DEPLOYMENT_KEY: Final = "almoner_deployment"
+"""The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
+AGREEMENT_KEY: Final = "almoner_agreement"
+"""The key of the version of the text by which the donor agreed to have the payment method saved."""
+_LOCALES: Final = frozenset(
+    "bg cs da de el en en-GB es es-419 et fi fil fr fr-CA hr hu id it ja ko lt lv ms mt nb nl pl pt pt-BR ro ru sk sl "
+    "sv th tr vi zh zh-HK zh-TW".split()
+)
+
+
+def is_own(metadata: Mapping[str, object], mark: str) -> bool:
+    """Whether this installation asked for a thing with these metadata."""
+    return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == mark
+
+
+def page_locale(language: str) -> str:
+    """The language of Stripe's pages that is nearest to ours."""
+    base = language.partition("-")[0]
+    return next((one for one in (language, base) if one in _LOCALES), "auto")
+
+
+def to_stripe_amount(money: Money) -> int:
+    """The amount as Stripe writes it. Raises ProviderFailure."""
+    try:
+        return stripe_currencies.to_stripe_amount(money)
+    except UnsupportedAmount as error:
+        raise ProviderFailure(str(error)) from error
+
+
+def from_stripe_amount(amount: int, currency: str) -> Money:
+    """The money that Stripe's amount is. Raises ProviderFailure."""
+    try:
+        return stripe_currencies.from_stripe_amount(amount, currency)
+    except UnsupportedAmount as error:
+        raise ProviderFailure(str(error)) from error
+
+
+def saved_method_of(method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
+    """A card that a customer has saved; None for anything else."""
+    if not isinstance(method, PaymentMethod) or method.card is None or not method.customer:
+        return None
+    card = method.card
+    expires_at = end_of_month(card.exp_year, card.exp_month)
+    return SavedPaymentMethod(method.customer, method.id, method.type, card.brand, card.last4, expires_at)
