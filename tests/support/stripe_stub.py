@@ -26,7 +26,7 @@ from tests.support import stripe_cards, stripe_types
 from tests.support.stripe_account import Refusal, StripeAccount, Thing, known
 
 KEY = "sk_test_stub"
-PAGE = """<!doctype html><html lang="en"><title>Stripe</title><h1>{amount} {currency}</h1><p role="status">{told}</p>
+PAGE = """<!doctype html><html lang="en"><title>Stripe</title><h1>{amount} {currency}</h1><p role="status">{message}</p>
 <form method="post"><label>Card <input name="card"></label><button>Pay</button></form>
 <a href="{cancel}">Back</a></html>"""
 
