@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.http.endpoints import MAX_JSON_BODY
+from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support import costs, hostile_calls
 from tests.support.client import Client
 from tests.support.costs import Request
@@ -69,7 +70,7 @@ def _worst_of(name: str) -> tuple[float, str]:
 async def test_the_costliest_of_each_kind(
     service: Service, tenant: Tenant, anonymous: Client, api: Client, figures: Figures
 ) -> None:
-    description: dict[str, Any] = (await anonymous.get("/openapi.json")).json()
+    description = with_shared_parts((await anonymous.get("/openapi.json")).json())
     found = await _worst_calls(service, tenant, description, await hostile_calls.records(service, api))
     parsers = sorted(((*_worst_of(name), name) for name in PARSERS), reverse=True)[:10]
     found += [f"{name}: {seconds * 1000:.1f} ms ({shape})" for seconds, shape, name in parsers]

@@ -11,6 +11,7 @@ import pytest
 from almoner.platform.http import errors
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint
 from almoner.platform.http.requests import MAX_JSON_VALUES
+from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support import costs, hostile_calls
 from tests.support.client import Client
 from tests.support.costs import Request
@@ -25,8 +26,7 @@ def _budget(endpoint: Endpoint) -> float:
 
 @pytest.fixture
 async def description(anonymous: Client) -> dict[str, Any]:
-    answer: dict[str, Any] = (await anonymous.get("/openapi.json")).json()
-    return answer
+    return with_shared_parts((await anonymous.get("/openapi.json")).json())
 
 
 @pytest.fixture

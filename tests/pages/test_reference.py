@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
+from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.pages.site import Site, findings
 from tests.support.client import Client
 from tests.support.service import Service
@@ -93,7 +94,7 @@ async def test_the_keyboard_reaches_the_content_and_opens_a_fold(site: Site) -> 
 
 async def test_every_operation_and_every_event_has_its_section(anonymous: Client, service: Service) -> None:
     page = (await anonymous.get("/docs")).text
-    description = (await anonymous.get("/openapi.json")).json()
+    description = with_shared_parts((await anonymous.get("/openapi.json")).json())
     for path, item in description["paths"].items():
         for method, operation in item.items():
             section = re.search(rf'<h3 id="{operation["operationId"]}">.*?</article>', page, re.DOTALL)

@@ -59,30 +59,30 @@ BREAKING: dict[str, Change] = {
             one for one in made["paths"]["/v1/organisations"]["get"]["parameters"] if one.get("name") != "query"
         ]
     ),
-    ".amount is gone": lambda made: members(made, "DonationOut").pop("amount"),
-    ".metadata is gone": lambda made: members(made, "DonationSessionIn").pop("metadata"),
-    ".currency is required": lambda made: schema(made, "DonationSessionIn").update(
+    ".amount is gone": lambda made: members(made, "Donation").pop("amount"),
+    ".metadata is gone": lambda made: members(made, "CreateDonationSession").pop("metadata"),
+    ".currency is required": lambda made: schema(made, "CreateDonationSession").update(
         required=["organisationId", "currency"]
     ),
-    ".url may be left out": lambda made: schema(made, "DonationSessionOut")["required"].remove("url"),
-    ".amount was integer and is string": lambda made: members(made, "DonationIn").update(amount={"type": "string"}),
-    ".createdAt was string and is null": lambda made: members(made, "DonationSessionOut").update(
+    ".url may be left out": lambda made: schema(made, "DonationSession")["required"].remove("url"),
+    ".amount was integer and is string": lambda made: members(made, "CreateDonation").update(amount={"type": "string"}),
+    ".createdAt was string and is null": lambda made: members(made, "DonationSession").update(
         createdAt={"type": ["string", "null"], "format": "date-time"}
     ),
-    ".createdAt has another format": lambda made: members(made, "DonationSessionOut").update(
+    ".createdAt has another format": lambda made: members(made, "DonationSession").update(
         createdAt={"type": "string", "format": "date"}
     ),
-    "no longer takes 'no'": lambda made: members(made, "DonationIn").update(anonymous={"enum": ["yes"]}),
-    ".amount has a larger minimum": lambda made: members(made, "DonationIn")["amount"].update(minimum=100),
-    ".amount has a smaller maximum": lambda made: members(made, "DonationIn")["amount"].update(maximum=100),
+    "no longer takes 'no'": lambda made: members(made, "CreateDonation").update(anonymous={"enum": ["yes"]}),
+    ".amount has a larger minimum": lambda made: members(made, "CreateDonation")["amount"].update(minimum=100),
+    ".amount has a smaller maximum": lambda made: members(made, "CreateDonation")["amount"].update(maximum=100),
     "POST /v1/donations takes fewer keys": lambda made: made["paths"]["/v1/donations"]["post"].update(
         security=[{"other": []}]
     ),
     "does not answer 200 any more": lambda made: made["paths"]["/v1/events"]["get"]["responses"].pop("200"),
     "GET /v1/events has another operationId": lambda made: made["paths"]["/v1/events"]["get"].update(operationId="x"),
-    ".eventType has the new value 'x'": lambda made: schema(made, "DonationCreatedEvent")["allOf"][1][
-        "properties"
-    ].update(eventType={"const": "x"}),
+    ".eventType has the new value 'x'": lambda made: schema(made, "DonationCreatedEvent")["allOf"][1]["properties"][
+        "eventType"
+    ].update(const="x"),
 }
 
 
@@ -96,17 +96,17 @@ def test_what_breaks_a_client_is_found(finding: str, change: Change) -> None:
 ADDITIVE: dict[str, Change] = {
     "an operation": lambda made: made["paths"].update({"/v1/new": made["paths"]["/v1/events"]}),
     "an event": lambda made: made["webhooks"].update({"new.event": made["webhooks"]["donation.settled"]}),
-    "a member of answers": lambda made: members(made, "DonationOut").update(new={"type": "string"}),
-    "an optional member of bodies": lambda made: members(made, "DonationIn").update(new={"type": "string"}),
-    "a value of an open enum": lambda made: members(made, "DonationOut")["status"].update(
+    "a member of answers": lambda made: members(made, "Donation").update(new={"type": "string"}),
+    "an optional member of bodies": lambda made: members(made, "CreateDonation").update(new={"type": "string"}),
+    "a value of an open enum": lambda made: members(made, "Donation")["status"].update(
         {"x-extensible-enum": ["ACTIVE", "NEW"]}
     ),
-    "a wider limit": lambda made: members(made, "DonationIn")["amount"].update(minimum=0),
+    "a wider limit": lambda made: members(made, "CreateDonation")["amount"].update(minimum=0),
     "an optional parameter": lambda made: made["paths"]["/v1/events"]["get"]["parameters"].append(
         {"name": "new", "in": "query", "schema": {"type": "string"}}
     ),
     "an error": lambda made: made["paths"]["/v1/events"]["get"]["responses"].update({"418": {"description": "new"}}),
-    "words": lambda made: members(made, "DonationIn")["amount"].update(description="other words"),
+    "words": lambda made: members(made, "CreateDonation")["amount"].update(description="other words"),
 }
 
 

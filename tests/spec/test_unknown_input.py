@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support.client import Client
 
-DESCRIPTION = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
+DESCRIPTION = with_shared_parts(json.loads((Path(__file__).parents[2] / "openapi.json").read_text()))
 SCHEMAS = DESCRIPTION["components"]["schemas"]
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)
@@ -49,7 +50,7 @@ def around(place: Place, value: dict[str, Any]) -> Any:
 def body_schema(operation: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     """Media type and schema of the body, where there is one."""
     content = operation.get("requestBody", {}).get("content", {})
-    return next(((media_type, entry["schema"]) for media_type, entry in content.items()), None)
+    return next(((media_type, resolved(entry["schema"])) for media_type, entry in content.items()), None)
 
 
 def record_members(operation: dict[str, Any]) -> set[str]:

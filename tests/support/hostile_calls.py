@@ -72,7 +72,8 @@ def headers(tenant: Tenant) -> dict[str, str]:
 def _is_free(schema: dict[str, Any]) -> bool:
     """Whether a value may be any text."""
     kinds = [schema, *schema.get("anyOf", ())]
-    return any(one.get("type") == "string" and not one.keys() & {"enum", "const", "pattern", "format"} for one in kinds)
+    texts = ("string", ["string", "null"])
+    return any(one.get("type") in texts and not one.keys() & {"enum", "const", "pattern", "format"} for one in kinds)
 
 
 def _longest(schema: dict[str, Any], otherwise: int) -> int:

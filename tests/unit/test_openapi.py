@@ -16,11 +16,13 @@ from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Retirement, Routes
+from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import TEST_SUFFIX, IdText, PathId
 from almoner.platform.http.openapi import build_description
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.http.wire import DayOrMoment, Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
+from almoner.platform.reference.shared_parts import with_shared_parts
 
 IDS = Ids(sandbox=True)
 RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
@@ -142,7 +144,8 @@ def operation(path: str, method: str) -> dict[str, Any]:
 
 
 def parameters(path: str, method: str) -> dict[str, dict[str, Any]]:
-    return {parameter["name"]: parameter for parameter in operation(path, method)["parameters"]}
+    given = with_shared_parts(DESCRIBED)["paths"][path][method]["parameters"]
+    return {parameter["name"]: parameter for parameter in given}
 
 
 LIST, CREATE, UPDATE = (
@@ -187,7 +190,7 @@ def test_other_path_parameters_are_text_with_an_example_by_their_name() -> None:
 
 def test_query_parameters_have_limits_defaults_spellings_and_are_never_null() -> None:
     found = parameters("/v1/users", "get")
-    assert found["name"]["schema"] == {"type": "string", "maxLength": 10}
+    assert found["name"]["schema"] == {"type": "string", "maxLength": 10, "examples": ["text"]}
     assert found["name"]["description"] == "Part of the name. Also accepted as `title`."
     assert found["direction"]["schema"]["default"] == "DESC"
     assert (found["tags[]"]["style"], found["tags[]"]["explode"]) == ("form", True)
@@ -210,7 +213,7 @@ def test_every_post_with_a_key_takes_an_idempotency_key() -> None:
 def test_a_body_is_required_when_a_member_of_it_is() -> None:
     assert CREATE["requestBody"]["required"] is True
     assert UPDATE["requestBody"]["required"] is False
-    assert SCHEMAS["UserIn"]["required"] == ["name", "organisationId"]
+    assert SCHEMAS["CreateUser"]["required"] == ["name", "organisationId"]
 
 
 def test_an_example_of_a_body_has_what_is_required_and_what_is_declared() -> None:
@@ -220,35 +223,35 @@ def test_an_example_of_a_body_has_what_is_required_and_what_is_declared() -> Non
 
 def test_an_upload_names_its_field_size_and_media_types() -> None:
     content = operation("/v1/users/{userId}/portrait", "post")["requestBody"]["content"]["multipart/form-data"]
-    assert content["schema"]["required"] == ["file"]
-    assert "1,000 bytes" in content["schema"]["properties"]["file"]["description"]
+    assert content["schema"] == {"$ref": "#/components/schemas/DrawUser"}
+    assert SCHEMAS["DrawUser"]["required"] == ["file"]
+    assert "1,000 bytes" in SCHEMAS["DrawUser"]["properties"]["file"]["description"]
     assert content["encoding"] == {"file": {"contentType": "image/png"}}
 
 
 def test_texts_beside_a_file_stand_in_one_flat_form_with_it() -> None:
-    content = operation("/v1/users/{userId}/papers", "post")["requestBody"]["content"]["multipart/form-data"]
-    schema = content["schema"]
+    schema = SCHEMAS["FilePapers"]
     assert list(schema["properties"]) == ["title", "file"]
     assert schema["required"] == ["title", "file"]
     assert schema["properties"]["file"]["format"] == "binary"
-    assert "PapersIn" not in SCHEMAS
+    assert schema["description"] == "What stands beside a file."
     assert schema["additionalProperties"] is False
 
 
 def test_values_are_closed_in_bodies_and_open_in_answers() -> None:
-    assert SCHEMAS["UserIn"]["properties"]["kind"]["enum"] == ["person", "robot"]
-    assert SCHEMAS["UserIn"]["additionalProperties"] is False
-    status = SCHEMAS["UserOut"]["properties"]["status"]
+    assert SCHEMAS["CreateUser"]["properties"]["kind"]["enum"] == ["person", "robot"]
+    assert SCHEMAS["CreateUser"]["additionalProperties"] is False
+    status = SCHEMAS["User"]["properties"]["status"]
     assert status == {
         "type": "string",
         "x-extensible-enum": ["abandoned", "active"],
-        "description": "Today one of `abandoned`, `active`; more may come.",
+        "description": "How it stands. Today one of `abandoned`, `active`; more may come.",
     }
-    assert "additionalProperties" not in SCHEMAS["UserOut"]
+    assert "additionalProperties" not in SCHEMAS["User"]
 
 
 def test_identifiers_of_both_environments_and_test_values_match() -> None:
-    properties = SCHEMAS["UserIn"]["properties"]
+    properties = SCHEMAS["CreateUser"]["properties"]
     for made in (IDS, Ids(sandbox=False)):
         id_ = made.example("organisation")
         assert re.search(properties["organisationId"]["pattern"], id_)
@@ -265,22 +268,28 @@ def test_an_empty_answer_has_no_content() -> None:
 
 def test_a_record_has_its_envelope_and_all_its_members() -> None:
     schema = CREATE["responses"]["200"]["content"]["application/json"]["schema"]
-    assert schema["properties"] == {"data": {"$ref": "#/components/schemas/UserOut"}, "object": {"const": "user"}}
-    assert SCHEMAS["UserOut"]["required"] == sorted({*SCHEMAS["UserOut"]["properties"]} - {"secret"})
+    assert schema == {"$ref": "#/components/schemas/UserResponse"}
+    data, name = SCHEMAS["UserResponse"]["properties"].values()
+    assert (data["$ref"], name["const"]) == ("#/components/schemas/User", "user")
+    assert SCHEMAS["User"]["required"] == sorted({*SCHEMAS["User"]["properties"]} - {"secret"})
 
 
 def test_a_list_has_total_size_and_links() -> None:
-    schema = LIST["responses"]["200"]["content"]["application/json"]["schema"]
+    assert LIST["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/UserList"
+    }
+    schema = SCHEMAS["UserList"]
+    assert schema["properties"]["_links"]["$ref"] == "#/components/schemas/Links"
     assert schema["required"] == ["data", "object", "totalResults", "pageSize", "_links"]
     assert schema["properties"]["pageSize"]["maximum"] == 100
 
 
 def test_names_of_members_say_what_plain_strings_are() -> None:
-    found = SCHEMAS["UserOut"]["properties"]
+    found = SCHEMAS["User"]["properties"]
     assert found["id"]["pattern"] == IDS.pattern("user")
-    assert found["organisationId"]["anyOf"][0]["pattern"] == IDS.pattern("organisation")
+    assert found["organisationId"]["pattern"] == IDS.pattern("organisation")
     assert found["createdAt"]["format"] == "date-time"
-    assert found["deletedAt"]["anyOf"][0]["format"] == "date-time"
+    assert (found["deletedAt"]["format"], found["deletedAt"]["type"]) == ("date-time", ["string", "null"])
 
 
 @pytest.mark.parametrize(
@@ -303,7 +312,7 @@ def test_identifiers_by_their_names(name: str, record: str, type_: str | None) -
 
 
 def test_an_example_of_a_record_leaves_null_what_has_not_happened() -> None:
-    example = CREATE["responses"]["200"]["content"]["application/json"]["example"]
+    example = ExampleBuilder(SCHEMAS).response_example(SCHEMAS["UserResponse"])
     assert example["object"] == "user"
     assert "secret" not in example["data"]
     assert (example["data"]["deletedAt"], example["data"]["organisationId"]) == (None, None)
@@ -311,21 +320,19 @@ def test_an_example_of_a_record_leaves_null_what_has_not_happened() -> None:
 
 
 def test_docstrings_and_titles_are_tidied() -> None:
-    assert SCHEMAS["UserOut"]["description"] == "A user; `name` is shown."
-    assert "title" not in SCHEMAS["UserOut"]
-    assert "title" not in SCHEMAS["UserIn"]["properties"]["name"]
+    assert SCHEMAS["User"]["description"] == "A user; `name` is shown."
+    assert "title" not in SCHEMAS["User"]
+    assert "title" not in SCHEMAS["CreateUser"]["properties"]["name"]
 
 
 def test_declared_errors_are_told_with_their_codes_and_a_message_each() -> None:
-    response = CREATE["responses"]["400"]
-    error = response["content"]["application/json"]["schema"]["properties"]["error"]
-    codes = error["properties"]["code"]["x-extensible-enum"]
-    assert "test/out_of_stock" in codes
-    assert len(codes) == len(set(codes))
-    examples = response["content"]["application/json"]["examples"]
-    assert set(examples) == {*codes, "test/out_of_stock 2"}
-    assert examples["test/out_of_stock 2"]["value"]["error"]["message"] == "There is no paint left"
-    assert "There is none left" in response["description"]
+    content = CREATE["responses"]["400"]["content"]["application/json"]
+    assert content["schema"] == {"$ref": "#/components/schemas/Error"}
+    assert content["examples"]["test/out_of_stock"] == {"$ref": "#/components/examples/TestOutOfStock"}
+    assert "test/out_of_stock" in SCHEMAS["ErrorDetails"]["properties"]["code"]["x-extensible-enum"]
+    shown = DESCRIBED["components"]["examples"]
+    assert shown["TestOutOfStock"]["value"]["error"]["code"] == "test/out_of_stock"
+    assert shown["TestOutOfStockOutOfPaint"]["value"]["error"]["message"] == "There is no paint left"
 
 
 def test_statuses_follow_from_the_declaration() -> None:
@@ -358,14 +365,16 @@ def test_a_webhook_carries_the_record_of_its_event() -> None:
     made = DESCRIBED["webhooks"]["user.made"]["post"]
     assert made["operationId"] == "onUserMade"
     assert made["summary"] == "Sent when a user is made"
-    data = made["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]
-    assert data == {"$ref": "#/components/schemas/UserMadeEvent"}
+    assert made["security"] == [{"webhookSignature": []}]
+    body = made["requestBody"]["content"]["application/json"]["schema"]
     schemas = DESCRIBED["components"]["schemas"]
+    data = body["properties"]["data"]
+    assert data["$ref"] == "#/components/schemas/UserMadeEvent"
     event, own = schemas["UserMadeEvent"]["allOf"]
     assert event == {"$ref": "#/components/schemas/Event"}
-    assert own["properties"]["eventData"] == {"$ref": "#/components/schemas/UserOut"}
-    assert own["properties"]["eventType"] == {"const": "user.made"}
-    assert schemas["CatMadeEvent"]["allOf"][1]["properties"]["eventData"] == {"type": "object"}
+    assert own["properties"]["eventData"]["$ref"] == "#/components/schemas/User"
+    assert own["properties"]["eventType"]["enum"] == ["user.made"]
+    assert schemas["CatMadeEvent"]["allOf"][1]["properties"]["eventData"]["type"] == "object"
     assert schemas["Event"]["discriminator"]["propertyName"] == "eventType"
     assert schemas["Event"]["discriminator"]["mapping"]["user.made"] == "#/components/schemas/UserMadeEvent"
 

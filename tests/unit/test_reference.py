@@ -27,7 +27,8 @@ def test_the_page_has_every_operation_and_every_event() -> None:
 
 def test_fields_say_their_type_and_limits_in_words() -> None:
     created = OPERATIONS["createDonationSession"]
-    assert field(created, "organisationId") == ReferenceField("organisationId", "id of an organisation", True, (), "")
+    told = "The organisation."
+    assert field(created, "organisationId") == ReferenceField("organisationId", "id of an organisation", True, (), told)
     assert field(created, "userId").kind == "id of a user or null"
     assert field(created, "successUrl").limits == ("at most 2048 characters",)
     assert field(created, "data.createdAt").kind == "moment"

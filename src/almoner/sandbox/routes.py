@@ -25,8 +25,8 @@ from almoner.sandbox import (
 from almoner.sandbox.clock import ClockInUse, SandboxClock
 from almoner.sandbox.schemas import (
     ClockIn,
-    ClockOut,
     MailboxQuery,
+    SandboxClockOut,
     SandboxMailOut,
     SimulateIn,
     clock_out,
@@ -58,12 +58,12 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     routes = Routes("Sandbox")
 
     @routes.get("/v1/sandbox/clock", key=SECRET, scope="sandbox", tx=None)
-    async def get_sandbox_clock(call: ApiCall) -> ClockOut:  # noqa: ARG001 (every handler takes its call)
+    async def get_sandbox_clock(call: ApiCall) -> SandboxClockOut:  # noqa: ARG001 (every handler takes its call)
         """Read the sandbox's clock."""
         return clock_out(await clock.read())
 
     @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", tx="around", errors=(ClockInUse,))
-    async def advance_sandbox_clock(call: ApiCall, body: ClockIn) -> ClockOut:
+    async def advance_sandbox_clock(call: ApiCall, body: ClockIn) -> SandboxClockOut:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
         What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited for

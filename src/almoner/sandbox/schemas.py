@@ -37,7 +37,7 @@ from almoner.validation.requests.domain import RejectionReason as RequestReason
 _FURTHEST_SECONDS: Final = int(MAX_ADVANCE.total_seconds())
 
 
-class ClockOut(ResponseRecord, object_name="sandbox_clock"):
+class SandboxClockOut(ResponseRecord, object_name="sandbox_clock"):
     """The sandbox's clock. ``remaining``: work that is due by now and not done yet."""
 
     now: str
@@ -45,9 +45,9 @@ class ClockOut(ResponseRecord, object_name="sandbox_clock"):
     remaining: int
 
 
-def clock_out(reading: ClockReading) -> ClockOut:
+def clock_out(reading: ClockReading) -> SandboxClockOut:
     """The answer for a reading."""
-    return ClockOut(
+    return SandboxClockOut(
         now=iso_timestamp(reading.now),
         offset_seconds=round(reading.offset.total_seconds()),
         remaining=reading.remaining,

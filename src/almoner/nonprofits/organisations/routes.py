@@ -5,9 +5,9 @@ from uuid import UUID
 
 from almoner.nonprofits.organisations import results, service
 from almoner.nonprofits.organisations.schemas import (
-    ChangeOut,
     MilestoneOut,
     OrganisationBrandingOut,
+    OrganisationChangeOut,
     OrganisationOut,
     OrganisationProfileOut,
     OrganisationQuery,
@@ -72,7 +72,9 @@ async def get_organisation(call: ApiCall, id: OrganisationId, query: Organisatio
 
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
-async def list_organisation_history(call: ApiCall, id: OrganisationId, query: HistoryQuery) -> ListResponse[ChangeOut]:
+async def list_organisation_history(
+    call: ApiCall, id: OrganisationId, query: HistoryQuery
+) -> ListResponse[OrganisationChangeOut]:
     """List what its register changed in an organisation since it was first loaded."""
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)

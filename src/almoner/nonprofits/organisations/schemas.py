@@ -141,13 +141,13 @@ class OrganisationCategoryOut(ResponseRecord):
     created_at: str
 
 
-class CountrySpecificOut(ResponseRecord):
+class CountrySpecificPropertiesOut(ResponseRecord):
     """What only one country's registers know."""
 
     usa_group_exempt: bool | None
 
 
-class SourceOut(ResponseRecord):
+class OrganisationSourceOut(ResponseRecord):
     """A list that tells of the organisation."""
 
     registry_name: str
@@ -160,7 +160,7 @@ class SourceOut(ResponseRecord):
     stale: Annotated[bool, msgspec.Meta(description="Its data are older than this service allows.")]
 
 
-class ExplainOut(ResponseRecord):
+class MatchExplanationOut(ResponseRecord):
     """Why an organisation is among the results, with the header `Explain: true`."""
 
     found_by: FoundBy | Literal["filters"]
@@ -214,11 +214,11 @@ class OrganisationOut(ResponseRecord, object_name="organisation"):
     claimed_at: str | None
     is_branch_parent: bool
     branch_of: str | None
-    country_specific_properties: CountrySpecificOut
-    sources: list[SourceOut]
+    country_specific_properties: CountrySpecificPropertiesOut
+    sources: list[OrganisationSourceOut]
     created_at: str
     updated_at: str
-    explain: ExplainOut | msgspec.UnsetType = msgspec.UNSET
+    explain: MatchExplanationOut | msgspec.UnsetType = msgspec.UNSET
 
 
 class SearchOut(msgspec.Struct, rename="camel"):
@@ -244,7 +244,7 @@ class SearchOut(msgspec.Struct, rename="camel"):
     ] = None
 
 
-class ChangeOut(ResponseRecord, object_name="organisation_change"):
+class OrganisationChangeOut(ResponseRecord, object_name="organisation_change"):
     """A field of the record that the data of a day changed."""
 
     at: str
@@ -327,15 +327,15 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         claimed_at=iso_timestamp_or_none(row.claimed_at),
         is_branch_parent=row.is_branch_parent,
         branch_of=tx.ids.text_or_none("organisation", row.branch_of),
-        country_specific_properties=CountrySpecificOut(row.usa_group_exempt),
+        country_specific_properties=CountrySpecificPropertiesOut(row.usa_group_exempt),
         sources=[_source_out(tx, source) for source in row.sources],
         created_at=iso_timestamp(row.created_at),
         updated_at=iso_timestamp(row.updated_at),
     )
 
 
-def _source_out(tx: Tx, source: OrganisationSource) -> SourceOut:
-    return SourceOut(
+def _source_out(tx: Tx, source: OrganisationSource) -> OrganisationSourceOut:
+    return OrganisationSourceOut(
         source.registry_name,
         source.registry_number,
         iso_timestamp_or_none(source.data_as_of),
@@ -348,9 +348,11 @@ def _source_out(tx: Tx, source: OrganisationSource) -> SourceOut:
 def with_explanation(record: OrganisationOut, placed: RankedResult | None) -> OrganisationOut:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
-        ExplainOut(placed.found_by, round(placed.likeness), placed.has_words_as_typed, list(placed.not_as_typed))
+        MatchExplanationOut(
+            placed.found_by, round(placed.likeness), placed.has_words_as_typed, list(placed.not_as_typed)
+        )
         if placed
-        else ExplainOut("filters", None, None, None)
+        else MatchExplanationOut("filters", None, None, None)
     )
     return msgspec.structs.replace(record, explain=why)
 
@@ -365,10 +367,10 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
     )
 
 
-def change_out(tx: Tx, row: OrganisationChange) -> ChangeOut:
+def change_out(tx: Tx, row: OrganisationChange) -> OrganisationChangeOut:
     """The answer for one change."""
     before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
-    return ChangeOut(
+    return OrganisationChangeOut(
         iso_timestamp(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source
     )
 

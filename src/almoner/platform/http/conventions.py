@@ -12,12 +12,33 @@ Schema = dict[str, Any]
 
 MOMENT: Final = "2026-11-21T09:30:00.000Z"
 
-_MOMENTS: Final = frozenset({"timestamp", "now", "dataAsOf", "registrationDate"})
+_MOMENTS: Final = frozenset(
+    {"timestamp", "now", "dataAsOf", "registrationDate", "at", "due", "since", "failingSince", "coversFrom", "coversTo"}
+)
 _NUMBERS_OF_REGISTERS: Final = frozenset({"registryId"})
 """Named like an identifier, and none: the number that a registry gave (spec 2.3)."""
 
-_IDENTIFIERS: Final = {"branchOf": "organisation", "registry": "registry", "sessionId": "donationsession"}
+_IDENTIFIERS: Final = {
+    "branchOf": "organisation",
+    "succeededBy": "organisation",
+    "registry": "registry",
+    "sessionId": "donationsession",
+    "hostedConfigId": "hostedconfiguration",
+    "tagId": "activitytag",
+}
 """Identifiers whose names do not end in their type."""
+
+_NAMED_OTHERWISE: Final = {
+    "agentrequest": "validationrequest",
+    "dossierdocument": "validationrequestdocument",
+    "eligibilityfinding": "activitysubtag",
+    "eligibilitysubtag": "activitysubtag",
+    "eligibilitydecidedsubtag": "activitysubtag",
+    "subtag": "activitysubtag",
+    "eligibilitytag": "activitytag",
+    "tagname": "activitytag",
+}
+"""Records whose own identifiers have another type than their name ends in."""
 
 _TELLING: Final = frozenset({"hosted", "userId"})
 """Members that may be null, and are worth showing when they are not."""
@@ -91,6 +112,8 @@ def id_type(name: str, record: str) -> str | None:
     if name in _NUMBERS_OF_REGISTERS or not name.endswith(("Id", "id")):
         return None
     held = record.replace("_", "") if name == "id" else name.removesuffix("Id")
+    if name == "id" and held.lower() in _NAMED_OTHERWISE:
+        return _NAMED_OTHERWISE[held.lower()]
     if held.lower().endswith("configuration"):
         return "hostedconfiguration"  # settled 4: the record has another name than its identifiers
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)

@@ -35,6 +35,13 @@ class ExampleBuilder:
         """An example request body: required members and those with a declared example."""
         return self._make(schema, "", whole=False)
 
+    def member_examples(self, schema: Schema, name: str, kept: Any = None) -> list[Any]:
+        """Example values of a member of this name, the kept one first; with null where whole records show that."""
+        value = self._make(schema, name, whole=True) if kept is None else kept
+        if value in ({}, [], None):
+            return []
+        return [value, None] if self._stays_null(schema, name) else [value]
+
     def resolve_reference(self, schema: Schema) -> Schema:
         """The schema that a ``$ref`` names."""
         if "allOf" in schema:
@@ -88,6 +95,8 @@ class ExampleBuilder:
 
     def _stays_null(self, given: Schema, name: str) -> bool:
         schema = self.resolve_reference(given)
+        if None in schema.get("examples", ()):
+            return True
         may_be_null = "null" in _schema_types(schema) or any(map(_is_null, schema.get("anyOf", ())))
         shown = conventions.has_non_null_example(name) or (self._is_declared(given) and not self._is_id(given))
         return may_be_null and not shown

@@ -1,4 +1,4 @@
-"""Content negotiation by the Accept header (RFC 9110, section 12.5.1)."""
+"""Content negotiation by the Accept headers (RFC 9110, section 12.5)."""
 
 from collections.abc import Sequence
 
@@ -15,6 +15,14 @@ def negotiate_media_type(accept: str | None, offered: Sequence[str]) -> str:
     if not liked[best]:
         raise NotAcceptable(f"header.Accept must allow {' or '.join(offered)}")
     return best
+
+
+def accepts_gzip(accept_encoding: str | None) -> bool:
+    """Whether an answer may be compressed."""
+    if not accept_encoding:
+        return False
+    liked = dict(_parse_range(part) for part in accept_encoding.split(","))
+    return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
 def _parse_range(part: str) -> tuple[str, float]:

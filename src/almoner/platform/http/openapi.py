@@ -4,10 +4,7 @@ import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-import msgspec
-from pydantic.json_schema import models_json_schema
+from typing import Any, Final
 
 from almoner.kit.errors import (
     ContentTooLarge,
@@ -29,15 +26,17 @@ from almoner.kit.errors import (
 from almoner.kit.ids import Ids
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, operation_links, response_schemas
+from almoner.platform.http import schema_components as components
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
+from almoner.platform.http.descriptions import Descriptions
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
-from almoner.platform.http.ids import ID_TYPE_KEYWORD, MORE_KEYWORD, SUCH_AS_KEYWORD
-from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord, find_record
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.http.schema_components import Components
+from almoner.platform.http.uploads import UploadDeclaration
+from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
 
-_SCHEMAS: Final = "#/components/schemas/"
-_REF: Final = _SCHEMAS + "{name}"
 _DESCRIPTION: Final = """\
 Validates nonprofits and takes donations for them.
 
@@ -62,66 +61,121 @@ _NEEDS: Final = {
     KeyKind.SCIM: "Needs a SCIM key with the scope `{scope}`.",
 }
 
-_TEXT: Final = {"type": "string"}
+_IDEMPOTENCY_KEY: Final[Schema] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Makes the call happen once: a repeat within 21 days is given the first answer.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["order-1024"]},
+}
+_PAGING: Final[Schema] = PageQuery.model_json_schema()["properties"]
 _CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 
 
 @dataclass(frozen=True, slots=True)
-class _Components:
-    """What the operations refer to: schemas by name, and the references of the models."""
+class _Known:
+    """What the operations refer to: shared parts, the names of records and bodies, how to make examples."""
 
-    schemas: Schema
-    outs: Mapping[type[ResponseRecord], str]
-    ins: Mapping[type[RequestBody], str]
+    shared: Components
+    records: Mapping[type[ResponseRecord], str]
+    bodies: Mapping[type[RequestBody], str]
     ids: Ids
     examples: ExampleBuilder
+    texts: Descriptions
 
 
 def build_description(
     endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Collection[EventType]
 ) -> Schema:
     """The whole description of a service that answers at ``server``."""
-    out_schemas, outs = _out_schemas(endpoints, events)
-    in_schemas, ins = _in_schemas(endpoints)
-    schemas = _with_ids({**out_schemas, **in_schemas, "Error": response_schemas.ERROR}, ids)
-    records = {record.object_name: ref for record, ref in reversed(outs.items())}
     events = list(events)
-    schemas |= response_schemas.event_schemas(events, records, ids)
-    for record in [one for one in outs if one.object_name == "event"]:  # listed ones are the same as delivered ones
-        outs[record] = f"{_SCHEMAS}{response_schemas.EVENT}"
-    known = _Components(schemas, outs, ins, ids, ExampleBuilder(schemas))
+    known = _describe_components(endpoints, events, ids)
     links = operation_links.find_links(endpoints)
     paths: Schema = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
+    tags = dict.fromkeys(endpoint.tag for endpoint in endpoints)
     made: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "Almoner",
             "version": version,
             "description": _DESCRIPTION,
+            "contact": {"name": "The operator of this service", "url": server},
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": server}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
+        "tags": [known.texts.tag(tag) for tag in tags],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {one.name: response_schemas.webhook_schema(one, known.examples) for one in events},
+        "webhooks": {one.name: response_schemas.webhook_schema(one, known.shared) for one in events},
         "components": {
-            "responses": response_schemas.shared_error_responses(
-                problem for endpoint in endpoints for problem in errors_of_endpoint(endpoint)
-            ),
+            "responses": dict(sorted(known.shared.responses.items())),
             "headers": response_schemas.HEADERS,
             "securitySchemes": {
                 "secretKey": _key_scheme(
                     "The secret key, as it is, after `Bearer`, or as the user name of HTTP Basic."
                 ),
                 "publishableKey": _key_scheme("The publishable key; a secret key is accepted too."),
+                "webhookSignature": response_schemas.WEBHOOK_SIGNATURE,
             },
+            "parameters": dict(sorted(known.shared.parameters.items())),
+            "examples": dict(sorted(known.shared.examples.items())),
         },
     }
+    schemas = known.shared.schemas
     used = _used_schemas(made, schemas)
-    made["components"]["schemas"] = {name: schema for name, schema in sorted(schemas.items()) if name in used}
+    made["components"]["schemas"] = {
+        name: _with_examples(name, schema, known) for name, schema in sorted(schemas.items()) if name in used
+    }
     return made
+
+
+def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventType], ids: Ids) -> _Known:
+    """The schemas of records, bodies, errors and events, each member with its description."""
+    texts = Descriptions()
+    record_schemas, records = components.record_schemas(endpoints, events, ids)
+    body_schemas, bodies = components.body_schemas(endpoints, ids)
+    shared = Components()
+    for name, schema in record_schemas.items():
+        shared.share(
+            "schemas", name, components.map_schema(texts.schema(name, schema), components.mark_enum_extensible)
+        )
+    for name, schema in body_schemas.items():
+        shared.share("schemas", name, texts.schema(name, schema))
+    codes = dict.fromkeys(problem.code for endpoint in endpoints for problem in errors_of_endpoint(endpoint))
+    for name, schema in response_schemas.error_schemas(sorted(codes)).items():
+        shared.share("schemas", name, schema)
+    named = {record.object_name: name for record, name in reversed(records.items())}
+    for name, schema in response_schemas.event_schemas(events, named, ids).items():
+        shared.schemas[name] = schema
+    return _Known(shared, records, bodies, ids, ExampleBuilder(shared.schemas), texts)
+
+
+def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
+    """The schema with an example of each member that holds no others."""
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {key: _with_example(name, key, one, known) for key, one in made["properties"].items()}
+    if "allOf" in made:
+        made["allOf"] = [_with_examples(name, part, known) for part in made["allOf"]]
+    return made
+
+
+def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Schema:
+    folded: Schema = components.map_schema(property_, components.fold_null)
+    if not components.is_leaf(folded):
+        return folded
+    kept = _with_identifiers(known.texts.example(place, name), known.ids)
+    found = known.examples.member_examples(property_, name, kept)
+    return {**folded, "examples": found} if found else folded
+
+
+def _with_identifiers(example: Any, ids: Ids) -> Any:
+    """``id:donation`` in a kept example is an identifier of this environment."""
+    if isinstance(example, list):
+        return [_with_identifiers(one, ids) for one in example]
+    mark, _, type_ = example.partition(":") if isinstance(example, str) else ("", "", "")
+    return ids.example(type_) if mark == "id" else example
 
 
 def _used_schemas(place: Any, schemas: Schema) -> set[str]:
@@ -142,7 +196,7 @@ def _references(place: Any) -> set[str]:
         return {name for item in place for name in _references(item)}
     if not isinstance(place, dict):
         return set()
-    own = {place["$ref"].rsplit("/", 1)[1]} if str(place.get("$ref", "")).startswith(_SCHEMAS) else set()
+    own = {components.reference_name(place)} if str(place.get("$ref", "")).startswith(components.SCHEMAS) else set()
     return own.union(*(_references(value) for value in place.values()))
 
 
@@ -171,91 +225,14 @@ def errors_of_endpoint(endpoint: Endpoint) -> list[type[Problem]]:
     return list(dict.fromkeys(found))
 
 
-def _out_schemas(
-    endpoints: Sequence[Endpoint], events: Collection[EventType]
-) -> tuple[Schema, dict[type[ResponseRecord], str]]:
-    answered = [e.record_type for e in endpoints if e.record_type is not None]
-    named = {record.object_name for record in answered}
-    reported = [find_record(event.record) for event in events if event.record not in named]
-    records = list(dict.fromkeys([*answered, *(record for record in reported if record is not None)]))
-    found, components = msgspec.json.schema_components(records, ref_template=_REF)
-    refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
-    kinds = {refs[record].rsplit("/", 1)[1]: record for record in records}
-    for name, schema in components.items():
-        if record := kinds.get(name):  # every member is there, except those that may be left out
-            members = msgspec.structs.fields(record)
-            schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
-        for field, property_ in schema.get("properties", {}).items():
-            _apply_naming_conventions(field, property_, record.object_name if record else name.removesuffix("Out"))
-    return {
-        name: response_schemas.mark_enums_extensible(_clean_schema(schema)) for name, schema in components.items()
-    }, refs
-
-
-def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
-    """Identifiers and moments are plain strings in the records; their names tell them apart."""
-    for option in property_.get("anyOf", [property_]):
-        if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
-            continue
-        if type_ := conventions.id_type(field, record):
-            option[ID_TYPE_KEYWORD] = type_
-        elif format_ := conventions.string_format(field):
-            option["format"] = format_
-
-
-def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[RequestBody], str]]:
-    models: list[tuple[type[RequestBody], Literal["validation"]]] = [
-        (model, "validation") for model in dict.fromkeys(e.body for e in endpoints if e.body is not None)
-    ]
-    if not models:
-        return {}, {}
-    keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
-    refs = {model: keys[model, mode]["$ref"] for model, mode in models}
-    return {name: _clean_schema(schema) for name, schema in definitions.get("$defs", {}).items()}, refs
-
-
-def _clean_schema(schema: Any) -> Any:
-    """Drop generated titles, which say nothing that the names do not; write code as Markdown does."""
-    if isinstance(schema, list):
-        return [_clean_schema(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {
-        key: _clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
-    }
-    if isinstance(reported := made.get("description"), str):
-        made["description"] = _docstring_markdown(reported)
-    return made
-
-
-def _docstring_markdown(text: str) -> str:
-    """A docstring as Markdown: one line for each paragraph."""
-    paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
-    return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
-
-
-def _with_ids(schemas: Any, ids: Ids) -> Any:
-    """Replace id marks by a pattern that fits both environments, and this one's example."""
-    if isinstance(schemas, list):
-        return [_with_ids(item, ids) for item in schemas]
-    if not isinstance(schemas, dict):
-        return schemas
-    made = {key: _with_ids(value, ids) for key, value in schemas.items()}
-    if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
-        made |= {"pattern": ids.pattern(marked, *made.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
-    if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
-        made["examples"] = [ids.example(such_as)]
-    return made
-
-
-def _operation(endpoint: Endpoint, known: _Components, links: operation_links.Links) -> Schema:
-    reported = _docstring_markdown(inspect.getdoc(endpoint.handler) or "")
+def _operation(endpoint: Endpoint, known: _Known, links: operation_links.Links) -> Schema:
+    reported = components.docstring_markdown(inspect.getdoc(endpoint.handler) or "")
     operation: Schema = {
         "operationId": endpoint.operation_id,
         "tags": [endpoint.tag],
         "summary": _CLAUSE_ENDS.split(reported, maxsplit=1)[0].rstrip("."),
         "description": f"{reported}\n\n{_NEEDS[endpoint.key].format(scope=endpoint.scope)}",
-        "parameters": _parameters(endpoint, known.ids),
+        "parameters": _parameters(endpoint, known),
         "responses": _responses(endpoint, known, links),
         "security": _SECURITY[endpoint.key],
     }
@@ -268,72 +245,87 @@ def _operation(endpoint: Endpoint, known: _Components, links: operation_links.Li
     return operation
 
 
-def _request_body(endpoint: Endpoint, known: _Components) -> Schema | None:
-    if endpoint.body is not None and endpoint.upload is None:
-        schema = {"$ref": known.ins[endpoint.body]}
-        content: Schema = {"schema": schema, "example": known.examples.request_example(schema)}
-        required = bool(known.examples.resolve_reference(schema).get("required"))
-        return {"required": required, "content": {"application/json": content}}
+def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
     if endpoint.upload is not None:
-        media_types = ", ".join(endpoint.upload.media_types)
-        part = {
-            "type": "string",
-            "format": "binary",
-            "description": f"The file: {media_types}; at most {endpoint.upload.max_bytes:,} bytes.",
-        }
-        beside = known.schemas[known.ins[endpoint.body].rsplit("/", 1)[1]] if endpoint.body is not None else {}
-        fields: Schema = {
-            "type": "object",
-            "additionalProperties": False,
-            **beside,
-            "properties": {**beside.get("properties", {}), endpoint.upload.field: part},
-            "required": [*beside.get("required", ()), endpoint.upload.field],
-        }
-        encoding = {endpoint.upload.field: {"contentType": media_types}}
-        return {"required": True, "content": {"multipart/form-data": {"schema": fields, "encoding": encoding}}}
-    return None
+        return _upload_body(endpoint, endpoint.upload, known)
+    if endpoint.body is None:
+        return None
+    schema = {"$ref": components.SCHEMAS + known.bodies[endpoint.body]}
+    content: Schema = {"schema": schema, "example": known.examples.request_example(schema)}
+    required = bool(known.shared.resolve(schema).get("required"))
+    return {"required": required, "content": {"application/json": content}}
 
 
-def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
+def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -> Schema:
+    """A form: the texts that stand beside the file, and the file."""
+    media_types = ", ".join(upload.media_types)
+    part = {
+        "type": "string",
+        "format": "binary",
+        "description": f"The file: {media_types}; at most {upload.max_bytes:,} bytes.",
+    }
+    name = components.operation_name(endpoint)
+    beside: Schema = known.shared.schemas.pop(name) if endpoint.body is not None else {"description": "A file."}
+    fields: Schema = {
+        "type": "object",
+        "additionalProperties": False,
+        **beside,
+        "properties": {**beside.get("properties", {}), upload.field: part},
+        "required": [*beside.get("required", ()), upload.field],
+    }
+    content = {
+        "schema": known.shared.share("schemas", name, fields),
+        "encoding": {upload.field: {"contentType": media_types}},
+    }
+    return {"required": True, "content": {"multipart/form-data": content}}
+
+
+def _parameters(endpoint: Endpoint, known: _Known) -> list[Schema]:
     found: list[Schema] = []
     for name, mark in endpoint.path_parameters.items():
-        if mark is not None:
-            schema: Schema = _with_ids({"type": "string", ID_TYPE_KEYWORD: mark.type}, ids)
-        else:
-            schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
-        found.append({"name": name, "in": "path", "required": True, "schema": schema})
+        found.append(_path_parameter(endpoint, name, mark.type if mark else None, known))
     if endpoint.query is not None:
-        found += _query_parameters(endpoint.query, ids)
+        found += _query_parameters(endpoint, endpoint.query, known)
     for name, reported in endpoint.request_headers.items():
-        found.append({"name": name, "in": "header", "required": False, "description": reported, "schema": _TEXT})
+        schema = {"type": "string", "examples": [conventions.field_example(name) or "true"]}
+        found.append({"name": name, "in": "header", "required": False, "description": reported, "schema": schema})
     if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
-        found.append(
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "description": "Makes the call happen once: a repeat within 21 days is given the first answer.",
-                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["order-1024"]},
-            }
-        )
+        found.append(known.shared.share("parameters", "IdempotencyKey", _IDEMPOTENCY_KEY))
     return found
 
 
-def _query_parameters(model: type[Query], ids: Ids) -> list[Schema]:
+def _path_parameter(endpoint: Endpoint, name: str, type_: str | None, known: _Known) -> Schema:
+    made: Schema = {"name": name, "in": "path", "required": True}
+    if type_ is None:
+        schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
+        return {**made, "description": known.texts.parameter(endpoint.operation_id, name), "schema": schema}
+    schema = components.with_ids({"type": "string", ID_TYPE_KEYWORD: type_}, known.ids)
+    shared = f"{type_[0].upper()}{type_[1:]}Id" if name == "id" else f"{name[0].upper()}{name[1:]}Path"
+    return known.shared.share(
+        "parameters", shared, {**made, "description": known.texts.identifier(type_), "schema": schema}
+    )
+
+
+def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> list[Schema]:
     schema = model.model_json_schema()
     required = schema.get("required", [])
     found = []
     for name, property_ in schema["properties"].items():
-        cleaned = _with_ids(_clean_schema(_without_null(property_)), ids)
+        cleaned = components.with_ids(components.clean_schema(_without_null(property_)), known.ids)
         also = cleaned.pop("also", name.removesuffix("[]") if name.endswith("[]") else None)
-        description = cleaned.pop("description", None)
-        entry: Schema = {"name": name, "in": "query", "required": name in required, "schema": cleaned}
-        if cleaned.get("type") == "array":
-            entry |= {"style": "form", "explode": True}
+        description = cleaned.pop("description", None) or known.texts.parameter(endpoint.operation_id, name)
+        entry: Schema = {"name": name, "in": "query", "required": name in required}
         if description:
             entry["description"] = description + (f" Also accepted as `{also}`." if also else "")
-        found.append(entry)
+        if cleaned.get("type") == "array":
+            entry |= {"style": "form", "explode": True}
+        entry["schema"] = _with_example(endpoint.operation_id, name, cleaned, known)
+        found.append(_shared_paging(name, entry, known) if property_ == _PAGING.get(name) else entry)
     return found
+
+
+def _shared_paging(name: str, parameter: Schema, known: _Known) -> Schema:
+    return known.shared.share("parameters", f"{name[0].upper()}{name[1:]}", parameter)
 
 
 def _without_null(property_: Schema) -> Schema:
@@ -347,21 +339,27 @@ def _without_null(property_: Schema) -> Schema:
     return {key: value for key, value in cleaned.items() if value is not None}
 
 
-def _responses(endpoint: Endpoint, known: _Components, links: operation_links.Links) -> Schema:
+def _responses(endpoint: Endpoint, known: _Known, links: operation_links.Links) -> Schema:
     success: Schema = {
         "description": "Done; the answer has no body." if endpoint.empty else "Done.",
         "headers": response_schemas.header_schemas(endpoint),
     }
-    record = endpoint.record_type
-    if record is not None:
-        schema = response_schemas.envelope_schema(endpoint, record, known.outs[record], known.ids)
-        example = known.examples.response_example(schema)
-        success["content"] = {"application/json": {"schema": schema, "example": example}}
-    elif not endpoint.empty:
-        example = known.examples.response_example(response_schemas.ANY_RECORD)
-        success["content"] = {"application/json": {"schema": response_schemas.ANY_RECORD, "example": example}}
+    if not endpoint.empty:
+        success["content"] = {"application/json": {"schema": _response_schema(endpoint, known)}}
     if endpoint.also:
         success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
-    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(errors_of_endpoint(endpoint))}
+    problems = errors_of_endpoint(endpoint)
+    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(problems, known.shared)}
+
+
+def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
+    """The envelope of a record or list."""
+    record = endpoint.record_type
+    if record is None:
+        name, schema = "AnyRecord", response_schemas.ANY_RECORD
+    else:
+        name = known.records[record] + ("List" if endpoint.is_list else "Response")
+        schema = response_schemas.envelope_schema(endpoint, record, known.records[record], known.shared)
+    return known.shared.share("schemas", name, known.texts.schema(name, schema))

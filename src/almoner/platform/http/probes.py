@@ -15,6 +15,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database import disk_space
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity
+from almoner.platform.http.static_texts import StaticText
 from almoner.platform.observability.deployment_checks import PartsWatch
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -58,8 +59,10 @@ def probe_routes(
         _ensure_may_look(request, metrics_token)
         return Response(telemetry.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def description(_request: Request) -> Response:
-        return Response(openapi, media_type="application/json", headers={"Access-Control-Allow-Origin": "*"})
+    text = StaticText(openapi or b"", "application/json")
+
+    async def description(request: Request) -> Response:
+        return text.response(request, {"Access-Control-Allow-Origin": "*"})
 
     probes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
     return probes if openapi is None else [*probes, Route("/openapi.json", description)]

@@ -1,232 +1,285 @@
 """Shared parts of the API description: envelopes, error responses, headers, webhooks."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from almoner.kit.errors import Problem, RateExceeded, ServiceUnavailable
+from almoner.kit.errors import (
+    CursorError,
+    IncorrectParams,
+    KeyInUse,
+    OriginalCallInProgress,
+    Problem,
+    RateExceeded,
+    SameKeyDifferentData,
+    ServiceUnavailable,
+)
 from almoner.kit.ids import Ids
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.http.schema_components import OPEN_ENUM, SCHEMAS, Components
 from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PageQuery, ResponseRecord
 
-_SCHEMAS: Final = "#/components/schemas/"
-ERROR: Final[Schema] = {
+_OBJECT: Final = "Names the kind of what `data` holds."
+_LINK: Final[Schema] = {"type": ["string", "null"], "format": "uri"}
+_LINKS: Final[Schema] = {
     "type": "object",
-    "description": "What every answer but a success holds.",
+    "description": "Where this page of a list is, and those beside it; with all filters.",
     "properties": {
-        "error": {
+        "current": {
+            "type": "string",
+            "format": "uri",
+            "description": "This page.",
+            "examples": ["https://api.example.org/v1/donations"],
+        },
+        "next": {**_LINK, "description": "The page after it; null on the last one."},
+        "prev": {**_LINK, "description": "The page before it; null on the first one."},
+    },
+    "required": ["current", "next", "prev"],
+}
+_END: Final[Schema] = {"type": "string", "format": "uri"}
+_NUMBERED_LINKS: Final[Schema] = {
+    **_LINKS,
+    "properties": {
+        **_LINKS["properties"],
+        "first": {**_END, "description": "The first page, where `page` was given."},
+        "last": {**_END, "description": "The last page, where `page` was given."},
+    },
+}
+WEBHOOK_SIGNATURE: Final[Schema] = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "webhook-signature",
+    "description": "We sign what we send: `v1,` and the Base64 of HMAC-SHA256 over `webhook-id`, `webhook-timestamp` "
+    "and the body as it came, joined by dots, under the secret of the subscription (Standard Webhooks). After a "
+    "rotation there are two, with a space between them.",
+}
+
+
+_TAKEN: Final = {"description": "Taken; anything else is tried again."}
+_GONE: Final = {"description": "Gone: nothing more is sent to this subscription until it is resumed."}
+_IDEMPOTENCY: Final = {OriginalCallInProgress, SameKeyDifferentData, KeyInUse}
+_COMMON_ERRORS: Final = {
+    frozenset({IncorrectParams, CursorError}): "InvalidListRequest",
+    frozenset({IncorrectParams, *_IDEMPOTENCY}): "InvalidPost",
+}
+"""Sets of errors of one status that many operations have, with the names of their responses."""
+
+
+def error_schemas(codes: Sequence[str]) -> Schema:
+    """What every answer but a success holds; ``codes`` are all that there are today."""
+    listed = {"type": "string", "description": "For programs: never changes its meaning."}
+    return {
+        "Error": {
             "type": "object",
+            "description": "What every answer but a success holds.",
+            "properties": {"error": {"$ref": f"{SCHEMAS}ErrorDetails", "description": "What went wrong."}},
+            "required": ["error"],
+        },
+        "ErrorDetails": {
+            "type": "object",
+            "description": "What went wrong, for programs and for people.",
             "properties": {
-                "code": {"type": "string", "description": "For programs: never changes its meaning."},
-                "title": {"type": "string"},
-                "message": {"type": "string", "description": "For people; may be reworded."},
+                "code": {**listed, OPEN_ENUM: list(codes), "examples": ["bad_request"]},
+                "title": {"type": "string", "description": "Names the kind of error.", "examples": ["Bad request"]},
+                "message": {
+                    "type": "string",
+                    "description": "For people; may be reworded.",
+                    "examples": ["One or more of the inputs were invalid"],
+                },
                 "reasons": {
                     "type": "array",
                     "items": {"type": "string"},
                     "description": "One sentence for each problem, naming its field; may be empty.",
+                    "examples": [["body.organisationId is required"]],
                 },
             },
             "required": ["code", "title", "message", "reasons"],
-        }
-    },
-    "required": ["error"],
-}
+        },
+    }
+
 
 ANY_RECORD: Final[Schema] = {
     "type": "object",
     "description": "The record; `object` says of which kind.",
-    "properties": {"data": {"type": "object"}, "object": {"type": "string", "examples": ["donation"]}},
+    "properties": {
+        "data": {"type": "object", "description": "The record."},
+        "object": {"type": "string", "description": _OBJECT, "examples": ["donation"]},
+    },
     "required": ["data", "object"],
 }
 
 HEADERS: Final[Schema] = {
     "Request-Id": {
-        "description": "Names this call in our logs.",
-        "schema": {"type": "string", "pattern": "^req_[0-9a-f]{32}$"},
+        "description": "Names this call in our logs. On every answer.",
+        "schema": {
+            "type": "string",
+            "pattern": "^req_[0-9a-f]{32}$",
+            "examples": ["req_0190f2c45a2e7cc39a4b1d2e3f405162"],
+        },
     },
     "RateLimit": {
-        "description": "What is left of the limit, and seconds until it is full again.",
+        "description": "What is left of the limit, and seconds until it is full again. On every answer to a key.",
         "schema": {"type": "string", "examples": ['"secret";r=49;t=1']},
     },
     "RateLimit-Policy": {
-        "description": "The limit: calls at once, and the window in seconds.",
+        "description": "The limit: calls at once, and the window in seconds. On every answer to a key.",
         "schema": {"type": "string", "examples": ['"secret";q=50;w=2']},
     },
-    "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "Retry-After": {
+        "description": "Whole seconds to wait.",
+        "schema": {"type": "integer", "minimum": 1, "examples": [2]},
+    },
 }
 
 
-_OPEN_ENUM: Final = "x-extensible-enum"
+def _header_refs(*names: str) -> Schema:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def mark_enums_extensible(schema: Any) -> Any:
-    """A response schema in which enums are open, so that new values do not break clients."""
-    if isinstance(schema, list):
-        return [mark_enums_extensible(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: mark_enums_extensible(value) for key, value in schema.items()}
-    values = made.pop("enum", None)
-    if not isinstance(values, list):  # a member of that name
-        return made if values is None else {**made, "enum": values}
-    listed = ", ".join(f"`{value}`" for value in values)
-    reported = " ".join(filter(None, (made.get("description"), f"Today one of {listed}; more may come.")))
-    return {"type": "string", **made, _OPEN_ENUM: values, "description": reported}
-
-
-def common_header_refs() -> Schema:
-    """References to the headers that every response carries."""
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("Request-Id", "RateLimit", "RateLimit-Policy")}
-
-
-def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, ids: Ids) -> Schema:
+def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], name: str, shared: Components) -> Schema:
     """The schema of ``{data, object}``, or of the list form (spec 2.1)."""
-    name: Schema = {"const": record.object_name}
+    ref = {"$ref": f"{SCHEMAS}{name}"}
+    kind: Schema = {"type": "string", "const": record.object_name, "description": _OBJECT}
     if not endpoint.is_list:
-        properties: Schema = {"data": {"$ref": ref}, "object": name}
-        return {"type": "object", "properties": properties, "required": list(properties)}
-    address = {"type": ["string", "null"], "format": "uri"}
-    path = endpoint.path
-    for parameter, mark in endpoint.path_parameters.items():
-        path = path.replace(f"{{{parameter}}}", ids.example(mark.type) if mark else parameter)
-    current = {"type": "string", "format": "uri", "examples": [f"https://api.example.org{path}"]}
-    properties = {
-        "data": {"type": "array", "items": {"$ref": ref}},
-        "object": name,
-        "totalResults": {"type": "integer", "minimum": 0, "examples": [1]},
-        "pageSize": {"type": "integer", "minimum": 0, "examples": [DEFAULT_PAGE_SIZE]},
-        "_links": {
-            "type": "object",
-            "properties": {"current": current, "next": address, "prev": address},
-            "required": ["current", "next", "prev"],
-        },
-    }
+        one: Schema = {"data": {**ref, "description": "The record."}, "object": kind}
+        return {"type": "object", "description": f"One `{name}`.", "properties": one, "required": list(one)}
+    size: Schema = {"type": "integer", "minimum": 0, "description": "How many records were asked for."}
+    links = ("Links", _LINKS)
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
-        properties["pageSize"] |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
+        size |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
         if "page" in endpoint.query.model_fields:
-            ends = {"type": "string", "format": "uri", "description": "With `page` alone."}
-            properties["_links"]["properties"] |= {"first": ends, "last": ends}
+            links = ("NumberedLinks", _NUMBERED_LINKS)
+    properties: Schema = {
+        "data": {"type": "array", "items": ref, "description": "The records of this page."},
+        "object": kind,
+        "totalResults": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "How many records there are on all pages.",
+            "examples": [1],
+        },
+        "pageSize": {**size, "examples": [DEFAULT_PAGE_SIZE]},
+        "_links": {**shared.share("schemas", *links), "description": "The pages beside this one."},
+    }
     required = list(properties)
     if endpoint.beside is not None:
         _, found = msgspec.json.schema_components([endpoint.beside], ref_template="{name}")
         more = found[endpoint.beside.__name__]
         properties |= more["properties"]
         required += more["required"]
-    return {"type": "object", "properties": properties, "required": required}
+    description = f"A page of `{name}` records."
+    return {"type": "object", "description": description, "properties": properties, "required": required}
 
 
 def header_schemas(endpoint: Endpoint) -> Schema:
     """The headers of an endpoint's success response."""
     own = {name: {"description": reported, "schema": {"type": "string"}} for name, reported in endpoint.headers.items()}
-    return {**common_header_refs(), **own}
+    return {**_header_refs("Request-Id", "RateLimit", "RateLimit-Policy"), **own}
 
 
-def error_responses(problems: Sequence[type[Problem]]) -> Schema:
-    """An operation's error responses by status."""
+def error_responses(problems: Sequence[type[Problem]], shared: Components) -> Schema:
+    """An operation's error responses by status; those with one error, and common sets of errors, are shared."""
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in problems:
         by_status.setdefault(errors.http_status_of_problem(problem), []).append(problem)
-    return {
-        str(status): (
-            {"$ref": f"#/components/responses/{found[0].__name__}"} if len(found) == 1 else _error_response(found)
-        )
-        for status, found in sorted(by_status.items())
-    }
+    return {str(status): _error_response(found, shared) for status, found in sorted(by_status.items())}
 
 
-def shared_error_responses(problems: Iterable[type[Problem]]) -> Schema:
-    """The shared response component of each problem."""
-    return {
-        problem.__name__: _error_response([problem])
-        for problem in sorted(dict.fromkeys(problems), key=lambda problem: problem.__name__)
-    }
-
-
-def _error_response(problems: Sequence[type[Problem]]) -> Schema:
+def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Schema:
     examples: Schema = {}
     for problem in problems:
         reported = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
-        again = sum(name.split()[0] == problem.code for name in examples)  # finer messages under one code
-        examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": reported}}
-    codes = list(dict.fromkeys(problem.code for problem in problems))
-    headers = common_header_refs()
-    if RateExceeded in problems or ServiceUnavailable in problems:
-        headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
-    return {
-        "description": "; ".join(f"`{problem.code}`: {problem.message}" for problem in problems),
-        "headers": headers,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "allOf": [{"$ref": "#/components/schemas/Error"}],
-                    "properties": {
-                        "error": {"type": "object", "properties": {"code": {"type": "string", _OPEN_ENUM: codes}}}
-                    },
-                },
-                "examples": examples,
-            }
-        },
+        shown = problem.code if problem.code not in examples else f"{problem.code} ({problem.message})"
+        examples[shown] = shared.share("examples", _error_name(problem), {"value": {"error": reported}})
+    waits = RateExceeded in problems or ServiceUnavailable in problems
+    one = problems[0]
+    made = {
+        "description": f"`{one.code}`: {one.message}." if len(problems) == 1 else "One of the errors in the examples.",
+        "headers": _header_refs("Request-Id", *(["Retry-After"] if waits else [])),
+        "content": {"application/json": {"schema": {"$ref": f"{SCHEMAS}Error"}, "examples": examples}},
     }
+    shared_name = _error_name(one) if len(problems) == 1 else _COMMON_ERRORS.get(frozenset(problems))
+    return shared.share("responses", shared_name, made) if shared_name else made
 
 
+def _error_name(problem: type[Problem]) -> str:
+    """``DonationInvalidState``; one that says the same more finely adds its own name."""
+    name = "".join(word.capitalize() for word in problem.code.replace("/", "_").split("_"))
+    finer = any(getattr(base, "code", None) == problem.code for base in problem.__mro__[1:])
+    return f"{name}{problem.__name__}" if finer else name
+
+
+WEBHOOK_TAG: Final = "Events"
 EVENT: Final = "Event"
 """The schema of every event; ``eventType`` tells which of the others an event is."""
 
 
 def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:
-    """One schema of all events, and one of each type. ``records``: ``object`` name to the reference of its schema."""
-    properties: Schema = {
+    """One schema of all events, and one of each type. ``records``: ``object`` name to the name of its schema."""
+    made: Schema = {
+        EVENT: {
+            "description": "An event. Its `eventType` says what `eventData` is; clients must accept types that they do "
+            "not know.",
+            "type": "object",
+            "properties": _event_members(events, ids),
+            "required": ["id", "createdAt", "eventType", "eventData"],
+            "discriminator": {
+                "propertyName": "eventType",
+                "mapping": {event.name: f"{SCHEMAS}{_event_schema_name(event)}" for event in events},
+            },
+        }
+    }
+    for event in events:
+        name = records.get(event.record)
+        data: Schema = {"$ref": f"{SCHEMAS}{name}"} if name else {"type": "object"}
+        own: Schema = {
+            "eventType": {"type": "string", "enum": [event.name], "description": "What happened."},
+            "eventData": {**data, "description": "The record as its GET showed it at that moment."},
+        }
+        made[_event_schema_name(event)] = {
+            "description": f"Sent when {event.when}.",
+            "allOf": [{"$ref": f"{SCHEMAS}{EVENT}"}, {"type": "object", "properties": own}],
+        }
+    return made
+
+
+def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:
+    return {
         "id": {
             "type": "string",
             ID_TYPE_KEYWORD: "event",
             "pattern": ids.pattern("event"),
+            "description": "Identifies the event: the same in each delivery of it, so that a repeat can be told.",
             "examples": [ids.example("event")],
         },
         "sequence": {
             "type": "integer",
             "minimum": 1,
             "description": "Its number, without gaps for each partner. Listed events have it; deliveries do not.",
+            "examples": [1024],
         },
-        "createdAt": {"type": "string", "format": "date-time", "examples": [conventions.MOMENT]},
-        "eventType": {"type": "string"},
+        "createdAt": {
+            "type": "string",
+            "format": "date-time",
+            "description": "When it happened, in UTC.",
+            "examples": [conventions.MOMENT],
+        },
+        "eventType": {
+            "type": "string",
+            OPEN_ENUM: [event.name for event in events],
+            "description": "What happened; more types may come.",
+            "examples": [event.name for event in events[:1]],
+        },
         "eventData": {
             "type": "object",
             "description": "The record as its GET showed it when the event happened; it never changes.",
         },
     }
-    made: Schema = {
-        EVENT: {
-            "description": "An event. Its `eventType` says what `eventData` is; clients must accept types that they do "
-            "not know.",
-            "type": "object",
-            "properties": properties,
-            "required": ["id", "createdAt", "eventType", "eventData"],
-            "discriminator": {
-                "propertyName": "eventType",
-                "mapping": {event.name: f"{_SCHEMAS}{_event_schema_name(event)}" for event in events},
-            },
-        }
-    }
-    for event in events:
-        ref = records.get(event.record)
-        own: Schema = {
-            "eventType": {"const": event.name},
-            "eventData": {"$ref": ref} if ref else {"type": "object"},
-        }
-        made[_event_schema_name(event)] = {
-            "description": f"Sent when {event.when}.",
-            "allOf": [
-                {"$ref": f"{_SCHEMAS}{EVENT}"},
-                {"type": "object", "properties": own, "required": ["eventType", "eventData"]},
-            ],
-        }
-    return made
 
 
 def _event_schema_name(event: EventType) -> str:
@@ -237,24 +290,26 @@ def _pascal(event: EventType) -> str:
     return "".join(word.capitalize() for word in event.name.replace("_", ".").split("."))
 
 
-def webhook_schema(event: EventType, examples: ExampleBuilder) -> Schema:
-    """The schema of a webhook that a receiver gets."""
-    data: Schema = {"$ref": f"{_SCHEMAS}{_event_schema_name(event)}"}
-    schema: Schema = {
+def webhook_schema(event: EventType, shared: Components) -> Schema:
+    """A webhook as a receiver gets it."""
+    data: Schema = {"$ref": f"{SCHEMAS}{_event_schema_name(event)}", "description": "The event."}
+    schema: Schema = {  # in place: some generators take what webhooks alone name for unused
         "type": "object",
-        "properties": {"object": {"const": "event"}, "data": data},
+        "description": f"The body of a delivery of `{event.name}`.",
+        "properties": {"object": {"type": "string", "const": "event", "description": _OBJECT}, "data": data},
         "required": ["object", "data"],
     }
-    content = {"schema": schema, "example": examples.response_example(schema)}
     return {
         "post": {
             "operationId": f"on{_pascal(event)}",
+            "tags": [WEBHOOK_TAG],
             "summary": f"Sent when {event.when}",
-            "description": f"Sent when {event.when}. `eventData` is the record as its GET showed it at that moment.",
-            "requestBody": {"required": True, "content": {"application/json": content}},
+            "description": "`eventData` is the record as its GET showed it at that moment.",
+            "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
             "responses": {
-                "2XX": {"description": "Taken; anything else is tried again."},
-                "410": {"description": "Gone: nothing more is sent to this subscription until it is resumed."},
+                "2XX": shared.share("responses", "WebhookTaken", _TAKEN),
+                "410": shared.share("responses", "WebhookGone", _GONE),
             },
+            "security": [{"webhookSignature": []}],
         }
     }

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.reference.shared_parts import with_shared_parts
 from almoner.platform.reference.shell import CurlExamples
 
 Schema = dict[str, Any]
@@ -79,9 +81,11 @@ class WebhookEntry:
 class ReferenceContent:
     """Reads an OpenAPI description into what the page lists."""
 
-    def __init__(self, description: Mapping[str, Any]) -> None:
+    def __init__(self, read: Mapping[str, Any]) -> None:
+        description = with_shared_parts(read)
         self._description = description
         self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
+        self._examples = ExampleBuilder(self._schemas)
         self._shell = CurlExamples(description)
         self.server: str = description["servers"][0]["url"]
         self.version: str = description["info"]["version"]
@@ -101,7 +105,7 @@ class ReferenceContent:
         contents: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
         body_kind = next(iter(contents), "")
         body = contents.get(body_kind, {})
-        answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {})
+        answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {}).get("schema", {})
         return Operation(
             id=operation["operationId"],
             method=method.upper(),
@@ -112,8 +116,8 @@ class ReferenceContent:
             parameters=tuple(map(self._parameter, operation["parameters"])),
             body=tuple(self._members(body.get("schema", {}))),
             body_kind=body_kind,
-            answer=tuple(self._members(answer.get("schema", {}))),
-            answer_example=format_json(answer["example"]) if "example" in answer else "",
+            answer=tuple(self._members(answer)),
+            answer_example=format_json(self._examples.response_example(answer)) if answer else "",
             statuses=tuple(self._statuses(operation)),
             shell=self._shell.curl_example(method, path, operation),
         )
@@ -132,10 +136,7 @@ class ReferenceContent:
         )
 
     def _statuses(self, operation: Schema) -> Iterator[ResponseStatus]:
-        for code, given in operation["responses"].items():
-            response = given
-            if "$ref" in given:
-                response = self._description["components"]["responses"][given["$ref"].rsplit("/", 1)[1]]
+        for code, response in operation["responses"].items():
             if code.startswith("2"):
                 yield ResponseStatus(code, response["description"], ())
                 continue
@@ -145,11 +146,10 @@ class ReferenceContent:
             yield ResponseStatus(code, problems[0]["title"], reported)
 
     def _hook(self, name: str, operation: Schema) -> WebhookEntry:
-        content = operation["requestBody"]["content"][_MEDIA_TYPE]
-        fields = tuple(self._members(content["schema"]))
-        return WebhookEntry(
-            name, heading_anchor(name), operation["description"], fields, format_json(content["example"])
-        )
+        schema = operation["requestBody"]["content"][_MEDIA_TYPE]["schema"]
+        told = f"{operation['summary']}. {operation['description']}"
+        example = format_json(self._examples.response_example(schema))
+        return WebhookEntry(name, heading_anchor(name), told, tuple(self._members(schema)), example)
 
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:

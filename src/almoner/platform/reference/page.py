@@ -9,10 +9,11 @@ from typing import Final
 import msgspec
 from markupsafe import Markup, escape
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.platform.deployment import Deployment
+from almoner.platform.http.static_texts import StaticText
 from almoner.platform.pages import assets
 from almoner.platform.pages.headers import security_headers
 from almoner.platform.pages.rendering import PageRenderer
@@ -26,20 +27,21 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
     """The routes of the reference page."""
 
     @cache
-    def rendered() -> str:
+    def rendered() -> StaticText:
         pages = PageRenderer(deployment, _TEMPLATES)
         content = ReferenceContent(msgspec.json.decode(description))
-        return pages.render_text(
+        text = pages.render_text(
             "reference.html",
             pages.language(FALLBACK),
             content=content,
             prose=render_prose,
             reference_style_url=assets.REFERENCE_STYLE.path,
         )
+        return StaticText(text.encode(), "text/html; charset=utf-8")
 
-    async def show_reference(_request: Request) -> Response:
+    async def show_reference(request: Request) -> Response:
         headers = security_headers(token_urlsafe(16), form_targets=(), production=not deployment.sandbox)
-        return HTMLResponse(rendered(), headers=headers | {"Content-Language": FALLBACK})
+        return rendered().response(request, headers | {"Content-Language": FALLBACK})
 
     return [Route("/docs", show_reference)]
 

@@ -34,7 +34,7 @@ class CurlExamples:
         for type_ in self._needed(operation):
             self._fetch(type_, fetched)
         lines = list(fetched.values())
-        if _upload(operation):
+        if self._upload(operation):
             lines.append(f"echo {_PIXEL} | base64 -d > image.png")
         return "\n".join([*lines, self._curl(method, path, operation)])
 
@@ -70,7 +70,7 @@ class CurlExamples:
         parts.append(f'"$api{address}{_query(operation, first=first)}"')
         if operation["security"]:
             parts.append('-H "Authorization: $key"')
-        if upload := _upload(operation):
+        if upload := self._upload(operation):
             parts += [f'-F "{name}={value}"' for name, value in self._parts(operation).items()]
             parts.append(f"-F {upload}=@image.png")
         elif "requestBody" in operation:
@@ -109,7 +109,7 @@ class CurlExamples:
 
     def _parts(self, operation: Schema) -> dict[str, str]:
         """Text parts beside a file: what is required, and the first of several that name whose it is."""
-        schema = _multipart(operation)
+        schema = self._multipart(operation)
         made: dict[str, str] = {}
         for name, property_ in schema.get("properties", {}).items():
             option = next(one for one in (property_, *property_.get("anyOf", ())) if "type" in one)
@@ -122,7 +122,15 @@ class CurlExamples:
 
     def _body_schema(self, operation: Schema) -> Schema:
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-        return self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]] if content else {}
+        return self._named(content["schema"]) if content else {}
+
+    def _multipart(self, operation: Schema) -> Schema:
+        content = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data", {})
+        return self._named(content.get("schema", {}))
+
+    def _upload(self, operation: Schema) -> str | None:
+        """The part that is the file: the last of what a form holds."""
+        return next(reversed(self._multipart(operation).get("properties", {})), None)
 
     def _find_sources(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Type of identifier to the call that one gets such identifiers from.
@@ -139,12 +147,16 @@ class CurlExamples:
 
     def _answers_with(self, operation: Schema) -> str | None:
         content = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
-        data = content.get("schema", {}).get("properties", {}).get("data", {})
+        data = self._named(content.get("schema", {})).get("properties", {}).get("data", {})
         ref = data.get("items", data).get("$ref")
         if ref is None:
             return None
         own = self._schemas[ref.rsplit("/", 1)[1]].get("properties", {}).get("id", {})
         found: str | None = own.get(ID_TYPE_KEYWORD)
+        return found
+
+    def _named(self, schema: Schema) -> Schema:
+        found: Schema = self._schemas[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
         return found
 
     def _example(self, type_: str) -> str:
@@ -169,17 +181,6 @@ def _path_ids(operation: Schema) -> dict[str, str]:
         for parameter in operation["parameters"]
         if parameter["in"] == "path" and ID_TYPE_KEYWORD in parameter["schema"]
     }
-
-
-def _multipart(operation: Schema) -> Schema:
-    content = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data", {})
-    schema: Schema = content.get("schema", {})
-    return schema
-
-
-def _upload(operation: Schema) -> str | None:
-    """The part that is the file: the last of what a form holds."""
-    return next(reversed(_multipart(operation).get("properties", {})), None)
 
 
 def _query(operation: Schema, *, first: bool) -> str:

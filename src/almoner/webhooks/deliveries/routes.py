@@ -11,11 +11,11 @@ from almoner.platform.http.paging import ListResponse
 from almoner.webhooks.deliveries import service
 from almoner.webhooks.deliveries.schemas import (
     DeliveriesQuery,
-    DeliveryOut,
     ReplayIn,
     ResendIn,
-    ScheduledOut,
-    SourceAddressesOut,
+    WebhookDeliveryOut,
+    WebhookReplayOut,
+    WebhookSourceAddressesOut,
     delivery_out,
 )
 from almoner.webhooks.events.domain import UnknownSubscription
@@ -30,7 +30,7 @@ routes = Routes("Webhooks")
 @routes.get("/v1/webhook-subscriptions/{id}/deliveries", key=SECRET, scope="webhooks:read")
 async def list_webhook_deliveries(
     call: ApiCall, id: SubscriptionId, query: DeliveriesQuery
-) -> ListResponse[DeliveryOut]:
+) -> ListResponse[WebhookDeliveryOut]:
     """List a subscription's deliveries with all their attempts.
 
     Deliveries are kept for 90 days, their attempts for 30.
@@ -41,18 +41,18 @@ async def list_webhook_deliveries(
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
-async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> DeliveryOut:
+async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> WebhookDeliveryOut:
     """Send a test event to a subscription; the list of deliveries shows how it went."""
     return delivery_out(call.tx, await service.send_test_event(call.tx, call.partner, id))
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
-async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayIn) -> ScheduledOut:
+async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayIn) -> WebhookReplayOut:
     """Send the events of a window again to one subscription, with the same ids and bytes.
 
     At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
     """
-    return ScheduledOut(
+    return WebhookReplayOut(
         await service.replay_events(
             call.tx, call.partner, id, body.start_date, body.end_date, failed_only=body.failed_only
         )
@@ -60,13 +60,13 @@ async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayI
 
 
 @routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
-async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> ScheduledOut:
+async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> WebhookReplayOut:
     """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type."""
-    return ScheduledOut(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
+    return WebhookReplayOut(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
 
 
 @routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)
-async def list_webhook_source_addresses(call: ApiCall) -> SourceAddressesOut:
+async def list_webhook_source_addresses(call: ApiCall) -> WebhookSourceAddressesOut:
     """Retrieve the addresses that webhook deliveries come from."""
     deployment = call.db.deployment
-    return SourceAddressesOut(deployment.environment, list(deployment.source_addresses))
+    return WebhookSourceAddressesOut(deployment.environment, list(deployment.source_addresses))

@@ -38,13 +38,13 @@ class ReplayIn(RequestBody):
     failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
 
 
-class ScheduledOut(ResponseRecord, object_name="webhook_replay"):
+class WebhookReplayOut(ResponseRecord, object_name="webhook_replay"):
     """How many deliveries were begun."""
 
     scheduled: int
 
 
-class AttemptOut(ResponseRecord):
+class WebhookAttemptOut(ResponseRecord):
     """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
 
     number: int
@@ -55,7 +55,7 @@ class AttemptOut(ResponseRecord):
     response_body: str | None
 
 
-class DeliveryOut(ResponseRecord, object_name="webhook_delivery"):
+class WebhookDeliveryOut(ResponseRecord, object_name="webhook_delivery"):
     """One event on its way to one subscription; `reason` tells what began it."""
 
     id: str
@@ -65,22 +65,22 @@ class DeliveryOut(ResponseRecord, object_name="webhook_delivery"):
     sequence: int | None
     reason: Reason
     status: Status
-    attempts: list[AttemptOut]
+    attempts: list[WebhookAttemptOut]
     next_attempt_at: str | None
     created_at: str
     finished_at: str | None
 
 
-class SourceAddressesOut(ResponseRecord, object_name="webhook_source_addresses"):
+class WebhookSourceAddressesOut(ResponseRecord, object_name="webhook_source_addresses"):
     """The addresses that deliveries of this environment come from."""
 
     environment: str
     addresses: list[str]
 
 
-def delivery_out(tx: Tx, delivery: Delivery) -> DeliveryOut:
+def delivery_out(tx: Tx, delivery: Delivery) -> WebhookDeliveryOut:
     """The answer for one delivery."""
-    return DeliveryOut(
+    return WebhookDeliveryOut(
         id=tx.ids.text("webhookdelivery", delivery.id),
         webhook_subscription_id=tx.ids.text("webhooksubscription", delivery.subscription_id),
         event_id=tx.ids.text("event", delivery.event_id),
@@ -95,8 +95,8 @@ def delivery_out(tx: Tx, delivery: Delivery) -> DeliveryOut:
     )
 
 
-def _attempt_out(attempt: Attempt) -> AttemptOut:
-    return AttemptOut(
+def _attempt_out(attempt: Attempt) -> WebhookAttemptOut:
+    return WebhookAttemptOut(
         number=attempt.number,
         attempted_at=iso_timestamp(attempt.started_at),
         duration_ms=attempt.duration_ms,

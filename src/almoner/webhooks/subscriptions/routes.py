@@ -12,9 +12,9 @@ from almoner.webhooks.subscriptions import service
 from almoner.webhooks.subscriptions.schemas import (
     RotationIn,
     SubscriptionIn,
-    SubscriptionOut,
     SubscriptionPatch,
     SubscriptionsQuery,
+    WebhookSubscriptionOut,
     subscription_out,
 )
 
@@ -24,7 +24,7 @@ routes = Routes("Webhooks")
 
 
 @routes.get("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:read")
-async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[SubscriptionOut]:
+async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[WebhookSubscriptionOut]:
     """List webhook subscriptions, without their secrets."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted=query.deleted)
@@ -34,7 +34,7 @@ async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -
 
 
 @routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> SubscriptionOut:
+async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> WebhookSubscriptionOut:
     """Subscribe an address to events; to those that name donors with the scope `donations:personal` alone."""
     return subscription_out(
         call.tx,
@@ -43,13 +43,15 @@ async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> Su
 
 
 @routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read", shows_secret=True)
-async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> SubscriptionOut:
+async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> WebhookSubscriptionOut:
     """Retrieve a webhook subscription with its secret."""
     return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def update_webhook_subscription(call: ApiCall, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
+async def update_webhook_subscription(
+    call: ApiCall, id: SubscriptionId, body: SubscriptionPatch
+) -> WebhookSubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
     personal = call.caller.has_scope(PERSONAL)
     changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status, personal=personal)
@@ -63,7 +65,7 @@ async def delete_webhook_subscription(call: ApiCall, id: SubscriptionId) -> None
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: RotationIn) -> SubscriptionOut:
+async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: RotationIn) -> WebhookSubscriptionOut:
     """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
 
     `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays on

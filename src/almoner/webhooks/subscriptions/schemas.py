@@ -72,7 +72,7 @@ class RotationIn(RequestBody):
     )
 
 
-class SubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
+class WebhookSubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
     """A subscription as partners see it; `secret` is null in lists and events.
 
     `health` is `failing` from the first failed attempt to the next success.
@@ -92,9 +92,9 @@ class SubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
     deleted_at: str | None
 
 
-def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool = True) -> SubscriptionOut:
+def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool = True) -> WebhookSubscriptionOut:
     """The answer for one subscription; its secret is left out of lists and events."""
-    return SubscriptionOut(
+    return WebhookSubscriptionOut(
         id=tx.ids.text("webhooksubscription", subscription.id),
         events=list(subscription.events),
         url=subscription.url,

@@ -13,5 +13,5 @@ class RefundIn(RequestBody):
         None,
         ge=1,
         le=MAX_MINOR,
-        description="Minor units, at most what is left of the donation; all of that if absent.",
+        description="In the currency's minor unit, at most what is left of the donation; all of that if absent.",
     )

@@ -103,7 +103,7 @@ class EligibilityFailureOut(msgspec.Struct, frozen=True, rename="camel"):
     results: EligibilityResultsOut
 
 
-class FailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
+class SubmissionFailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
     """By check, those that failed alone (settled 6)."""
 
     validation_request: RequestFailureOut | msgspec.UnsetType = msgspec.UNSET
@@ -112,7 +112,7 @@ class FailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
     eligibility: EligibilityFailureOut | msgspec.UnsetType = msgspec.UNSET
 
 
-class RequirementOut(
+class SubmissionRequirementOut(
     msgspec.Struct,
     frozen=True,
     rename={"source": "from", "registry_name": "registryName", "registry_id": "registryId"},
@@ -159,10 +159,10 @@ class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission
     metadata: dict[str, str] | None
     partner_fields: dict[str, str | int | float] | None
     failure_reasons: Annotated[
-        FailureReasonsOut | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
+        SubmissionFailureReasonsOut | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
     ]
     requirements: Annotated[
-        list[RequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
+        list[SubmissionRequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
     ]
     appeal: Annotated[
         SubmissionAppealOut | None, msgspec.Meta(description="The newest appeal against the answer, whoever made it.")
@@ -196,7 +196,7 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
         partner_fields=_answers(one.partner_fields),
         failure_reasons=None
         if one.failure_reasons is None
-        else msgspec.convert(one.failure_reasons, FailureReasonsOut),
+        else msgspec.convert(one.failure_reasons, SubmissionFailureReasonsOut),
         requirements=[_requirement_out(missing) for missing in requirements_of(one)],
         appeal=_appeal_out(tx, one),
         processed_at=iso_timestamp_or_none(one.processed_at),
@@ -258,8 +258,8 @@ def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
     return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
 
 
-def _requirement_out(missing: Requirement) -> RequirementOut:
-    return RequirementOut(
+def _requirement_out(missing: Requirement) -> SubmissionRequirementOut:
+    return SubmissionRequirementOut(
         missing.check,
         missing.code,
         missing.source,

@@ -1,0 +1,70 @@
+"""What tags, parameters and members are, where a declaration does not say it itself: ``descriptions.toml``."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from almoner.platform.http.conventions import Schema
+
+FILE: Final = Path(__file__).with_name("descriptions.toml")
+
+
+class Descriptions:
+    """Looks texts up: that of one place first (``Donation.amount``), then that of the name."""
+
+    def __init__(self) -> None:
+        texts: Mapping[str, Any] = tomllib.loads(FILE.read_text("utf-8"))
+        self._tags: Mapping[str, str] = texts["tags"]
+        self._identifiers: Mapping[str, str] = texts["identifiers"]
+        self._parameters: Mapping[str, str] = texts["parameters"]
+        self._members: Mapping[str, str] = texts["members"]
+        self._examples: Mapping[str, Any] = texts["examples"]
+
+    def tag(self, name: str) -> Schema:
+        """A tag with its description."""
+        found = _find(self._tags, name)
+        return {"name": name, "description": found} if found else {"name": name}
+
+    def identifier(self, type_: str) -> str:
+        """What an identifier in a path names."""
+        return str(_find(self._identifiers, type_) or "")
+
+    def parameter(self, operation: str, name: str) -> str | None:
+        """What a parameter of an operation does."""
+        key = name.removesuffix("[]")
+        found: str | None = _find(self._parameters, f"{operation}.{key}", key)
+        return found
+
+    def example(self, place: str, name: str) -> Any:
+        """An example of a member of this name, or of a parameter; None if none is kept."""
+        return _find(self._examples, f"{place}.{name}", name.removesuffix("[]"))
+
+    def schema(self, name: str, schema: Schema) -> Schema:
+        """The schema with a description for each of its members."""
+        made = dict(schema)
+        if "properties" in made:
+            made["properties"] = {key: self._member(name, key, one) for key, one in made["properties"].items()}
+        return made
+
+    def _member(self, schema: str, name: str, property_: Schema) -> Schema:
+        described = _described(property_)
+        if described.get("description"):
+            return described
+        found = _find(self._members, f"{schema}.{name}", name)
+        return {**described, "description": found} if found else described
+
+
+def _find(texts: Mapping[str, Any], *keys: str) -> Any:
+    return next((texts[key] for key in keys if key in texts), None)
+
+
+def _described(property_: Schema) -> Schema:
+    """The property with its description outside of the alternatives that it has."""
+    if property_.get("description"):
+        return property_
+    for option in property_.get("anyOf", ()):
+        if text := option.get("description"):
+            inner = [{key: value for key, value in one.items() if key != "description"} for one in property_["anyOf"]]
+            return {**property_, "anyOf": inner, "description": text}
+    return property_

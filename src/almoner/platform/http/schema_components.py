@@ -1,0 +1,205 @@
+"""Named schemas of the API description: records, bodies, and what is made of them (references by name)."""
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+from pydantic.json_schema import models_json_schema
+
+from almoner.kit.ids import Ids
+from almoner.platform.events.event_types import EventType
+from almoner.platform.http import conventions
+from almoner.platform.http.conventions import Schema
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.ids import ID_TYPE_KEYWORD, MORE_KEYWORD, SUCH_AS_KEYWORD
+from almoner.platform.http.wire import RequestBody, ResponseRecord, find_record
+
+_COMPONENTS: Final = "#/components/"
+SCHEMAS: Final = _COMPONENTS + "schemas/"
+_REF: Final = SCHEMAS + "{name}"
+OPEN_ENUM: Final = "x-extensible-enum"
+Kind = Literal["schemas", "parameters", "responses", "examples"]
+
+
+class Components:
+    """What the operations share, by kind and name. One name stands for one thing."""
+
+    def __init__(self) -> None:
+        self.schemas: Schema = {}
+        self.parameters: Schema = {}
+        self.responses: Schema = {}
+        self.examples: Schema = {}
+
+    def share(self, kind: Kind, name: str, content: Schema) -> Schema:
+        """A reference to the content, which is kept under its name."""
+        kept = getattr(self, kind).setdefault(name, content)
+        if kept != content:
+            raise TypeError(f"two {kind} of the description are called {name}")
+        return {"$ref": f"{_COMPONENTS}{kind}/{name}"}
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema itself, if it is a reference."""
+        named: Schema = self.schemas[reference_name(schema)] if "$ref" in schema else schema
+        return named
+
+
+def reference_name(schema: Schema) -> str:
+    """The name that a reference names."""
+    return str(schema["$ref"]).rsplit("/", 1)[1]
+
+
+def record_name(class_name: str) -> str:
+    """The public name of a record, by the name of its class."""
+    return class_name.removesuffix("Out")
+
+
+def operation_name(endpoint: Endpoint) -> str:
+    """``CreateDonation``: the public name of an operation's body."""
+    return endpoint.operation_id[0].upper() + endpoint.operation_id[1:]
+
+
+def record_schemas(
+    endpoints: Sequence[Endpoint], events: Collection[EventType], ids: Ids
+) -> tuple[Schema, dict[type[ResponseRecord], str]]:
+    """The schemas of all records in answers and events, and the name of each."""
+    answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
+    named = {record.object_name for record in answered}
+    reported = [find_record(event.record) for event in events if event.record not in named]
+    records = list(dict.fromkeys([*answered, *(record for record in reported if record is not None)]))
+    found, components = msgspec.json.schema_components(records, ref_template=_REF)
+    classes = {reference_name(schema): record for record, schema in zip(records, found, strict=True)}
+    for name, schema in components.items():
+        if record := classes.get(name):  # every member is there, except those that may be left out
+            members = msgspec.structs.fields(record)
+            schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
+        for field, property_ in schema.get("properties", {}).items():
+            _apply_naming_conventions(field, property_, record.object_name if record else record_name(name))
+    names = {name: record_name(name) for name in components}
+    made = _renamed({name: clean_schema(schema) for name, schema in components.items()}, names)
+    return with_ids(made, ids), {record: names[name] for name, record in classes.items()}
+
+
+def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
+    """Identifiers and moments are plain strings in the records; their names tell them apart."""
+    for option in property_.get("anyOf", [property_]):
+        if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
+            continue
+        if type_ := conventions.id_type(field, record):
+            option[ID_TYPE_KEYWORD] = type_
+        elif format_ := conventions.string_format(field):
+            option["format"] = format_
+
+
+def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[type[RequestBody], str]]:
+    """The schemas of all bodies, each named as the first operation that takes it, and of what is in them."""
+    operations: dict[type[RequestBody], str] = {}
+    for endpoint in endpoints:
+        if endpoint.body is not None:
+            operations.setdefault(endpoint.body, operation_name(endpoint))
+    if not operations:
+        return {}, {}
+    models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]
+    keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
+    schemas: Schema = definitions.get("$defs", {})
+    names = {name: re.sub("^(.+)In$", r"New\1", name) for name in schemas}
+    names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
+    made = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
+    return with_ids(made, ids), operations
+
+
+def _renamed(schemas: Schema, names: Mapping[str, str]) -> Schema:
+    """The schemas under their public names. Raises TypeError for two of one name, or one of a module's path."""
+    made: Schema = {}
+    for name, schema in schemas.items():
+        public = names[name]
+        if public in made or not public.isalnum():
+            raise TypeError(f"{name} needs a public name of its own: {public} is taken or not a name")
+        made[public] = map_schema(schema, lambda one: _with_public_reference(one, names))
+    return made
+
+
+def _with_public_reference(schema: Schema, names: Mapping[str, str]) -> Schema:
+    if "$ref" not in schema:
+        return schema
+    return {**schema, "$ref": SCHEMAS + names[reference_name(schema)]}
+
+
+def map_schema(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """The schema with every schema in it changed, from the inside out; examples and values stay as they are."""
+    if not isinstance(schema, dict):
+        return schema
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {name: map_schema(one, change) for name, one in made["properties"].items()}
+    for keyword in ("items", "additionalProperties"):
+        if keyword in made:
+            made[keyword] = map_schema(made[keyword], change)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if keyword in made:
+            made[keyword] = [map_schema(one, change) for one in made[keyword]]
+    return change(made)
+
+
+def clean_schema(schema: Any) -> Any:
+    """Drop generated titles, which say nothing that the names do not; write code as Markdown does."""
+    if isinstance(schema, list):
+        return [clean_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {
+        key: clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
+    }
+    if isinstance(reported := made.get("description"), str):
+        made["description"] = docstring_markdown(reported)
+    return made
+
+
+def docstring_markdown(text: str) -> str:
+    """A docstring as Markdown: one line for each paragraph."""
+    paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
+    return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
+
+
+def with_ids(schemas: Any, ids: Ids) -> Any:
+    """Replace id marks by a pattern that fits both environments, and this one's example."""
+    if isinstance(schemas, list):
+        return [with_ids(item, ids) for item in schemas]
+    if not isinstance(schemas, dict):
+        return schemas
+    made = {key: with_ids(value, ids) for key, value in schemas.items()}
+    if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
+        made |= {"pattern": ids.pattern(marked, *made.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
+    if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
+        made["examples"] = [ids.example(such_as)]
+    return made
+
+
+def mark_enum_extensible(schema: Schema) -> Schema:
+    """A schema in answers whose enum is open, so that new values do not break clients."""
+    if not isinstance(schema.get("enum"), list):
+        return schema
+    made = dict(schema)
+    values = made.pop("enum")
+    listed = ", ".join(f"`{value}`" for value in values)
+    reported = " ".join(filter(None, (made.get("description"), f"Today one of {listed}; more may come.")))
+    return {"type": "string", **made, OPEN_ENUM: values, "description": reported}
+
+
+def is_leaf(schema: Schema) -> bool:
+    """Whether it is a value without a name of its own that says by itself neither its example nor all its values."""
+    telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf", "anyOf"}
+    return not telling & schema.keys()
+
+
+def fold_null(schema: Schema) -> Schema:
+    """A value that may be null has a list of types instead of two schemas, where it is no named schema."""
+    options = schema.get("anyOf", ())
+    given = [option for option in options if option.get("type") != "null"]
+    if len(given) != 1 or len(options) != 2 or not isinstance(given[0].get("type"), str):
+        return schema
+    if {"enum", "const", "oneOf"} & given[0].keys():
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**given[0], **rest, "type": [given[0]["type"], "null"]}
