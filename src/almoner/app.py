@@ -129,5 +129,6 @@ def create_app(
         https_only=not services.db.deployment.sandbox,
         error_page=lambda request, status: site.error_page(request, status) if is_page_request(request) else None,
         statement_seconds=statement_seconds,
+        recorder=services.api_requests,
     )
     return app if services.tracing is None else services.tracing.application(app)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.access.accounts import jobs as accounts_jobs
 from almoner.access.credentials import jobs as credentials_jobs
+from almoner.access.keys import jobs as keys_jobs
 from almoner.access.notifications import jobs as notifications_jobs
 from almoner.access.notifications.service import Notification
 from almoner.access.security_emails import jobs as security_emails_jobs
@@ -176,6 +177,10 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
+def _access_tasks() -> list[BackgroundTasks]:
+    return [keys_jobs.tasks.collected, credentials_jobs.tasks.collected, sign_ins_jobs.tasks.collected]
+
+
 def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.Parts(rules, parts.telemetry)
@@ -183,8 +188,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         WatchlistScreening(parts.screener), payee_bank_accounts.first_approved_account
     )
     return [
-        credentials_jobs.tasks.collected,
-        sign_ins_jobs.tasks.collected,
+        *_access_tasks(),
         organisations_jobs.tasks.using(_PARTNERS_BY_ORGANISATION),
         registers_jobs.tasks.collected,
         registers_jobs.refresh_tasks.using(parts.registers),

@@ -17,6 +17,7 @@ from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.members import pages as members_pages
 from almoner.access.operators import pages as operators_pages
 from almoner.access.providers import pages as providers_pages
+from almoner.access.request_recorder import ApiRequestRecorder
 from almoner.adapters.lazy import LazyMailHosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
@@ -185,6 +186,7 @@ class Services:
     provider_app: SimulatedProvider | None
     api: ApiApplication
     parts: PartsWatch
+    api_requests: ApiRequestRecorder
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -232,13 +234,14 @@ def _people_pages(
     limiter: RateLimiter,
     outbound: OutboundClient,
     api: ApiApplication,
+    rules: DisbursementRules,
 ) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
     gate = PageGuard(db, pages, _NAVIGATION)
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
-        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api),
+        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules),
         *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
         *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
         *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
@@ -493,12 +496,11 @@ async def build_services(
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
     db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
     watch, blobs = await _build_document_storage(settings, db, telemetry)
-    limiter, waiters = RateLimiter(), EventWaiters(db)
+    limiter, waiters, rules = RateLimiter(), EventWaiters(db), DisbursementRules(settings.disbursement_min_donations)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = _build_outbound(db, tracing)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
-    rules = DisbursementRules(settings.disbursement_min_donations)
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
     pages += [*_giving_pages(settings, work, provider, catalogues, rules), *_sandbox_pages(settings, db, catalogues)]
@@ -506,7 +508,7 @@ async def build_services(
     background = BackgroundWorker(db, tasks, telemetry)
     pages += _validation_pages(db, catalogues, intake, limiter, blobs)
     routes = [*_api_routes(work, rules, waiters), *_sandbox_routes(settings, work, rules, background, clock)]
-    pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake))
+    pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake), rules)
     return Services(
         settings,
         clock,
@@ -531,4 +533,5 @@ async def build_services(
         events=EVENT_TYPES,
         tracing=tracing,
         parts=PartsWatch(deployment_probes.outside(settings, clock), db.deployment, telemetry),
+        api_requests=ApiRequestRecorder(db, telemetry),
     )

@@ -44,6 +44,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
         background = services.background
         group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
         group.create_task(_record_uses_and_metrics(services, stop))
+        group.create_task(services.api_requests.run(stop))
         if services.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))

@@ -24,7 +24,10 @@ _AREAS = {"Donations": FINANCE, "Nonprofits": FINANCE | REVIEWERS, "Validations"
 WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/home": EVERYBODY,
     "/search": EVERYBODY,
-    **{one.path: EVENTS if one.path == "/events" else EVERYBODY for one in LISTS},
+    **{one.path: EVERYBODY for one in LISTS},
+    "/events": EVENTS,
+    "/request-log": DEVELOPERS,
+    "/request-log/{request}": DEVELOPERS,
     **{f"{one.path}.csv": _AREAS[one.area] for one in LISTS},
     "/donation-sessions/new": FINANCE,
     "/validation-invites/new": REVIEWERS,
@@ -33,7 +36,9 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/monitoring-subscriptions/new": REVIEWERS,
     "/eligibility-subscriptions/new": REVIEWERS,
     "/donations/{donation}": EVERYBODY,
-    "/donations/{donation}/refund": FINANCE,
+    "/donations/{donation}/refund": FINANCE | {"support"},
+    "/donations/{donation}/reassign": FINANCE,
+    "/support-refunds": frozenset[MemberRole]({"owner"}),
     "/donations/{donation}/cancel": FINANCE,
     "/donations/{donation}/receipt": FINANCE | {"support"},
     "/events/{event}": EVENTS,
@@ -66,7 +71,9 @@ async def records(service: Service, api: Client) -> dict[str, str]:
     given = await factories.donation(service, api)
     hook = await factories.subscription(api)
     await service.drain()
-    event = data(await api.get("/v1/events"))[0]
+    answer = await api.get("/v1/events")
+    event = data(answer)[0]
+    await service.services.api_requests.flush()
     about = {"organisationId": given["organisationId"]}
     monitoring = data(await api.post("/v1/monitoring-subscriptions", about))
     eligibility = data(await api.post("/v1/eligibility-subscriptions", about))
@@ -75,6 +82,7 @@ async def records(service: Service, api: Client) -> dict[str, str]:
         "disbursement": disbursement,
         "donation": given,
         "hook": hook,
+        "request": {"id": answer.headers["request-id"]},
         "event": event,
         "monitoring": monitoring,
         "eligibility": eligibility,

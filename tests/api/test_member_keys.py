@@ -83,6 +83,35 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     assert (await make(developer, kind="publishable")).startswith("pk_")
 
 
+async def test_scopes_are_ticked_and_only_an_owner_is_offered_the_one_that_shows_donors(
+    developer: Desk, owner: Desk, service: Service, tenant: Tenant
+) -> None:
+    for browser, offered in ((developer, False), (owner, True)):
+        page = (await browser.get(f"{browser.home}/keys/new")).text
+        assert ('value="donations:personal"' in page, 'value="users:read"' in page) == (offered, True)
+        assert ("scim_api" in page, "sandbox_clock" in page) == (False, False)
+    form = {"name": "donors", "kind": "secret", "scopes": ["donations:read", "donations:personal"], "expires": "30"}
+    refused = await developer.post(f"{developer.home}/keys/new", form)
+    assert (refused.status_code, "Only an owner can grant" in developer.text()) == (422, True)
+    assert (await owner.post(f"{owner.home}/keys/new", form)).status_code == 200
+    made = (await stored(service, tenant))[0]
+    assert made.scopes == {"donations:read", "donations:personal"}
+    assert made.expires_at == made.created_at + timedelta(days=30)
+
+
+async def test_a_key_that_expires_is_followed_by_one_that_lives_as_long(
+    developer: Desk, service: Service, tenant: Tenant
+) -> None:
+    await make(developer, kind="secret", expires="90")
+    old = (await stored(service, tenant))[0]
+    page = f"{developer.home}/keys/{service.db.deployment.ids.text('apikey', old.id)}"
+    await developer.get(page)
+    await developer.post(page, do="rotate", overlap="2")
+    new = (await stored(service, tenant))[0]
+    assert new.id != old.id
+    assert new.expires_at == new.created_at + timedelta(days=90)
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Mapping, Sequence
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from http.cookies import SimpleCookie
 from typing import Any
@@ -43,7 +44,12 @@ class Browser:
         raise AssertionError(f"{path} leads in circles")
 
     async def post(
-        self, path: str, form: dict[str, str] | None = None, *, site: str = "same-origin", **fields: str
+        self,
+        path: str,
+        form: Mapping[str, str | Sequence[str]] | None = None,
+        *,
+        site: str = "same-origin",
+        **fields: str,
     ) -> httpx.Response:
         """Post the last page's form, or another one with its token; a redirect is answered as it is."""
         sent = {**(form or {}), **fields}

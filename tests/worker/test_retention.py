@@ -78,6 +78,7 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             assert answer.status_code == 200
             await _reject_an_email(service)
             await _view_a_donor(service, tenant)
+            await service.services.api_requests.flush()
             await _happen(service, tenant, 3)
         started = await _left(service, table)
         assert started > 0, f"say here what makes a row of {table}"

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.access.people.domain import MEMBER_ROLES, Role
+from almoner.platform.http.caller import NAMED_ONLY, SUPPORT_REFUNDS
 
 PERSONAL: Final = "donations:personal"
 """The scope that shows who donors are (settled 11)."""
@@ -38,7 +39,7 @@ _VIEW: Final = frozenset(
 
 _MORE: Final[Mapping[Role, frozenset[str]]] = {
     "owner": frozenset({_EVERYTHING, PERSONAL}),
-    "developer": frozenset({"events:read", "webhooks:read", "webhooks:write"}),
+    "developer": frozenset({"events:read", "webhooks:read", "webhooks:write", "api_requests:read"}),
     "reviewer": frozenset(
         {
             "agent_verifications:write",
@@ -51,7 +52,7 @@ _MORE: Final[Mapping[Role, frozenset[str]]] = {
         }
     ),
     "finance": frozenset({PERSONAL, "donation_sessions:write", "donations:write"}),
-    "support": frozenset({PERSONAL, "events:read"}),
+    "support": frozenset({PERSONAL, "events:read", SUPPORT_REFUNDS}),
     "read_only": frozenset(),
 }
 
@@ -66,6 +67,9 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
 VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
+REFUNDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
+"""Who refunds donations; support up to the amount that owners set."""
+
 RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
 """Who sends a donor's receipt again."""
 
@@ -79,7 +83,7 @@ def scopes_for_roles(roles: Iterable[Role]) -> frozenset[str]:
 def has_scope(roles: Iterable[Role], scope: str) -> bool:
     """Whether members with these roles may make calls that need the scope."""
     scopes = scopes_for_roles(roles)
-    return scope in scopes or (_EVERYTHING in scopes and scope != PERSONAL)
+    return scope in scopes or (_EVERYTHING in scopes and scope not in NAMED_ONLY)
 
 
 def roles_with(scope: str) -> frozenset[Role]:
@@ -154,8 +158,9 @@ class RecordAction:
 class RecordList:
     """A list of records with the pages of each of them.
 
-    ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide. ``id_type``: of its
-    records (settled 1). ``about``: what the records are, for who sees none yet. ``form``: of a new one.
+    ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide; empty where the
+    dashboard has a source of its own. ``id_type``: of its records (settled 1). ``about``: what the records are, for who
+    sees none yet. ``note``: what everybody is told above the list. ``form``: of a new one.
     """
 
     title: str
@@ -170,6 +175,9 @@ class RecordList:
     filters: tuple[Filter, ...] = ()
     form: RecordForm | None = None
     actions: tuple[RecordAction, ...] = ()
+    note: str = ""
+    counted: bool = True
+    """Whether it is known how many records match."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,56 @@
 """The page of a donation, and what its people do there: refund it, or send its receipt again."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
-from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, has_scope, roles_with
+from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_scope, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 from almoner.dashboard.timelines import donation_timeline
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
 from almoner.giving.checkout.donations import service as donations
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.kit.errors import IncorrectParams, Problem
 from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
 _WRITE: Final = "donations:write"
 _DONE: Final = {
     "refunded": "The refund has begun. The amount refunded is shown here once the money is sent.",
+    "reassigned": "The donation was reassigned. The donor is told by email.",
     "receipt": "The receipt is on its way to the donor.",
 }
 _VIEWS: Final = 20
+_GROUNDS: Final = (
+    ("failed_compliance", "The nonprofit no longer meets the requirements to receive donations"),
+    ("payment_impossible", "The nonprofit could not be paid"),
+)
+"""Why a donation is reassigned, as the donor is told."""
 
 
 class DonationPages:
     """The pages."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+    def __init__(
+        self, context: PageContext, calls: MemberCalls, records: RecordPages, rules: DisbursementRules
+    ) -> None:
         self._context = context
         self._calls = calls
         self._records = records
+        self._rules = rules
 
     def routes(self) -> list[Route]:
         """Starlette routes. Who moves money has just proved who they are."""
@@ -42,7 +58,8 @@ class DonationPages:
         readers, writers = sorted(roles_with(DONATIONS.scope)), sorted(roles_with(_WRITE))
         return [
             context.route(path, self.show, *readers, methods=["GET"]),
-            context.route(f"{path}/refund", self.refund, *writers, fresh=True),
+            context.route(f"{path}/refund", self.refund, *sorted(REFUNDERS), fresh=True),
+            context.route(f"{path}/reassign", self.reassign, *writers, fresh=True),
             context.route(f"{path}/receipt", self.resend_receipt, *sorted(RECEIPT_SENDERS)),
         ]
 
@@ -59,13 +76,15 @@ class DonationPages:
             and donation["receiptDelivery"] in ("sent", "undeliverable"),
             steps=donation_timeline(donation),
             masked=not has_scope(visitor.person.roles, PERSONAL),
-            refundable=has_scope(visitor.person.roles, _WRITE) and _left(donation) > 0,
+            refundable=await self._refundable(visitor, donation) > 0,
+            reassignable=has_scope(visitor.person.roles, _WRITE) and _left(donation) > 0,
             views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
         )
 
     async def refund(self, visitor: Visitor) -> Response:
         """How much goes back, and what will happen; then the refund begins, once for each form."""
         donation = await self._records.get_record(visitor, DONATIONS)
+        most = await self._refundable(visitor, donation)
         problems: dict[str, str] = {}
         if visitor.form:
             language = self._context.pages.language(None)
@@ -89,13 +108,71 @@ class DonationPages:
             "donation_refund.html",
             status=422 if problems else 200,
             donation=donation,
-            left=_left(donation),
+            left=most,
+            limited=most < _left(donation),
             typed=visitor.form_value("amount")
-            or formats.format_plain_amount(
-                _left(donation), donation["currencyCode"], self._context.pages.language(None).locale
-            ),
+            or formats.format_plain_amount(most, donation["currencyCode"], self._context.pages.language(None).locale),
             form_key=new_form_key(),
             problems=problems,
+        )
+
+    async def _refundable(self, visitor: Visitor, donation: Record) -> int:
+        """What the visitor may refund of the donation, in minor units."""
+        left = _left(donation)
+        if has_scope(visitor.person.roles, _WRITE):
+            return left
+        if not visitor.person.has_role(*REFUNDERS):
+            return 0
+        async with self._context.db.read() as tx:
+            limits = await partners.list_support_refund_limits(tx, partner_of_visitor(visitor))
+        gone = donation["refundedAmount"] or 0
+        return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
+
+    async def reassign(self, visitor: Visitor) -> Response:
+        """To which nonprofit and why; then the donation is that one's."""
+        donation = await self._records.get_record(visitor, DONATIONS)
+        typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}
+        problems: dict[str, str] = {}
+        if visitor.form:
+            try:
+                async with self._context.db.write() as tx:
+                    await self._reassign(tx, visitor, donation, typed)
+                return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
+            except Problem as refused:
+                field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
+                text = "; ".join(refused.reasons) or refused.message
+                problems = {field: f"The donation was not reassigned: {text}."}
+        return render_page(
+            self._context,
+            visitor,
+            "donation_reassign.html",
+            status=422 if problems else 200,
+            donation=donation,
+            reassignable=_left(donation) > 0,
+            typed=typed,
+            grounds=_GROUNDS,
+            problems=problems,
+        )
+
+    async def _reassign(self, tx: Tx, visitor: Visitor, donation: Record, typed: Mapping[str, str]) -> None:
+        """Raises Problem."""
+        organisation_id = tx.ids.parse("organisation", typed["organisationId"])
+        if organisation_id is None:
+            raise UnknownOrganisation
+        by, partner = self._context.audit_context(visitor), partner_of_visitor(visitor)
+        given = await reassignments.reassign_donation(
+            tx,
+            partner,
+            self._context.parse_id("donation", donation["id"]),
+            organisation_id,
+            ground="payment_impossible" if typed["ground"] == "payment_impossible" else "failed_compliance",
+            reason=typed["reason"],
+            reassigned_by=by.actor.id,
+            rules=self._rules,
+        )
+        named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
+        await audit.record_entry(
+            tx, partner.id, by.actor, "donation.reassigned", donation["id"], address=by.address, details=named
         )
 
     async def resend_receipt(self, visitor: Visitor) -> Response:
@@ -129,4 +206,6 @@ class DonationPages:
 
 def _left(donation: Record) -> int:
     """What of a received donation can go back, in minor units."""
-    return donation["amount"] - (donation["refundedAmount"] or 0) if donation["status"] == "RECEIVED_PAYMENT" else 0
+    return (
+        0 if donation["status"] != "RECEIVED_PAYMENT" else int(donation["amount"] - (donation["refundedAmount"] or 0))
+    )

@@ -1,6 +1,6 @@
 """Calls of the interface that the dashboard makes for a member: what a member may see and do is decided there, once."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -57,19 +57,6 @@ class MemberCalls:
         links = answer["_links"]
         return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
 
-    async def every_record(
-        self, visitor: Visitor, path: str, parameters: Sequence[tuple[str, str]]
-    ) -> AsyncIterator[list[Record]]:
-        """All pages of a list, one after the other: no connection is held between them. Raises CallRefused."""
-        cursor: str | None = None
-        while True:
-            asked = [*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])]
-            page = await self.list_page(visitor, path, asked)
-            yield page.records
-            if page.next is None:
-                return
-            cursor = page.next
-
     async def post(
         self, visitor: Visitor, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
     ) -> Record:
@@ -108,6 +95,19 @@ class MemberCalls:
             problem = answer["error"]
             raise CallRefused(reply.status, problem["code"], problem["reasons"] or [problem["message"]])
         return answer
+
+
+async def every_record(
+    list_page: Callable[[Sequence[tuple[str, str]]], Awaitable[RecordPage]], parameters: Sequence[tuple[str, str]]
+) -> AsyncIterator[list[Record]]:
+    """All pages of a list, one after the other: no connection is held between them. Raises CallRefused."""
+    cursor: str | None = None
+    while True:
+        page = await list_page([*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])])
+        yield page.records
+        if page.next is None:
+            return
+        cursor = page.next
 
 
 def _cursor(link: str | None) -> str | None:

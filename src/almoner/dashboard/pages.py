@@ -8,18 +8,22 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.people.domain import MEMBER_ROLES
+from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import roles_with
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
-from almoner.dashboard.record_lists import DISBURSEMENTS, DONATIONS, EVENTS, LISTS
+from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATIONS, EVENTS, LISTS
 from almoner.dashboard.record_pages import RecordPages
+from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
+from almoner.dashboard.refund_limit_pages import RefundLimitPages
 from almoner.dashboard.settings_pages import PATH as BRAND
 from almoner.dashboard.settings_pages import SettingsPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.pages.rendering import PageRenderer
 
@@ -27,24 +31,33 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 LINKS: Final = (
     NavigationLink("Home", "/home", frozenset(MEMBER_ROLES)),
-    *(NavigationLink(one.title, one.path, roles_with(one.scope), group=one.area) for one in LISTS if one is not EVENTS),
+    *(
+        NavigationLink(one.title, one.path, roles_with(one.scope), group=one.area)
+        for one in LISTS
+        if one.area != "Developers"
+    ),
     NavigationLink("Webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
-    NavigationLink(EVENTS.title, EVENTS.path, roles_with(EVENTS.scope), group="Developers"),
+    *(NavigationLink(one.title, one.path, roles_with(one.scope), group=one.area) for one in (EVENTS, API_REQUESTS)),
     NavigationLink("Brand and links", BRAND, frozenset({"owner"}), group="Settings"),
+    NavigationLink("Refunds by support", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
 )
 """For the navigation."""
 
 
-def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages."""
+def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: DisbursementRules) -> list[Route]:
+    """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
+
+    ``rules``: of disbursements, which a donation leaves that is reassigned.
+    """
     context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
-    records = RecordPages(context, calls, LISTS)
+    records = RecordPages(context, calls, LISTS, {API_REQUESTS: ApiRequestSource(gate.db)})
     return [
         *HomePages(context, calls).routes(),
-        *DonationPages(context, calls, records).routes(),
+        *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),
         *SettingsPages(context).routes(),
+        *RefundLimitPages(context).routes(),
         *FormPages(context, calls, records).routes(),
         *records.routes(without_page=(DISBURSEMENTS, DONATIONS)),
     ]

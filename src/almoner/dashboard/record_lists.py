@@ -352,6 +352,41 @@ EVENTS: Final = RecordList(
         ),
     ),
 )
+API_REQUESTS: Final = RecordList(
+    "Request log",
+    "Request",
+    "Developers",
+    "/request-log",
+    "",
+    "api_requests:read",
+    "req",
+    "Every request that your API keys make is listed here for 14 days.",
+    (
+        Column("Request", "request"),
+        Column("Status", "statusCode"),
+        Column("Error", "errorCode"),
+        Column("Milliseconds", "durationMs"),
+        Column("API key", "apiKey"),
+        _CREATED,
+        _ID,
+    ),
+    (
+        Filter("Request-Id", "requestId"),
+        Filter("Outcome", "outcome", "choice", ("succeeded", "failed")),
+        Filter("Status", "statusCode"),
+        Filter("Error code", "errorCode"),
+        Filter("Method", "method", "choice", ("GET", "POST", "PUT", "PATCH", "DELETE")),
+        Filter("Route", "route"),
+        Filter("API key's ID", "apiKeyId"),
+        _FROM,
+        _UNTIL,
+    ),
+    note=(
+        "A request appears here within seconds, without its body, email addresses and what was typed freely. If a "
+        "server is killed, the requests of its last second may be missing."
+    ),
+    counted=False,
+)
 
 LISTS: Final = (
     DONATIONS,
@@ -366,6 +401,7 @@ LISTS: Final = (
     _MONITORING,
     _ELIGIBILITY,
     EVENTS,
+    API_REQUESTS,
 )
 """In the order of the navigation."""
 PATHS_BY_ID_TYPE: Final = {one.id_type: one.path for one in LISTS}

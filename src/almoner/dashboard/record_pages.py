@@ -1,8 +1,9 @@
 """Lists of records with filters, as a page and as a file, and the page of one record."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,7 +24,7 @@ from almoner.dashboard.domain import (
     roles_with,
 )
 from almoner.dashboard.facts import sections_of_record, value_at_path
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, RecordPage, every_record
 from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
@@ -60,12 +61,32 @@ class Cell:
     href: str | None = None
 
 
+class RecordSource(Protocol):
+    """Where the records of a list come from that no call of the interface returns."""
+
+    async def list_page(self, visitor: Visitor, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+        """One page, filtered. Raises CallRefused."""
+        ...
+
+    async def get(self, visitor: Visitor, name: str) -> Record:
+        """One record. Raises NotFound."""
+        ...
+
+
 class RecordPages:
     """The pages of all lists."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, lists: Sequence[RecordList]) -> None:
+    def __init__(
+        self,
+        context: PageContext,
+        calls: MemberCalls,
+        lists: Sequence[RecordList],
+        sources: Mapping[RecordList, RecordSource],
+    ) -> None:
+        """``sources``: of lists that no call of the interface returns."""
         self._context = context
         self._calls = calls
+        self._sources = sources
         self.lists = tuple(lists)
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
@@ -114,14 +135,12 @@ class RecordPages:
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
-            page = await self._calls.list_page(
-                visitor, declared.call, [*asked, *([("cursor", cursor)] if cursor else [])]
-            )
+            page = await self._page(visitor, declared, [*asked, *([("cursor", cursor)] if cursor else [])])
         except CallRefused as refused:
             if refused.status != 400:
                 raise
             problems = _problems(refused, declared)
-            page = await self._calls.list_page(visitor, declared.call, [("pageSize", str(_PAGE_SIZE))])
+            page = await self._page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
             given = []
         names = await self._names(visitor, page.records)
         await self._note_donors(visitor, declared, page.records)
@@ -136,8 +155,8 @@ class RecordPages:
             caption=_caption(declared, page.total, filtered=bool(given)),
             typed=dict(_typed(visitor, declared)),
             chips=_chips(given, declared, address),
-            next=_link(address, given, page.next),
-            prev=_link(address, given, page.prev),
+            next=page.next and _link(address, given, page.next),
+            prev=page.prev and _link(address, given, page.prev),
             first=address if given or cursor else None,
             export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
             creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
@@ -148,6 +167,8 @@ class RecordPages:
     async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:
         """The record that the address names. Raises NotFound."""
         name = visitor.path.removeprefix(visitor.place.home + declared.path + "/").split("/")[0]
+        if source := self._sources.get(declared):
+            return await source.get(visitor, name)
         self._context.parse_id(declared.id_type, name)
         try:
             record = await self._calls.get(visitor, f"{declared.call}/{name}")
@@ -185,6 +206,11 @@ class RecordPages:
             **more,
         )
 
+    async def _page(self, visitor: Visitor, declared: RecordList, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+        if source := self._sources.get(declared):
+            return await source.list_page(visitor, parameters)
+        return await self._calls.list_page(visitor, declared.call, parameters)
+
     def _may_export(self, visitor: Visitor, declared: RecordList) -> bool:
         return visitor.person.has_role(*EXPORTERS[declared.area])
 
@@ -198,7 +224,7 @@ class RecordPages:
         members = _members(declared)
         yield csv_line(members)
         written = 0
-        async for records in self._calls.every_record(visitor, declared.call, _given(visitor, declared)):
+        async for records in every_record(partial(self._page, visitor, declared), _given(visitor, declared)):
             if written >= _MAX_EXPORT:
                 yield csv_line([f"Only the first {_MAX_EXPORT} records are in this file. Narrow the filters."])
                 return
@@ -276,6 +302,8 @@ def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str)
 
 def _caption(declared: RecordList, total: int, *, filtered: bool) -> str:
     """How many records there are; a search that stops counting says so."""
+    if not declared.counted:
+        return "Newest first"
     counted = f"{total:,} or more" if declared is ORGANISATIONS and total >= _SEARCHED else f"{total:,}"
     called = (declared.singular if total == 1 else declared.title).lower()
     matching = "" if not filtered else " matches the filters" if total == 1 else " match the filters"

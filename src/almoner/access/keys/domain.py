@@ -1,10 +1,13 @@
-"""API keys (settled 2, K1): ``sk_live_`` and 32 random base62 characters and a 6-character base62 CRC32."""
+"""API keys (settled 2, K1), and the log of requests with them.
+
+A secret is ``sk_live_`` and 32 random base62 characters and a 6-character base62 CRC32.
+"""
 
 import os
 import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 Kind = Literal["secret", "publishable", "scim"]
@@ -88,6 +91,13 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    last_used_route: str | None = None
+    replaced_by: UUID | None = None
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """After which it was to expire when it was created; None: never."""
+        return None if self.expires_at is None or self.replaced_by else self.expires_at - self.created_at
 
     def is_usable(self, now: datetime) -> bool:
         """Whether the key is active at this real time."""
@@ -167,3 +177,69 @@ def granted_scopes(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
             raise ValueError(f"a SCIM key can only have scim_api, not {', '.join(sorted(asked - _SCIM_SCOPES))}")
         return _SCIM_SCOPES
     return asked or frozenset({"*"})
+
+
+REQUEST_RETENTION: Final = timedelta(days=14)
+SEARCHED_REQUESTS: Final = 20_000
+"""Requests that one search looks through at most; the next page goes on from there."""
+
+Outcome = Literal["succeeded", "failed"]
+"""Below 400, or not."""
+
+
+class ApiRequest(NamedTuple):
+    """One request. ``route``: the declared path; ``path``: with its identifiers, where it holds nothing else.
+
+    ``parameters``: those of the query that cannot hold personal data. ``network``: of the caller, cut to a /24 or /48.
+    """
+
+    partner_id: UUID
+    received_at: datetime
+    request_id: UUID
+    key_id: UUID
+    method: str
+    route: str
+    path: str | None
+    parameters: str | None
+    status: int
+    duration_ms: float
+    error_code: str | None
+    network: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequestFilter:
+    """Which requests are wanted; None: all."""
+
+    since: datetime | None = None
+    before: datetime | None = None
+    outcome: Outcome | None = None
+    method: str | None = None
+    route: str | None = None
+    status: int | None = None
+    error_code: str | None = None
+    key_id: UUID | None = None
+    request_id: UUID | None = None
+
+
+RequestCursor = tuple[datetime, UUID]
+"""When the last request of a page was received, and its identifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequestPage:
+    """The newest requests after a cursor. ``next``: where older ones begin; None at the end."""
+
+    requests: list[ApiRequest]
+    next: RequestCursor | None
+
+
+def parse_request_id(text: str) -> UUID | None:
+    """The identifier in a ``Request-Id`` header; None where it is none."""
+    digits = text.removeprefix("req_")
+    return UUID(digits) if len(digits) == 32 and set(digits) <= set("0123456789abcdef") else None
+
+
+def request_id_text(request_id: UUID) -> str:
+    """As the ``Request-Id`` header shows it."""
+    return f"req_{request_id.hex}"

@@ -1,14 +1,25 @@
 """Creates, finds, rotates and revokes API keys. Keys expire by real time: the sandbox clock does not age them."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from almoner.access.keys import domain, store
-from almoner.access.keys.domain import ApiKey, Kind
+from almoner.access.keys import domain, store, store_requests
+from almoner.access.keys.domain import (
+    REQUEST_RETENTION,
+    ApiKey,
+    ApiRequestFilter,
+    ApiRequestPage,
+    Kind,
+    RequestCursor,
+)
 from almoner.access.keys.store import list_of_partner as list_of_partner
 from almoner.access.keys.store import record_uses as record_uses
+from almoner.access.keys.store_requests import find_request as find_request
+from almoner.access.keys.store_requests import insert_requests as insert_requests
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
+
+_DELETED_AT_ONCE = 10_000
 
 
 class NoSuchKey(LookupError):
@@ -21,7 +32,13 @@ def secret_hash(vault: Vault, secret: str) -> bytes:
 
 
 async def create(
-    tx: Tx, partner: Partner, kind: Kind, name: str, scopes: frozenset[str] = frozenset()
+    tx: Tx,
+    partner: Partner,
+    kind: Kind,
+    name: str,
+    scopes: frozenset[str] = frozenset(),
+    *,
+    expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; its secret is returned this once. Raises ValueError for impossible scopes."""
     secret = domain.generate_key_secret(kind, sandbox=tx.deployment.sandbox)
@@ -33,7 +50,7 @@ async def create(
         secret[-4:],
         domain.granted_scopes(kind, scopes),
         tx.real_now,
-        None,
+        expires_at,
         None,
         None,
     )
@@ -57,10 +74,14 @@ async def get(tx: Tx, key_id: UUID) -> ApiKey:
 
 
 async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> tuple[ApiKey, str]:
-    """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong."""
+    """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong.
+
+    A key that expires is followed by one that lives as long.
+    """
     old = await get(tx, key_id)
     ends = domain.overlap_end(tx.real_now, overlap)
-    new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes)
+    expires_at = None if old.lifetime is None else tx.real_now + old.lifetime
+    new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes, expires_at=expires_at)
     await store.expire(tx, old, ends, new.id)
     return new, secret
 
@@ -70,3 +91,28 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     key = await get(tx, key_id)
     await store.revoke(tx, key, tx.real_now)
     return key
+
+
+async def page_requests(
+    tx: Tx, partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None, size: int
+) -> ApiRequestPage:
+    """One page, newest first. A page that is not full has a next one where more requests are left to look through."""
+    if wanted.request_id is not None:
+        found = await store_requests.find_request(tx, partner, wanted.request_id)
+        return ApiRequestPage([] if found is None else [found], None)
+    requests = await store_requests.list_newest(tx, partner, wanted, after, size + 1)
+    if len(requests) > size:
+        last = requests[size - 1]
+        return ApiRequestPage(requests[:size], (last.received_at, last.request_id))
+    return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, after))
+
+
+async def next_request_deletion_at(tx: Tx) -> datetime | None:
+    """When the oldest request is deleted."""
+    oldest = await store_requests.oldest_request_at(tx)
+    return None if oldest is None else oldest + REQUEST_RETENTION
+
+
+async def delete_expired_requests(tx: Tx) -> int:
+    """Delete a batch of old requests; how many."""
+    return await store_requests.delete_requests(tx, tx.now - REQUEST_RETENTION, _DELETED_AT_ONCE)

@@ -11,7 +11,10 @@ from almoner.access.keys.domain import ApiKey
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
-_COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
+_COLUMNS = (
+    "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at, last_used_route, "
+    "replaced_by"
+)
 
 
 def _key(row: Record | dict[str, Any]) -> ApiKey:

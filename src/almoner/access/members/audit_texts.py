@@ -46,6 +46,7 @@ ACTION_LABELS: Final = {
     "audit.downloaded": "downloaded the audit log",
     "partner.added": "added the partner",
     "partner.branded": "changed the brand colour or logo",
+    "partner.support_refunds_limited": "changed how much support may refund",
     "partner.links_set": "changed the links of hosted pages",
     "partner.giving_set": "changed the donation settings",
     "partner.scim_set": "switched SCIM on or off",

@@ -10,10 +10,11 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of_visitor, redirect_to
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import ApiKey, Kind
+from almoner.access.keys.domain import SCOPES, ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
 from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY
 
 _KINDS: Final[dict[Kind, dict[str, str]]] = {
     "secret": {"name": "Secret key", "means": "Full access within its scopes. Use it only on your servers."},
@@ -26,6 +27,11 @@ _KINDS: Final[dict[Kind, dict[str, str]]] = {
         "means": "Lets your directory manage members and groups. Only owners can create directory keys.",
     },
 }
+_LIFETIMES: Final[dict[str, timedelta | None]] = {
+    "": None,
+    **{str(days): timedelta(days=days) for days in (30, 90, 180, 365)},
+}
+"""By days, as the form names them; the first never ends."""
 _REPORTED: Final = {"revoked": "API key revoked."}
 
 
@@ -35,7 +41,8 @@ class KeyForm:
 
     name: str = ""
     kind: str = "secret"
-    scopes: str = ""
+    scopes: frozenset[str] = frozenset()
+    expires: str = ""
     overlap: str = "24"
 
 
@@ -67,21 +74,18 @@ class KeyPages:
         """Create an API key and show its secret once."""
         typed, problems = KeyForm(), {}
         if visitor.form:
-            form = visitor.form
-            typed = KeyForm(
-                form_value(form, "name").strip(), form_value(form, "kind"), form_value(form, "scopes").strip()
-            )
+            typed = _read_form(visitor)
             try:
                 async with self._context.db.write() as tx:
                     kind = _read_kind(visitor, typed.kind)
-                    scopes = frozenset(typed.scopes.replace(",", " ").split())
                     made = await api_keys.create(
                         tx,
                         partner_of_visitor(visitor),
                         self._context.audit_context(visitor),
                         kind,
                         typed.name,
-                        scopes,
+                        typed.scopes,
+                        lifetime=_LIFETIMES[typed.expires],
                         by_owner=visitor.person.has_role("owner"),
                     )
             except IncorrectParams as error:
@@ -91,7 +95,15 @@ class KeyPages:
         status = 422 if problems else 200
         kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_manage(visitor, kind)]
         return self._context.render_page(
-            visitor, "key_new.html", status=status, typed=typed, kinds=kinds, problems=problems
+            visitor,
+            "key_new.html",
+            status=status,
+            typed=typed,
+            kinds=kinds,
+            lifetimes=list(_LIFETIMES),
+            scope_groups=_scope_groups(sandbox=self._context.db.deployment.sandbox),
+            by_owner=visitor.person.has_role("owner"),
+            problems=problems,
         )
 
     async def rotate_or_revoke(self, visitor: Visitor) -> Response:
@@ -160,7 +172,30 @@ class KeyPages:
             "scopes": ", ".join(sorted(key.scopes)),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
+            "last_used_route": key.last_used_route,
         }
+
+
+def _read_form(visitor: Visitor) -> KeyForm:
+    """What was typed and ticked."""
+    form = visitor.form
+    ticked = " ".join(str(one) for one in form.getlist("scopes"))
+    expires = form_value(form, "expires")
+    return KeyForm(
+        form_value(form, "name").strip(),
+        form_value(form, "kind"),
+        frozenset(ticked.split()),
+        expires if expires in _LIFETIMES else "",
+    )
+
+
+def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:
+    """The scopes that are ticked one by one, by what they are about."""
+    groups: dict[str, list[str]] = {}
+    for scope in sorted(SCOPES - NAMED_ONLY - {ALL_SCOPES}):
+        if sandbox or scope != "sandbox":
+            groups.setdefault(scope.partition(":")[0], []).append(scope)
+    return groups
 
 
 def _read_kind(visitor: Visitor, name: str) -> Kind:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
+from almoner.access.partners.store import list_support_refund_limits as list_support_refund_limits
 from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
@@ -90,6 +91,18 @@ async def set_public_links(
 def _is_https(text: str) -> bool:
     parts = urlsplit(text)
     return parts.scheme == "https" and bool(parts.hostname) and len(text) <= _MAX_LINK_LENGTH
+
+
+async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, minor: int | None) -> None:
+    """Set how much of one donation the partner's support may refund in a currency; None: nothing.
+
+    Raises ValueError for what is no currency, or no amount.
+    """
+    if currency not in EXPONENTS:
+        raise ValueError(f"{currency} is not a currency code such as EUR")
+    if minor is not None and minor < 1:
+        raise ValueError("the amount must be above zero")
+    await store.set_support_refund_limit(tx, partner, currency, minor)
 
 
 async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:

@@ -102,3 +102,29 @@ async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAcc
 async def list_accounts(tx: Tx, limit: int | None) -> list[PartnerAccount]:
     """Partners, oldest first; all of them without a limit."""
     return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id limit $1", limit)]
+
+
+async def list_support_refund_limits(tx: Tx, partner: Partner) -> dict[str, int]:
+    """How much of one donation support may refund, in minor units by currency."""
+    rows = await tx.fetch(
+        "select currency, amount_minor from support_refund_limit where partner_id = $1 order by currency", partner.id
+    )
+    return {row["currency"]: row["amount_minor"] for row in rows}
+
+
+async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, minor: int | None) -> None:
+    """Set the limit of one currency; None removes it."""
+    if minor is None:
+        await tx.execute(
+            "delete from support_refund_limit where partner_id = $1 and currency = $2", partner.id, currency
+        )
+        return
+    await tx.execute(
+        """
+        insert into support_refund_limit (partner_id, currency, amount_minor) values ($1, $2, $3)
+        on conflict (partner_id, currency) do update set amount_minor = excluded.amount_minor
+        """,
+        partner.id,
+        currency,
+        minor,
+    )

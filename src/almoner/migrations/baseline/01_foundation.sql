@@ -94,3 +94,12 @@ comment on column partner.scim_api is 'whether its SCIM keys work';
 comment on column partner.request_minimum_multiple is
     'smallest payment request, as a multiple of the currency''s minimum donation';
 grant select, insert, update on partner to almoner_app;
+
+-- How much of one donation the partner's support may refund; in a currency without a row, nothing.
+create table support_refund_limit (
+    partner_id uuid not null references partner (id),
+    currency text not null check (currency ~ '^[A-Z]{3}$'),
+    amount_minor bigint not null check (amount_minor > 0),
+    primary key (partner_id, currency)
+);
+grant select, insert, update, delete on support_refund_limit to almoner_app;

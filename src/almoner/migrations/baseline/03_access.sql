@@ -20,6 +20,27 @@ create unique index api_key_hash on api_key (hash);
 create index api_key_partner on api_key (partner_id, id);
 grant select, insert, update on api_key to almoner_app;
 
+-- Requests with API keys, for the partner's developers: written in batches, without what callers typed. No foreign keys:
+-- a batch is never refused, and costs each request little.
+create table api_request (
+    partner_id uuid not null,
+    received_at timestamptz not null,
+    request_id uuid not null,
+    key_id uuid not null,
+    method text not null,
+    route text not null,
+    path text,
+    parameters text,
+    status smallint not null,
+    duration_ms real not null,
+    error_code text,
+    network text
+);
+create index api_request_newest on api_request (partner_id, received_at, request_id);
+create index api_request_failed on api_request (partner_id, received_at, request_id) where status >= 400;
+create index api_request_by_id on api_request (request_id);
+grant select, insert, delete on api_request to almoner_app;
+
 -- Case-insensitive form for comparisons: NFC, lower case, final sigma like any other.
 create function folded(text) returns text language sql immutable strict parallel safe
     return replace(lower(normalize($1)), 'ς', 'σ');

@@ -46,6 +46,8 @@ class Caller:
 
 PERSONAL = "donations:personal"
 """Scope of keys that see who donors are; without it these members are null, and no filter reads them (settled 11)."""
+SUPPORT_REFUNDS = "refunds:up_to_limit"
+"""What members of the support role have in place of ``donations:write``; no key has it."""
 NAMED_ONLY = frozenset({"sandbox_clock", "scim_api", PERSONAL})
 """Scopes that ``*`` does not include (settled 2, 9 and 11)."""
 

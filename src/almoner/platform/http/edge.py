@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from time import perf_counter
+from typing import Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -30,6 +31,14 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 seen, that a donor came back)."""
 
 
+class RequestRecorder(Protocol):
+    """Keeps what partners may read of their requests."""
+
+    def record(self, scope: Scope, line: RequestLine) -> None:
+        """Remember one answered request, with or without an API key."""
+        ...
+
+
 def new_request_id() -> str:
     """``req_`` and 32 random hexadecimal digits."""
     return "req_" + os.urandom(16).hex()
@@ -49,6 +58,7 @@ class EdgeMiddleware:
         drain: Drain | None = None,
         error_page: Callable[[Request, int], Response | None] = lambda _request, _status: None,
         statement_seconds: float = REQUEST_SECONDS,
+        recorder: RequestRecorder | None = None,
     ) -> None:
         self._app = app
         self._telemetry = telemetry
@@ -59,6 +69,7 @@ class EdgeMiddleware:
         self._error_page = error_page
         self._statement_seconds = statement_seconds
         self._admission = Admission()
+        self._recorder = recorder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection event; anything but HTTP goes straight through."""
@@ -94,8 +105,10 @@ class EdgeMiddleware:
             status = 499  # the client left; nothing was answered
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
+            problem = _problem_of(error)
+            scope["almoner.error"] = problem.code
             if not started:
-                await self._send_problem(_problem_of(error), scope, receive, tagged)
+                await self._send_problem(problem, scope, receive, tagged)
         self._report(scope, request_id, status, perf_counter() - start, failure)
 
     async def _send_problem(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
@@ -184,6 +197,8 @@ class EdgeMiddleware:
         if caller := scope.get("almoner.caller"):
             line.partner = caller.partner.id
             line.key = caller.key_id
+            if self._recorder is not None:
+                self._recorder.record(scope, line)
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _CALLERS_ID.fullmatch(value):
                 line.callers_request_id = value.decode()

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from urllib.parse import quote
 
 import msgspec
 from pydantic import BaseModel
@@ -39,6 +40,7 @@ Handler = Callable[..., Awaitable[Any]]
 TxMode = Mode | None
 
 MAX_JSON_BODY = 1024 * 1024  # settled 1
+_LONGEST_LOGGED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Endpoint:
     shows_secret: bool
     also: str | None
     moves_money: bool
+    member_scope: str | None
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[RequestBody] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -164,12 +167,14 @@ class Routes:
         request_headers: Mapping[str, str] = MappingProxyType({}),
         shows_secret: bool = False,
         also: str | None = None,
+        member_scope: str | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint. A route with a key must name its scope (K6).
 
         For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
         that this answer alone carries and ``request_headers`` those that it reads, with what they say.
         ``also``: another media type that the answer is given in.
+        ``member_scope``: opens the call to members too, within limits that its handler ensures.
         ``shows_secret``: the answer holds a secret, so that reading it is written to the audit log too (V8).
         """
         if (key is KeyKind.NONE) is not (scope is None):
@@ -197,6 +202,7 @@ class Routes:
                     shows_secret,
                     also,
                     self.moves_money,
+                    member_scope,
                 )
             )
             return handler
@@ -232,11 +238,21 @@ class Routes:
         return self.declare("DELETE", path, key=key, scope=scope, **{"empty": 204, **options})
 
 
+def _is_typed(schema: Mapping[str, Any]) -> bool:
+    options = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    options += [option["items"] for option in options if "items" in option]
+    return any(
+        option.get("type") in ("boolean", "integer", "number") or option.keys() & {"enum", "format", "pattern", "$ref"}
+        for option in options
+    )
+
+
 class QueryReader:
     """Reads an endpoint's query string; lists may be written ``category[]`` or ``category``."""
 
     def __init__(self, model: type[BaseModel] | None) -> None:
         """``model``: None for a call that has no parameters."""
+        self._model = model
         self.names: dict[str, tuple[str, bool]] = {}
         self.aliases: list[str] = []
         for name, info in model.model_fields.items() if model else ():
@@ -251,6 +267,18 @@ class QueryReader:
             also = extra.get("also") if isinstance(extra, dict) else None
             if isinstance(also, str):  # another spelling that is accepted, such as registryID (settled 0)
                 self.names[also] = (alias, many)
+
+    @cached_property
+    def _typed(self) -> frozenset[str]:
+        """The spellings of parameters that take numbers, dates, identifiers or one of a few values, and no text."""
+        described = {} if self._model is None else self._model.model_json_schema()["properties"]
+        typed = {alias for alias, schema in described.items() if _is_typed(schema)}
+        return frozenset(name for name, (alias, _) in self.names.items() if alias in typed)
+
+    def without_texts(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """A query that was accepted, as a log keeps it: what is typed freely is left out."""
+        shown = "&".join(f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in pairs)
+        return shown[:_LONGEST_LOGGED]
 
     def problems(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
         """A sentence for each unknown parameter."""

@@ -18,6 +18,8 @@ class BoundEndpoint:
     query: QueryReader
     end: bytes
     open_to_pages: bool
+    names_records: bool
+    """Whether its path holds identifiers, and nothing else that a caller writes."""
 
     @classmethod
     def from_endpoint(cls, endpoint: Endpoint) -> "BoundEndpoint":
@@ -29,6 +31,7 @@ class BoundEndpoint:
             QueryReader(endpoint.query),
             envelope_suffix(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
+            bool(endpoint.path_ids) and None not in endpoint.path_ids.values(),
         )
 
 

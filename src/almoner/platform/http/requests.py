@@ -135,6 +135,8 @@ def _validate_query(
             arguments["query"] = endpoint.query.model_validate(reader.read(typed))
     except ValidationError as found:
         reasons.extend(errors.error_sentences(found, "query"))
+    if request.parameters and not reasons:
+        request.scope["almoner.parameters"] = reader.without_texts(request.parameters)
     return reasons
 
 

@@ -25,7 +25,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.endpoints import Method, RawResponse, Routes
+from almoner.platform.http.endpoints import Endpoint, Method, RawResponse, Routes
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.paths import BoundEndpoint, PathEndpoints, PathTree
 from almoner.platform.http.replies import (
@@ -111,12 +111,12 @@ class ApiApplication:
             finally:
                 reset_queue_client(claim)  # and what the key began
         except Problem as problem:
-            return problem_reply(problem)
+            return _refused(request, problem)
         except ConnectionAbortedError:
             raise  # the client left in the middle of its body
         except CONNECTION_ERRORS as error:
             request.scope["almoner.failure"] = error  # the line of the request says what was away
-            return problem_reply(ServiceUnavailable())
+            return _refused(request, ServiceUnavailable())
 
     async def _answer(self, request: ApiRequest, address: PathEndpoints, values: list[str], extra: RawHeaders) -> Reply:
         method = request.scope["method"]
@@ -148,7 +148,7 @@ class ApiApplication:
         """Validate, then perform the call."""
         endpoint = bound.endpoint
         key = idempotency.read_idempotency_key(request.headers) if endpoint.method == "POST" else None
-        arguments = self._path_values(bound, values)
+        arguments = self._path_values(request, bound, values)
         caller = request.caller
         vault, route = self._db.deployment.vault, f"{endpoint.method} {request.path}"
         try:
@@ -253,7 +253,7 @@ class ApiApplication:
             set_queue_client(QueueClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
-            if endpoint.scope is not None and not caller.has_scope(endpoint.scope):
+            if not _is_in_scope(caller, endpoint):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
         if request.caller is not None and request.caller.is_member:
             return  # limits are those of pages, and no key was used
@@ -263,7 +263,7 @@ class ApiApplication:
         if request.caller is not None:
             self._guard.record_use(request.caller, request.address, bound.route)
 
-    def _path_values(self, bound: BoundEndpoint, values: list[str]) -> dict[str, Any]:
+    def _path_values(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         for name, text in zip(bound.names, values, strict=True):
             mark = bound.endpoint.path_ids[name]
@@ -274,7 +274,20 @@ class ApiApplication:
             if value is None:
                 raise NotFound
             arguments[name] = value
+        if bound.names_records:
+            request.scope["almoner.path"] = request.path
         return arguments
+
+
+def _is_in_scope(caller: Caller, endpoint: Endpoint) -> bool:
+    if endpoint.scope is None or caller.has_scope(endpoint.scope):
+        return True
+    return caller.is_member and endpoint.member_scope is not None and caller.has_scope(endpoint.member_scope)
+
+
+def _refused(request: ApiRequest, problem: Problem) -> Reply:
+    request.scope["almoner.error"] = problem.code
+    return problem_reply(problem)
 
 
 def _visible(call: ApiCall, result: object) -> object:

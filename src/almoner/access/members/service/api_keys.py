@@ -30,10 +30,12 @@ async def create(
     *,
     by_name: bool = False,
     by_owner: bool = False,
+    lifetime: timedelta | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
     ``by_name``: an administrator makes it, who also gives what a deployment grants by name alone (settled 9).
+    ``lifetime``: after which it expires; None: never.
     ``by_owner``: who makes it may let it see donors; all scopes then include that one (settled 11).
     """
     problems = [] if 1 <= len(name) <= _LONGEST_NAME else [f"name: enter 1 to {_LONGEST_NAME} characters"]
@@ -43,7 +45,8 @@ async def create(
         raise IncorrectParams(*problems, f"scopes: {error}") from None
     if problems:
         raise IncorrectParams(*problems)
-    key, secret = await keys.create(tx, partner, kind, name, given)
+    expires_at = None if lifetime is None else tx.real_now + lifetime
+    key, secret = await keys.create(tx, partner, kind, name, given, expires_at=expires_at)
     await _record(tx, by, "key.made", key)
     return key, secret
 

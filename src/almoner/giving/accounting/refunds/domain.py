@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER
-from almoner.kit.errors import IncorrectParams
+from almoner.kit.errors import Forbidden, IncorrectParams
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
@@ -111,6 +111,12 @@ def refund_amount_of(donation: Donation, minor: int | None) -> Money:
     if not 1 <= minor <= donation.left.minor:
         raise IncorrectParams(f"body.amount must be from 1 to {donation.left.minor}, which is left of the donation")
     return Money(minor, donation.money.currency)
+
+
+def ensure_within_support_limit(donation: Donation, limit: int) -> None:
+    """Raises Forbidden where more of a donation went back, or is on its way, than support may refund."""
+    if donation.money.minor - donation.left.minor > limit:
+        raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
 def nonprofit_share_of(donation: Donation, refund: Money) -> Money:

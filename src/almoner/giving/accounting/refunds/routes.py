@@ -9,11 +9,12 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.donations.service import DonationOut
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.platform.http.caller import SECRET
+from almoner.platform.http.caller import SECRET, SUPPORT_REFUNDS
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 
+_SCOPE = "donations:write"
 DonationId = Annotated[UUID, PathId("donation")]
 
 
@@ -21,14 +22,21 @@ def refund_routes(rules: DisbursementRules) -> Routes:
     """The endpoint, with the least amounts that are paid out: a gift that goes back leaves its payout."""
     routes = Routes("Donations", moves_money=True)
 
-    @routes.post("/v1/donations/{id}/refund", key=SECRET, scope="donations:write", errors=(InvalidState,))
+    @routes.post(
+        "/v1/donations/{id}/refund",
+        key=SECRET,
+        scope=_SCOPE,
+        member_scope=SUPPORT_REFUNDS,
+        errors=(InvalidState,),
+    )
     async def refund_donation(call: ApiCall, id: DonationId, body: RefundIn) -> DonationOut:
         """Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
 
         A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt` and
         `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
         """
-        await service.begin_refund(call.tx, call.partner, id, body.amount, rules)
+        begin = service.begin_refund if call.caller.has_scope(_SCOPE) else service.begin_support_refund
+        await begin(call.tx, call.partner, id, body.amount, rules)
         return donations.serialise_for_api(call.tx, await donations.get(call.tx, call.partner, id))
 
     return routes

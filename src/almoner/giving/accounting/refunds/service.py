@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import UniqueViolationError
 
+from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, member_realm
 from almoner.access.security_emails import service as security_emails
@@ -111,6 +112,20 @@ async def begin_refund(
         await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
+
+
+async def begin_support_refund(
+    tx: Tx, partner: Partner, donation_id: UUID, minor: int | None, rules: DisbursementRules
+) -> Refund:
+    """Start a refund for a member of the partner's support, within what an owner lets support refund of one donation.
+
+    Raises NotFound, InvalidState, IncorrectParams; Forbidden for more: the transaction must not be committed then.
+    """
+    refund = await begin_refund(tx, partner, donation_id, minor, rules)
+    limits = await partners.list_support_refund_limits(tx, partner)
+    limit = limits.get(refund.money.currency, 0)
+    domain.ensure_within_support_limit(await donations.get(tx, partner, donation_id), limit)
+    return refund
 
 
 def _new_refund(

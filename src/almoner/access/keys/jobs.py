@@ -1,0 +1,15 @@
+"""The background half: requests with API keys are kept for fourteen days."""
+
+from datetime import timedelta
+from typing import Final
+
+from almoner.access.keys import service
+from almoner.platform.jobs.background_tasks import Tasks
+
+tasks: Final = Tasks()
+tasks.periodic(
+    "keys.forget_requests",
+    service.next_request_deletion_at,
+    service.delete_expired_requests,
+    every=timedelta(days=1),
+)

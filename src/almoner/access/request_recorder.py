@@ -1,0 +1,92 @@
+"""Keeps requests in memory until the next batch is written: no request waits for its line in the log."""
+
+import asyncio
+from collections import deque
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from prometheus_client import Counter
+from starlette.types import Scope
+
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import ApiRequest
+from almoner.platform.database.disk_space import DiskSpaceLow, refusable_writes
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
+from almoner.platform.observability.telemetry import RequestLine, Telemetry
+from almoner.platform.outbound.addresses import wider_client_network
+
+_WRITE_SECONDS: Final = 1.0
+_BATCH: Final = 2_000
+_MOST_WAITING: Final = 50_000
+"""While the database is away; the oldest are dropped then."""
+
+
+class ApiRequestRecorder:
+    """Records requests with API keys, and writes them once a second."""
+
+    def __init__(self, db: Database, telemetry: Telemetry) -> None:
+        self._db = db
+        self._telemetry = telemetry
+        self._waiting: deque[ApiRequest] = deque()
+        self._dropped = Counter(
+            "almoner_api_requests_dropped",
+            "Requests that are missing in partners' request logs.",
+            registry=telemetry.registry,
+        )
+
+    def record(self, scope: Scope, line: RequestLine) -> None:
+        """Remember one answered request; only those with an API key are somebody's."""
+        if line.partner is None or line.key is None:
+            return
+        if len(self._waiting) >= _MOST_WAITING:
+            self._waiting.popleft()
+            self._dropped.inc()
+        self._waiting.append(
+            ApiRequest(
+                line.partner,
+                self._db.deployment.clock.now(),
+                UUID(line.request_id.removeprefix("req_")),
+                line.key,
+                line.method,
+                line.route.rpartition(" ")[2],
+                scope.get("almoner.path"),
+                scope.get("almoner.parameters"),
+                line.status,
+                line.ms,
+                scope.get("almoner.error"),
+                _cut_network(line.address),
+            )
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Write what waits once a second, and once more at the end."""
+        while not stop.is_set():
+            await wait_until_set(stop, _WRITE_SECONDS)
+            try:
+                await self.flush()
+            except DATABASE_ERRORS as error:
+                now = self._db.deployment.clock.real_now()
+                self._telemetry.log("api_requests_wait", now, **failure_log_fields(error))
+
+    async def flush(self) -> None:
+        """Write what waits. While the disk is nearly full it is dropped."""
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+            try:
+                with refusable_writes():
+                    async with self._db.write() as tx:
+                        await keys.insert_requests(tx, batch)
+            except DiskSpaceLow:
+                self._dropped.inc(len(batch))
+            except BaseException:
+                self._waiting.extendleft(reversed(batch))
+                raise
+
+
+@lru_cache(4096)
+def _cut_network(address: str | None) -> str | None:
+    """The /24 or /48 that an address is in."""
+    return None if address is None else wider_client_network(address)

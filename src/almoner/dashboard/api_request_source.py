@@ -1,0 +1,135 @@
+"""The request log as records of a list: requests that the partner's API keys made."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.access.accounts.page_guard import Visitor, partner_of_visitor
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import (
+    ApiKey,
+    ApiRequest,
+    ApiRequestFilter,
+    RequestCursor,
+    parse_request_id,
+    request_id_text,
+)
+from almoner.dashboard.member_calls import CallRefused, Record, RecordPage
+from almoner.kit.errors import NotFound
+from almoner.kit.time import iso_timestamp
+from almoner.platform.database.transactions import Database, Tx
+
+
+class ApiRequestSource:
+    """Lists and finds requests."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def list_page(self, visitor: Visitor, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+        """One page, newest first. Raises CallRefused."""
+        given = dict(parameters)
+        partner = partner_of_visitor(visitor)
+        async with self._db.read() as tx:
+            wanted = _filter(tx, given)
+            after = _parse_cursor(tx, given["cursor"]) if "cursor" in given else None
+            found = await keys.page_requests(tx, partner, wanted, after, int(given["pageSize"]))
+            known = {key.id: key for key in await keys.list_of_partner(tx, partner)}
+            records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
+        onward = None if found.next is None else f"{found.next[0].isoformat()}~{found.next[1].hex}"
+        return RecordPage(records, len(records), onward, None)
+
+    async def get(self, visitor: Visitor, name: str) -> Record:
+        """One request. Raises NotFound."""
+        partner, request_id = partner_of_visitor(visitor), parse_request_id(name)
+        if request_id is None:
+            raise NotFound
+        async with self._db.read() as tx:
+            found = await keys.find_request(tx, partner, request_id)
+            if found is None:
+                raise NotFound
+            known = {key.id: key for key in await keys.list_of_partner(tx, partner)}
+            return _record(tx, found, known.get(found.key_id))
+
+
+def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
+    return {
+        "id": request_id_text(request.request_id),
+        "request": f"{request.method} {request.path or request.route}",
+        "route": request.route,
+        "parameters": request.parameters,
+        "statusCode": request.status,
+        "errorCode": request.error_code,
+        "durationMs": round(request.duration_ms, 2),
+        "apiKey": "" if key is None else f"{key.name} ...{key.hint}",
+        "apiKeyId": tx.ids.text("apikey", request.key_id),
+        "network": request.network,
+        "createdAt": iso_timestamp(request.received_at),
+    }
+
+
+def _filter(tx: Tx, given: Mapping[str, str]) -> ApiRequestFilter:
+    """What the address asks for. Raises CallRefused, with all that is wrong."""
+    values: dict[str, Any] = {}
+    reasons: list[str] = []
+    for name, (member, parse, expected) in _PARAMETERS.items():
+        if name not in given:
+            continue
+        values[member] = parse(tx, given[name])
+        if values[member] is None:
+            reasons.append(f"query.{name} must be {expected}")
+    if reasons:
+        raise CallRefused(400, "incorrect_params", reasons)
+    return ApiRequestFilter(**values)
+
+
+def _as_typed(_tx: Tx, text: str) -> str:
+    return text
+
+
+def _outcome(_tx: Tx, text: str) -> str | None:
+    return text if text in ("succeeded", "failed") else None
+
+
+def _status(_tx: Tx, text: str) -> int | None:
+    return int(text) if len(text) == 3 and text.isascii() and text.isdecimal() else None
+
+
+def _request_id(_tx: Tx, text: str) -> UUID | None:
+    return parse_request_id(text)
+
+
+def _key_id(tx: Tx, text: str) -> UUID | None:
+    return tx.ids.parse("apikey", text)
+
+
+def _moment(_tx: Tx, text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+_PARAMETERS: Final[Mapping[str, tuple[str, Callable[[Tx, str], object | None], str]]] = {
+    "requestId": ("request_id", _request_id, "a Request-Id: req_ and 32 digits"),
+    "outcome": ("outcome", _outcome, "succeeded or failed"),
+    "statusCode": ("status", _status, "a number such as 404"),
+    "errorCode": ("error_code", _as_typed, ""),
+    "method": ("method", _as_typed, ""),
+    "route": ("route", _as_typed, ""),
+    "apiKeyId": ("key_id", _key_id, "the ID of an API key"),
+    "startDate": ("since", _moment, "a date such as 2026-11-21"),
+    "endDate": ("before", _moment, "a date such as 2026-11-21"),
+}
+"""Of each parameter: the member of the filter, how it is read (None where it is wrong), and what it must be."""
+
+
+def _parse_cursor(tx: Tx, text: str) -> RequestCursor:
+    """Where a page begins. Raises CallRefused."""
+    moment, _, digits = text.partition("~")
+    received_at, request_id = _moment(tx, moment), parse_request_id(digits)
+    if received_at is None or request_id is None:
+        raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
+    return received_at, request_id

@@ -1,0 +1,83 @@
+"""How much of one donation an owner lets support refund, by currency."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.partners import service as partners
+from almoner.dashboard.rendering import render_page
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages import formats
+from almoner.platform.pages.numbers import parse_amount
+
+PATH: Final = "/support-refunds"
+
+
+class RefundLimitPages:
+    """The page."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Who decides over money has just proved who they are."""
+        return [self._context.route(PATH, self.change, "owner", fresh=True)]
+
+    async def change(self, visitor: Visitor) -> Response:
+        """The form, and its outcome; an amount that is emptied removes the limit."""
+        partner, problems = partner_of_visitor(visitor), {}
+        locale = self._context.pages.language(None).locale
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner)
+            limits = await partners.list_support_refund_limits(tx, partner)
+        currencies = sorted({*account.settlement_currencies, *limits})
+        wanted: dict[str, int | None] = {}
+        for currency in currencies if visitor.form else ():
+            typed = visitor.form_value(currency).strip()
+            minor = parse_amount(typed, currency, locale) if typed else None
+            if minor is None or (isinstance(minor, int) and minor > 0):
+                wanted[currency] = minor
+            else:
+                problems[currency] = "Enter an amount above zero, for example 50.00, or leave the field empty."
+        if visitor.form and not problems:
+            async with self._context.db.write() as tx:
+                await self._apply(tx, visitor, wanted)
+            return redirect_to(f"{visitor.place.home}{PATH}?done=saved")
+        return render_page(
+            self._context,
+            visitor,
+            "support_refunds.html",
+            status=422 if problems else 200,
+            values={
+                currency: visitor.form_value(currency)
+                if visitor.form
+                else formats.format_plain_amount(limits[currency], currency, locale)
+                if currency in limits
+                else ""
+                for currency in currencies
+            },
+            message="Saved. It holds for refunds from now on." if visitor.query.get("done") == "saved" else "",
+            problems=problems,
+        )
+
+    async def _apply(self, tx: Tx, visitor: Visitor, wanted: dict[str, int | None]) -> None:
+        """Store what changed, and say so."""
+        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
+        before = await partners.list_support_refund_limits(tx, partner)
+        for currency, minor in wanted.items():
+            if before.get(currency) == minor:
+                continue
+            await partners.set_support_refund_limit(tx, partner, currency, minor)
+            subject = self._context.id_text("partner", partner.id)
+            await audit.record_entry(
+                tx,
+                partner.id,
+                by.actor,
+                "partner.support_refunds_limited",
+                subject,
+                address=by.address,
+                details={"currency": currency, "amount": minor},
+            )

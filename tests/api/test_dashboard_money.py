@@ -1,0 +1,100 @@
+"""What people move on the dashboard: refunds by support up to an amount, and reassigned donations."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.members import desk
+from tests.support.service import Service, Tenant
+
+
+@pytest.fixture
+async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
+    """The partner's own server."""
+    made = service.client(tenant.secret)
+    yield made
+    await made.close()
+
+
+async def test_support_refunds_up_to_what_an_owner_set_and_no_more_in_all(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    gift = await factories.donation(service, api)
+    owner, support = await desk(service, tenant, "owner"), await desk(service, tenant, "support")
+    page = f"{support.home}/donations/{gift['id']}/refund"
+    await support.get(page)
+    assert "Nothing of this donation can be refunded." in support.text()
+    assert (await support.post(page, amount="0.01", form_key="early")).status_code == 422
+    await owner.get(f"{owner.home}/support-refunds")
+    form = dict.fromkeys(("EUR", "GBP", "USD"), "") | {gift["currencyCode"]: "1.50"}
+    assert (await owner.post(f"{owner.home}/support-refunds", form)).status_code == 303
+    for amount, key, status in (("1.51", "a", 422), ("1.00", "b", 303), ("0.51", "c", 422), ("0.50", "d", 303)):
+        await support.get(page)
+        assert (await support.post(page, amount=amount, form_key=key)).status_code == status, amount
+    await service.drain()
+    assert data(await api.get(f"/v1/donations/{gift['id']}"))["refundedAmount"] == 150
+    await owner.get(f"{owner.home}/audit")
+    assert "changed how much support may refund" in owner.text()
+    finance = await desk(service, tenant, "finance")
+    await finance.get(f"{finance.home}/donations/{gift['id']}/refund")
+    beyond = await finance.post(f"{finance.home}/donations/{gift['id']}/refund", amount="2.00", form_key="e")
+    assert beyond.status_code == 303
+    for browser in (owner, support, finance):
+        await browser.close()
+
+
+async def test_a_limit_is_an_amount_above_zero_or_none(service: Service, tenant: Tenant) -> None:
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/support-refunds"
+    await owner.get(page)
+    for typed in ("0", "-1", "many", "1.999"):
+        assert (await owner.post(page, EUR=typed, GBP="", USD="")).status_code == 422, typed
+    await owner.post(page, EUR="12.00", GBP="", USD="")
+    assert 'value="12.00"' in (await owner.get(page)).text
+    await owner.post(page, EUR="", GBP="", USD="")
+    assert 'value="12.00"' not in (await owner.get(page)).text
+    await owner.close()
+
+
+async def test_finance_reassigns_a_donation_and_the_log_says_who(service: Service, tenant: Tenant, api: Client) -> None:
+    gift, other = await factories.donation(service, api), await factories.nonprofit(service)
+    finance = await desk(service, tenant, "finance")
+    page = f"{finance.home}/donations/{gift['id']}/reassign"
+    form = {"organisationId": other, "ground": "failed_compliance", "reason": "The register removed it."}
+    for wrong in ({"organisationId": "nothing"}, {"reason": ""}, {"organisationId": gift["organisationId"]}):
+        await finance.get(page)
+        refused = await finance.post(page, form | wrong)
+        assert (refused.status_code, "was not reassigned" in refused.text) == (422, True), wrong
+    await finance.get(page)
+    assert (await finance.post(page, form)).headers["location"].endswith("?done=reassigned")
+    assert data(await api.get(f"/v1/donations/{gift['id']}"))["organisationId"] == other
+    owner = await desk(service, tenant, "owner")
+    await owner.get(f"{owner.home}/audit")
+    assert finance.person is not None
+    assert f"{finance.person.shown_name}: " in owner.text()
+    for browser in (finance, owner):
+        await browser.close()
+
+
+async def test_what_changes_money_or_secrets_asks_who_it_is_again(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    gift, direct = await factories.donation(service, api), await factories.direct(service, api)
+    hook = await factories.subscription(api)
+    owner = await desk(service, tenant, "owner")
+    await owner.wait()
+    for path in (
+        f"/donations/{gift['id']}/refund",
+        f"/donations/{gift['id']}/reassign",
+        f"/donations/{direct['id']}/cancel",
+        "/support-refunds",
+        "/webhooks/new",
+        f"/webhooks/{hook['id']}/rotate-secret",
+        f"/webhooks/{hook['id']}/delete",
+        "/keys/new",
+    ):
+        answer = await owner.get(owner.home + path)
+        assert "/prove?next=" in answer.headers.get("location", ""), path
+    await owner.close()
