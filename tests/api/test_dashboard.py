@@ -152,7 +152,7 @@ async def test_it_is_kept_who_looked_at_which_donors_data(service: Service, tena
     await owner.get(f"{owner.home}/donations/{gift['id']}")
     assert support.person is not None
     assert reader.person is not None
-    shown = owner.text().partition("Who viewed the donor's data")[2]
+    shown = owner.text().partition("Who viewed the donor’s data")[2]
     assert support.person.shown_name in shown
     assert reader.person.shown_name not in shown
     for browser in (support, reader, owner):

@@ -15,9 +15,9 @@ from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalo
 _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
 _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
 _SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total", "data-done")
-_SILENT: Final = ("style", "script", "bdi", "textarea")
-DATA: Final = {"QQ", "Partner", "Almoner"}
-"""A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own."""
+_SILENT: Final = ("style", "script", "bdi", "textarea", "time", "kbd")
+DATA: Final = {"QQ", "Partner", "Almoner", "UTC"}
+"""A monogram, the name of a logo, who made the page, and a time zone; other data stand in mark-up of their own."""
 
 
 def catalogues(folder: Path) -> TranslationCatalogues:
@@ -44,7 +44,7 @@ class _Words(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._silent += tag in _SILENT
-        self.found += [value for name, value in attrs if name in _SEEN and value]
+        self.found += [value for name, value in attrs if name in _SEEN and value and tag not in _SILENT]
 
     def handle_endtag(self, tag: str) -> None:
         self._silent -= tag in _SILENT
@@ -82,15 +82,16 @@ def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict
 
 @dataclass
 class Reader:
-    """Reads pages; ``seen`` are the messages that were met."""
+    """Reads pages; ``seen`` are the messages that were met. ``data``: words that are in none, besides ``DATA``."""
 
     seen: set[str] = field(default_factory=set)
+    data: frozenset[str] = frozenset()
 
     def page(self, html: str) -> None:
         """A page or the HTML of a mail."""
         keys, stray = read_page(html)
         assert keys
-        assert stray <= DATA, stray
+        assert stray <= DATA | self.data, stray
         self.seen |= keys
 
     def mail(self, mail: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, any_role_text, member_portal
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, member_portal
 from almoner.access.people.domain import OPERATORS, Realm
 
 ACME = member_portal(Realm(UUID(int=7)), "partner_7", "Acme")
@@ -68,8 +68,3 @@ def test_the_navigation_shows_what_may_be_opened() -> None:
     assert not members.is_visible_to(OPERATORS, {"administrator"})
     assert NavigationLink("Gifts", "/gifts").is_visible_to(ACME.realm, ())
     assert NavigationLink("Tokens", "/tokens", operators=True).is_visible_to(OPERATORS, ())
-
-
-def test_roles_in_words() -> None:
-    assert any_role_text({"read_only", "owner"}) == "owner or read only"
-    assert any_role_text({"administrator"}) == "administrator"

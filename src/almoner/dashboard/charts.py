@@ -31,11 +31,6 @@ class DailyChart:
     total: int
     total_before: int
 
-    @property
-    def finding(self) -> str:
-        """What the picture shows, as a sentence."""
-        return f"{self.total:,} in the last {DAYS} days, {self.total_before:,} in the {DAYS} days before"
-
 
 def first_day(today: date) -> date:
     """From when on a chart of today counts."""

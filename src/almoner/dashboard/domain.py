@@ -98,41 +98,62 @@ Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a list. ``member``: of the record; its kind says how it is shown."""
+    """One column of a list. ``member``: of the record; its kind says how it is shown.
 
-    label: str
+    ``named``: the member whose label it has, where not its own.
+    """
+
     member: str
     kind: ColumnKind = "text"
+    named: str = ""
+
+    @property
+    def label(self) -> str:
+        """The member whose label it has."""
+        return self.named or self.member
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few."""
+    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few.
 
-    label: str
+    ``named``: the member whose label it has, where not its own.
+    """
+
     parameter: str
     kind: FilterKind = "text"
     choices: tuple[str, ...] = ()
+    named: str = ""
+
+    @property
+    def label(self) -> str:
+        """The member whose label it has."""
+        return self.named or self.parameter
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form. ``member``: of the call's body; ``choices``: values with their words."""
+    """One field of a form. ``member``: of the call's body; ``hint``: the end of its key; ``languages``: to choose one.
 
-    label: str
+    ``named``: the member whose label it has, where not its own.
+    """
+
     member: str
     hint: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
+    languages: bool = False
     required: bool = False
+    named: str = ""
+
+    @property
+    def label(self) -> str:
+        """The member whose label it has."""
+        return self.named or self.member
 
 
 @dataclass(frozen=True, slots=True)
 class RecordForm:
-    """The form of a new record. ``about``: what will happen; ``done``: what has happened then."""
+    """The form of a new record. Its title, what will happen and what has happened then are texts of the list."""
 
-    title: str
-    about: str
-    done: str
     scope: str
     fields: tuple[FormField, ...]
 
@@ -141,15 +162,12 @@ class RecordForm:
 class RecordAction:
     """What can be done to a record, once it is confirmed: ``POST`` to the record's ``path``.
 
-    ``about``: what will happen. ``statuses``: in which it is offered; none: always. ``fresh``: only to who has just
-    proved who they are.
+    Its label, what will happen and what has happened then are texts of the list. ``statuses``: in which it is offered;
+    none: always. ``fresh``: only to who has just proved who they are.
     """
 
-    label: str
     path: str
     scope: str
-    about: str
-    done: str
     statuses: frozenset[str] = frozenset()
     fresh: bool = False
 
@@ -159,25 +177,26 @@ class RecordList:
     """A list of records with the pages of each of them.
 
     ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide; empty where the
-    dashboard has a source of its own. ``id_type``: of its records (settled 1). ``about``: what the records are, for who
-    sees none yet. ``note``: what everybody is told above the list. ``form``: of a new one.
+    dashboard has a source of its own. ``id_type``: of its records (settled 1); its texts are named by it. ``noted``: it
+    has a text above it that everybody is told. ``form``: of a new one.
     """
 
-    title: str
-    singular: str
     area: Area
     path: str
     call: str
     scope: str
     id_type: str
-    about: str
     columns: tuple[Column, ...]
     filters: tuple[Filter, ...] = ()
     form: RecordForm | None = None
     actions: tuple[RecordAction, ...] = ()
-    note: str = ""
+    noted: bool = False
     counted: bool = True
     """Whether it is known how many records match."""
+
+    def text_key(self, part: str) -> str:
+        """The key of one of its texts: ``title``, ``singular``, ``about``, ``new.label``, ``cancel.done``."""
+        return f"dashboard.list.{self.id_type}.{part}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +227,7 @@ def status_tone(status: str) -> Tone:
 
 
 def readable(name: str) -> str:
-    """A member or a status in words: ``donationRequestId`` as "Donation request ID", ``RECEIVED_PAYMENT`` likewise."""
+    """A member or a status without words in the catalogues: ``donationRequestId`` as "Donation request ID"."""
     spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
     words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()
     text = " ".join("ID" if word == "id" else "URL" if word == "url" else word for word in words)

@@ -16,6 +16,7 @@ from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.dashboard.texts import in_english_joined, texts_of
 from almoner.dashboard.timelines import donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
@@ -29,15 +30,12 @@ from almoner.platform.pages.numbers import parse_amount
 
 _WRITE: Final = "donations:write"
 _DONE: Final = {
-    "refunded": "The refund has begun. The amount refunded is shown here once the money is sent.",
-    "reassigned": "The donation was reassigned. The donor is told by email.",
-    "receipt": "The receipt is on its way to the donor.",
+    "refunded": "dashboard.donation.refunded",
+    "reassigned": "dashboard.donation.reassigned",
+    "receipt": "dashboard.donation.receipt_sent",
 }
 _VIEWS: Final = 20
-_GROUNDS: Final = (
-    ("failed_compliance", "The nonprofit no longer meets the requirements to receive donations"),
-    ("payment_impossible", "The nonprofit could not be paid"),
-)
+_GROUNDS: Final = ("failed_compliance", "payment_impossible")
 """Why a donation is reassigned, as the donor is told."""
 
 
@@ -85,12 +83,14 @@ class DonationPages:
         """How much goes back, and what will happen; then the refund begins, once for each form."""
         donation = await self._records.get_record(visitor, DONATIONS)
         most = await self._refundable(visitor, donation)
+        texts, currency = texts_of(self._context, visitor), donation["currencyCode"]
+        locale = texts.language.locale
         problems: dict[str, str] = {}
         if visitor.form:
-            language = self._context.pages.language(None)
-            minor = parse_amount(visitor.form_value("amount"), donation["currencyCode"], language.locale)
+            minor = parse_amount(visitor.form_value("amount"), currency, locale)
             if not isinstance(minor, int):
-                problems = {"amount": "Enter an amount, for example 10.00."}
+                example = formats.format_plain_amount(donation["amount"], currency, locale)
+                problems = {"amount": texts.text("dashboard.refund.problem", example=example)}
             else:
                 try:
                     await self._calls.post(
@@ -101,7 +101,8 @@ class DonationPages:
                     )
                     return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=refunded")
                 except CallRefused as refused:
-                    problems = {"amount": f"The donation was not refunded: {'; '.join(refused.reasons)}."}
+                    reason = in_english_joined(refused.reasons)
+                    problems = {"amount": texts.language.html("dashboard.refund.refused", reason=reason)}
         return render_page(
             self._context,
             visitor,
@@ -110,8 +111,7 @@ class DonationPages:
             donation=donation,
             left=most,
             limited=most < _left(donation),
-            typed=visitor.form_value("amount")
-            or formats.format_plain_amount(most, donation["currencyCode"], self._context.pages.language(None).locale),
+            typed=visitor.form_value("amount") or formats.format_plain_amount(most, currency, locale),
             form_key=new_form_key(),
             problems=problems,
         )
@@ -131,6 +131,7 @@ class DonationPages:
     async def reassign(self, visitor: Visitor) -> Response:
         """To which nonprofit and why; then the donation is that one's."""
         donation = await self._records.get_record(visitor, DONATIONS)
+        texts = texts_of(self._context, visitor)
         typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}
         problems: dict[str, str] = {}
         if visitor.form:
@@ -140,8 +141,8 @@ class DonationPages:
                 return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
             except Problem as refused:
                 field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
-                text = "; ".join(refused.reasons) or refused.message
-                problems = {field: f"The donation was not reassigned: {text}."}
+                reason = in_english_joined(refused.reasons or [refused.message])
+                problems = {field: texts.language.html("dashboard.reassign.refused", reason=reason)}
         return render_page(
             self._context,
             visitor,
@@ -150,7 +151,7 @@ class DonationPages:
             donation=donation,
             reassignable=_left(donation) > 0,
             typed=typed,
-            grounds=_GROUNDS,
+            grounds=[(ground, texts.text(f"dashboard.reassign.{ground}")) for ground in _GROUNDS],
             problems=problems,
         )
 
@@ -197,7 +198,7 @@ class DonationPages:
             known = await people.find_many(tx, member_realm(partner), {view.person_id for view in found})
         return [
             {
-                "who": known[view.person_id].shown_name if view.person_id in known else "A former member",
+                "who": known[view.person_id].shown_name if view.person_id in known else None,
                 "at": view.viewed_at,
             }
             for view in found

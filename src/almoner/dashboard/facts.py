@@ -1,13 +1,12 @@
 """A record as facts that people read, section by section: pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from almoner.dashboard.domain import readable
 from almoner.dashboard.record_lists import PATHS_BY_ID_TYPE
 
-FactKind = Literal["text", "amount", "status", "moment", "yes_no", "link", "address"]
+FactKind = Literal["text", "amount", "status", "moment", "yes_no", "link", "address", "values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,13 @@ class Section:
 
 _LEFT_OUT = frozenset({"id", "secret"})
 _AMOUNTS = frozenset({"amount", "paidAmount", "refundedAmount"})
+_IN_WORDS = frozenset(
+    "active category check decision from inactiveReason organisationTypes reason receiptDelivery rejectionReasonCode"
+    " type types waitingReason code anonymous consentedToBeContactedByOrg".split()
+)
+"""Members whose values are a few that are known, besides statuses."""
+Label = Callable[[str], str]
+"""What a member is called."""
 
 
 def value_at_path(record: Mapping[str, Any], member: str) -> object:
@@ -43,35 +49,36 @@ def value_at_path(record: Mapping[str, Any], member: str) -> object:
     return found
 
 
-def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> list[Section]:
+def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label) -> list[Section]:
     """The facts of a record: its own first, then those of the records and lists in it.
 
     ``home``: the account's address. ``names``: of organisations, by identifier.
     """
-    top = _section("", record, home, names)
+    top = _section("", record, home, names, label)
     return [Section("", top.facts), *top.sections]
 
 
-def _section(title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> Section:
+def _section(title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label) -> Section:
     made = Section(title)
     for name, value in record.items():
         if name in _LEFT_OUT or value is None or value in ("", [], {}):
             continue
-        label = readable(name)
+        called = label(name)
         if isinstance(value, Mapping):
-            made.sections.append(_section(label, value, home, names))
+            made.sections.append(_section(called, value, home, names, label))
         elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-            listed = Section(label)
+            listed = Section(called)
             listed.sections = [
-                _section(_heading(one, position), one, home, names)
+                _section(_heading(one, position), one, home, names, label)
                 for position, one in enumerate(value, 1)
                 if isinstance(one, Mapping)
             ]
             made.sections.append(listed)
         elif isinstance(value, list):
-            made.facts.append(Fact(label, ", ".join(map(str, value))))
+            kind: FactKind = "values" if name in _IN_WORDS else "text"
+            made.facts.append(Fact(called, value if kind == "values" else ", ".join(map(str, value)), kind))
         else:
-            made.facts.append(_fact(name, label, value, record, home, names))
+            made.facts.append(_fact(name, called, value, record, home, names))
     return made
 
 
@@ -91,11 +98,11 @@ def _fact(name: str, label: str, value: Any, record: Mapping[str, Any], home: st
     if name.endswith("At"):
         return Fact(label, value, "moment")
     if isinstance(value, str) and (path := _path_of(value)):
-        shown = names.get(value, value)
-        without_id = label.removesuffix(" ID")
-        return Fact(without_id if shown != value else label, shown, "link", f"{home}{path}/{value}", id=value)
+        return Fact(label, names.get(value, value), "link", f"{home}{path}/{value}", id=value)
     if isinstance(value, str) and value.startswith(("https://", "http://")):
         return Fact(label, value, "address")
+    if isinstance(value, str) and name in _IN_WORDS:
+        return Fact(label, [value], "values")
     return Fact(label, value)
 
 

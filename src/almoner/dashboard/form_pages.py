@@ -1,5 +1,6 @@
 """Pages that make a record, or do something to one: each says what will happen before it does."""
 
+from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -8,6 +9,7 @@ from almoner.dashboard.domain import RecordAction, RecordForm, RecordList, roles
 from almoner.dashboard.member_calls import CallRefused, MemberCalls
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.dashboard.texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 
 
 class FormPages:
@@ -34,14 +36,14 @@ class FormPages:
     def _creator(self, declared: RecordList, form: RecordForm) -> VisitorHandler:
         async def create(visitor: Visitor) -> Response:
             typed = {field.member: visitor.form_value(field.member).strip() for field in form.fields}
-            problems: dict[str, str] = {}
+            problems: dict[str, Markup] = {}
             if visitor.form:
                 body = {member: value for member, value in typed.items() if value}
                 try:
                     made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
-                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=created")
+                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=new")
                 except CallRefused as refused:
-                    problems = _form_problems(refused, form)
+                    problems = _form_problems(refused, form, texts_of(self._context, visitor))
             return render_page(
                 self._context,
                 visitor,
@@ -49,23 +51,29 @@ class FormPages:
                 status=422 if problems else 200,
                 declared=declared,
                 typed=typed,
+                languages=self._language_choices(visitor),
                 form_key=new_form_key(),
                 problems=problems,
             )
 
         return create
 
+    def _language_choices(self, visitor: Visitor) -> list[tuple[str, str]]:
+        texts = texts_of(self._context, visitor)
+        offered = language_choices(self._context.pages.catalogues.offered_languages, texts)
+        return [("", texts.text("dashboard.choice.none")), *offered]
+
     def _actor(self, declared: RecordList, action: RecordAction) -> VisitorHandler:
         async def act(visitor: Visitor) -> Response:
             record = await self._records.get_record(visitor, declared)
-            problem = ""
+            problem: str | None = None
             if visitor.form:
                 path = f"{declared.call}/{record['id']}/{action.path}"
                 try:
                     await self._calls.post(visitor, path, key=_form_key(visitor))
                     return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
                 except CallRefused as refused:
-                    problem = f"Nothing was changed: {'; '.join(refused.reasons)}."
+                    problem = in_english_joined(refused.reasons)
             return render_page(
                 self._context,
                 visitor,
@@ -85,13 +93,13 @@ def _form_key(visitor: Visitor) -> str | None:
     return visitor.form_value("form_key")[:100] or None
 
 
-def _form_problems(refused: CallRefused, form: RecordForm) -> dict[str, str]:
+def _form_problems(refused: CallRefused, form: RecordForm, texts: PageTexts) -> dict[str, Markup]:
     """The sentences of a refused form under its fields; what is about none stands under the first."""
-    labels = {field.member: field.label for field in form.fields}
-    found: dict[str, str] = {}
+    labels = {field.member: texts.label(field.label) for field in form.fields}
+    found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")
         field = name if name in labels else next(iter(labels))
-        sentence = f"{labels[name]} {rest}." if name in labels else f"{reason}."
-        found[field] = f"{found[field]} {sentence}" if field in found else sentence
+        sentence = texts.problem(labels[name], rest) if name in labels else in_english(f"{reason}.")
+        found[field] = found[field] + " " + sentence if field in found else sentence
     return found

@@ -15,7 +15,7 @@ from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import charts
-from almoner.dashboard.domain import PERSONAL, RecordList, has_scope, readable
+from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
 from almoner.dashboard.facts import value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import (
@@ -28,6 +28,7 @@ from almoner.dashboard.record_lists import (
     SUBMISSIONS,
 )
 from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import PageTexts, texts_of
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.giving.checkout.donations import service as donations
 
@@ -38,7 +39,7 @@ _LAST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
-    """Something that waits for the partner. ``href``: the list of what is counted."""
+    """Something that waits for the partner. ``href``: the list of what is counted; ``text``: a key."""
 
     count: int
     text: str
@@ -47,7 +48,7 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """Something that a new partner does before it goes live. ``href``: where it is done."""
+    """Something that a new partner does before it goes live. ``href``: where it is done; ``text``: a key."""
 
     text: str
     done: bool
@@ -65,7 +66,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchGroup:
-    """What was found of one kind. ``more``: the whole list, where there may be more."""
+    """What was found of one kind. ``title``: a key; ``more``: the whole list, where there may be more."""
 
     title: str
     hits: list[SearchHit]
@@ -124,11 +125,11 @@ class HomePages:
         hooks = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
         answered = any(one["lastSuccessAt"] for one in hooks.records)
         steps = [
-            FirstStep("Use an API key", used, f"{home}/keys"),
-            FirstStep("Receive a donation", donations_total > 0, f"{home}/donation-sessions"),
-            FirstStep("Answer a webhook from your server", answered, home + WEBHOOKS),
-            FirstStep("Have two owners", len(owners) > 1, f"{home}/members"),
-            FirstStep("Link your privacy notice", account.public_links.privacy is not None, f"{home}/brand"),
+            FirstStep("dashboard.step.key", used, f"{home}/keys"),
+            FirstStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
+            FirstStep("dashboard.step.webhook", answered, home + WEBHOOKS),
+            FirstStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
+            FirstStep("dashboard.step.privacy", account.public_links.privacy is not None, f"{home}/brand"),
         ]
         return [] if all(step.done for step in steps) else steps
 
@@ -138,19 +139,19 @@ class HomePages:
         if has_scope(roles, "webhooks:read"):
             page = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
             failing = sum(one["health"] == "failing" or one["status"] == "suspended" for one in page.records)
-            items.append(AttentionItem(failing, "Webhook endpoints that fail", home + WEBHOOKS))
+            items.append(AttentionItem(failing, "dashboard.attention.failing", home + WEBHOOKS))
         requests = await self._calls.list_page(visitor, REQUESTS_TO_PAY.call, [("pageSize", "100")])
         due = sum(one["status"] not in ("PAID", "paid", "CANCELLED") for one in requests.records)
-        items.append(AttentionItem(due, "Donation requests to pay", home + REQUESTS_TO_PAY.path))
+        items.append(AttentionItem(due, "dashboard.attention.due", home + REQUESTS_TO_PAY.path))
         for status, text in (
-            ("processed", "Submissions that wait for a decision"),
-            ("pending", "Submissions under way"),
+            ("processed", "dashboard.attention.processed"),
+            ("pending", "dashboard.attention.pending"),
         ):
             page = await self._calls.list_page(visitor, SUBMISSIONS.call, [("status", status), ("pageSize", "1")])
             items.append(AttentionItem(page.total, text, f"{home}{SUBMISSIONS.path}?status={status}"))
         returned = await self._calls.list_page(visitor, DISBURSEMENTS.call, [("status", "RETURNED"), ("pageSize", "1")])
         items.append(
-            AttentionItem(returned.total, "Disbursements that came back", f"{home}{DISBURSEMENTS.path}?status=RETURNED")
+            AttentionItem(returned.total, "dashboard.attention.returned", f"{home}{DISBURSEMENTS.path}?status=RETURNED")
         )
         return [item for item in items if item.count]
 
@@ -164,7 +165,7 @@ class HomePages:
             ]
         else:
             asked = [(SUBMISSIONS, "query"), (ORGANISATIONS, "query")]
-        groups = []
+        texts, groups = texts_of(self._context, visitor), []
         for declared, parameter in asked:
             try:
                 page = await self._calls.list_page(
@@ -174,14 +175,14 @@ class HomePages:
                 continue  # what is no address, or no word, is found in no list
             if page.records:
                 address = f"{visitor.place.home}{declared.path}"
-                hits = [_hit(record, declared, address) for record in page.records]
+                hits = [_hit(record, declared, address, texts) for record in page.records]
                 more = f"{address}?{urlencode({parameter: typed})}" if page.total > len(hits) else None
-                groups.append(SearchGroup(declared.title, hits, more))
+                groups.append(SearchGroup(declared.text_key("title"), hits, more))
         return groups
 
 
-def _hit(record: Record, declared: RecordList, address: str) -> SearchHit:
+def _hit(record: Record, declared: RecordList, address: str, texts: PageTexts) -> SearchHit:
     title, *rest = (str(value_at_path(record, column.member) or "") for column in declared.columns[:3])
     if declared is DONATIONS:
-        title, rest = record["id"], [readable(record["status"]), record["email"] or ""]
+        title, rest = record["id"], [texts.value(record["status"]), record["email"] or ""]
     return SearchHit(title or record["id"], ", ".join(one for one in rest if one), f"{address}/{record['id']}")

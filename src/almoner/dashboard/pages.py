@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.disbursement_pages import DisbursementPages
-from almoner.dashboard.domain import roles_with
+from almoner.dashboard.domain import RecordList, roles_with
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.home_pages import HomePages
@@ -29,17 +29,18 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
+
+def _link(declared: RecordList) -> NavigationLink:
+    return NavigationLink(declared.text_key("title"), declared.path, roles_with(declared.scope), group=declared.area)
+
+
 LINKS: Final = (
-    NavigationLink("Home", "/home", frozenset(MEMBER_ROLES)),
-    *(
-        NavigationLink(one.title, one.path, roles_with(one.scope), group=one.area)
-        for one in LISTS
-        if one.area != "Developers"
-    ),
-    NavigationLink("Webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
-    *(NavigationLink(one.title, one.path, roles_with(one.scope), group=one.area) for one in (EVENTS, API_REQUESTS)),
-    NavigationLink("Brand and links", BRAND, frozenset({"owner"}), group="Settings"),
-    NavigationLink("Refunds by support", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
+    NavigationLink("desk.link.home", "/home", frozenset(MEMBER_ROLES)),
+    *(_link(one) for one in LISTS if one.area != "Developers"),
+    NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
+    *(_link(one) for one in (EVENTS, API_REQUESTS)),
+    NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),
+    NavigationLink("desk.link.support_refunds", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
 )
 """For the navigation."""
 

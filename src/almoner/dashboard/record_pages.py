@@ -20,13 +20,13 @@ from almoner.dashboard.domain import (
     RecordAction,
     RecordList,
     has_scope,
-    readable,
     roles_with,
 )
 from almoner.dashboard.facts import sections_of_record, value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, RecordPage, every_record
 from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
 from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import PageTexts, texts_of
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.pages.csv_files import csv_line
@@ -44,7 +44,7 @@ _TITLES: Final = ("displayName", "name", "organisationName", "eventType", "email
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is set. ``without``: the address of the list without it."""
+    """A filter that is set. ``label``: its member; ``without``: the address of the list without it."""
 
     label: str
     value: str
@@ -130,7 +130,7 @@ class RecordPages:
 
     async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
-        given = _given(visitor, declared)
+        texts, given = texts_of(self._context, visitor), _given(visitor, declared)
         asked = [*given, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
@@ -139,7 +139,7 @@ class RecordPages:
         except CallRefused as refused:
             if refused.status != 400:
                 raise
-            problems = _problems(refused, declared)
+            problems = _problems(refused, declared, texts)
             page = await self._page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
             given = []
         names = await self._names(visitor, page.records)
@@ -152,12 +152,11 @@ class RecordPages:
             status=422 if problems else 200,
             declared=declared,
             rows=[self._cells(visitor, declared, record, names) for record in page.records],
-            caption=_caption(declared, page.total, filtered=bool(given)),
+            caption=_caption(texts, declared, page.total),
             typed=dict(_typed(visitor, declared)),
-            chips=_chips(given, declared, address),
+            chips=_chips(given, declared, address, texts),
             next=page.next and _link(address, given, page.next),
             prev=page.prev and _link(address, given, page.prev),
-            first=address if given or cursor else None,
             export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
             creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
             masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
@@ -190,7 +189,7 @@ class RecordPages:
         **more: Any,
     ) -> Response:
         """The page of one record: its facts, then its raw form."""
-        names = await self._names(visitor, [record])
+        names, texts = await self._names(visitor, [record]), texts_of(self._context, visitor)
         return render_page(
             self._context,
             visitor,
@@ -198,10 +197,10 @@ class RecordPages:
             status=status,
             declared=declared,
             record=record,
-            title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
-            message=_outcome_text(visitor, declared),
+            title=next((record[one] for one in _TITLES if record.get(one)), texts.text(declared.text_key("singular"))),
+            message=_outcome_key(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
-            sections=sections_of_record(record, visitor.place.home, names),
+            sections=sections_of_record(record, visitor.place.home, names, texts.label),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
         )
@@ -221,12 +220,12 @@ class RecordPages:
 
     async def _lines(self, visitor: Visitor, declared: RecordList) -> AsyncIterator[bytes]:
         """The file, page by page: the members of the list's columns, as the interface has them."""
-        members = _members(declared)
+        members, texts = _members(declared), texts_of(self._context, visitor)
         yield csv_line(members)
         written = 0
         async for records in every_record(partial(self._page, visitor, declared), _given(visitor, declared)):
             if written >= _MAX_EXPORT:
-                yield csv_line([f"Only the first {_MAX_EXPORT} records are in this file. Narrow the filters."])
+                yield csv_line([texts.text("dashboard.list.limit", limit=texts.number(_MAX_EXPORT))])
                 return
             await self._note_donors(visitor, declared, records)
             written += len(records)
@@ -271,12 +270,12 @@ def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> 
     ]
 
 
-def _outcome_text(visitor: Visitor, declared: RecordList) -> str:
-    """The sentence that says what the form or the action that led here has just done."""
+def _outcome_key(visitor: Visitor, declared: RecordList) -> str:
+    """The key of what the form or the action that led here has just done."""
     name = visitor.query.get("done", "")
-    if name == "created" and declared.form is not None:
-        return declared.form.done
-    return next((action.done for action in declared.actions if action.path == name), "")
+    done = ["new"] if declared.form is not None else []
+    done += [action.path for action in declared.actions]
+    return declared.text_key(f"{name}.done") if name in done else ""
 
 
 def _typed(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
@@ -288,26 +287,26 @@ def _given(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
     return [(name, value) for name, value in _typed(visitor, declared) if value]
 
 
-def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str) -> list[Chip]:
+def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str, texts: PageTexts) -> list[Chip]:
     filters = {one.parameter: one for one in declared.filters}
     return [
         Chip(
             filters[name].label,
-            readable(value) if filters[name].kind == "choice" else value,
+            texts.value(value) if filters[name].kind == "choice" else value,
             _link(address, [pair for pair in given if pair[0] != name], None) or address,
         )
         for name, value in given
     ]
 
 
-def _caption(declared: RecordList, total: int, *, filtered: bool) -> str:
+def _caption(texts: PageTexts, declared: RecordList, total: int) -> str:
     """How many records there are; a search that stops counting says so."""
     if not declared.counted:
-        return "Newest first"
-    counted = f"{total:,} or more" if declared is ORGANISATIONS and total >= _SEARCHED else f"{total:,}"
-    called = (declared.singular if total == 1 else declared.title).lower()
-    matching = "" if not filtered else " matches the filters" if total == 1 else " match the filters"
-    return f"{counted} {called}{matching}" + ("" if declared is ORGANISATIONS else ", newest first")
+        return texts.text("dashboard.list.uncounted")
+    counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
+    if declared is not ORGANISATIONS:
+        return texts.text("dashboard.list.newest", counted=counted)
+    return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number(total))
 
 
 def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) -> str | None:
@@ -316,14 +315,14 @@ def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) ->
     return f"{address}?{urlencode(asked)}" if asked and (cursor or given) else None
 
 
-def _problems(refused: CallRefused, declared: RecordList) -> dict[str, str]:
+def _problems(refused: CallRefused, declared: RecordList, texts: PageTexts) -> dict[str, str]:
     """The sentences of a refused list under the filters that they are about."""
     labels = {one.parameter: one.label for one in declared.filters}
     found: dict[str, str] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("query.").partition(" ")
         field = name if name in labels else next(iter(labels), "filters")
-        found[field] = f"{labels.get(name, readable(name))} {rest}."
+        found[field] = texts.problem(texts.label(labels.get(name, name)), rest)
     return found
 
 

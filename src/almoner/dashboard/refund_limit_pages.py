@@ -8,6 +8,8 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import texts_of
+from almoner.kit.money import currency_exponent
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages import formats
@@ -29,7 +31,8 @@ class RefundLimitPages:
     async def change(self, visitor: Visitor) -> Response:
         """The form, and its outcome; an amount that is emptied removes the limit."""
         partner, problems = partner_of_visitor(visitor), {}
-        locale = self._context.pages.language(None).locale
+        texts = texts_of(self._context, visitor)
+        locale = texts.language.locale
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
             limits = await partners.list_support_refund_limits(tx, partner)
@@ -41,7 +44,8 @@ class RefundLimitPages:
             if minor is None or (isinstance(minor, int) and minor > 0):
                 wanted[currency] = minor
             else:
-                problems[currency] = "Enter an amount above zero, for example 50.00, or leave the field empty."
+                example = formats.format_plain_amount(50 * 10 ** currency_exponent(currency), currency, locale)
+                problems[currency] = texts.text("dashboard.support_refunds.problem", example=example)
         if visitor.form and not problems:
             async with self._context.db.write() as tx:
                 await self._apply(tx, visitor, wanted)
@@ -59,7 +63,7 @@ class RefundLimitPages:
                 else ""
                 for currency in currencies
             },
-            message="Saved. It holds for refunds from now on." if visitor.query.get("done") == "saved" else "",
+            message="dashboard.support_refunds.saved" if visitor.query.get("done") == "saved" else "",
             problems=problems,
         )
 

@@ -1,4 +1,4 @@
-"""How the dashboard's pages are rendered: in the frame of who is signed in, with words for statuses and moments."""
+"""How the dashboard's pages are rendered: in the frame of who is signed in, in their language and time zone."""
 
 from datetime import datetime
 from secrets import token_urlsafe
@@ -7,7 +7,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.dashboard.domain import readable, status_tone
+from almoner.dashboard.domain import status_tone
+from almoner.dashboard.texts import in_english, texts_of
 
 _SHORTCUTS: Final = {
     "/home": "h",
@@ -24,13 +25,22 @@ _SHORTCUTS: Final = {
 
 def render_page(context: PageContext, visitor: Visitor, template: str, *, status: int = 200, **facts: Any) -> Response:
     """A page of the dashboard."""
+    texts = texts_of(context, visitor)
     return context.render_page(
         visitor,
         template,
+        language=texts.language,
         status=status,
         status_tone=status_tone,
-        readable=readable,
+        label=texts.label,
+        value_text=texts.value,
+        number=texts.number,
+        moment=texts.moment,
+        short_moment=texts.short_moment,
+        age=texts.age,
+        zone=texts.zone_name(),
         parsed=datetime.fromisoformat,
+        in_english=in_english,
         shortcuts=_SHORTCUTS,
         script=True,
         **facts,

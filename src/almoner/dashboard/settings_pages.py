@@ -8,17 +8,12 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import in_english
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 
 PATH: Final = "/brand"
-_LINKS: Final = {
-    "website": ("Website", "Where visitors of your pages go back to."),
-    "privacy": ("Privacy notice", "What you do with the data of donors and applicants."),
-    "terms": ("Terms", "For example, https://www.example.org/terms"),
-    "contact": ("Contact email", "Where donors and applicants reach you."),
-}
-"""Label and hint of each link."""
+_LINKS: Final = ("website", "privacy", "terms", "contact")
 
 
 class _Refused(Exception):
@@ -61,7 +56,7 @@ class SettingsPages:
             values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
             links=_LINKS,
             has_logo=account.brand_logo is not None,
-            message="Saved. New pages show it at once." if visitor.query.get("done") == "saved" else "",
+            message="dashboard.brand.saved" if visitor.query.get("done") == "saved" else "",
             problems=problems,
         )
 
@@ -78,7 +73,7 @@ class SettingsPages:
                 else:
                     await partners.set_public_links(tx, partner, **{name: value})
             except ValueError as refused:
-                problems[name] = f"{str(refused)[:1].upper()}{str(refused)[1:]}."
+                problems[name] = in_english(f"{str(refused)[:1].upper()}{str(refused)[1:]}.")
         if problems:
             raise _Refused(problems)
         after = await partners.get(tx, partner)

@@ -7,7 +7,10 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    """One step. ``at``: an ISO moment where it is known. ``amount``: in minor units of ``currency``."""
+    """One step. ``label``, ``note``: keys. ``at``: an ISO moment where it is known.
+
+    ``amount``: in minor units of ``currency``.
+    """
 
     label: str
     state: Literal["done", "waiting", "next"]
@@ -18,39 +21,41 @@ class TimelineStep:
 
 
 _PAID = ("RECEIVED_PAYMENT", "DISBURSED")
-_DISPUTES = {
-    "open": "The donor's bank claimed the payment back. The outcome is open.",
-    "won": "The donor's bank claimed the payment back, and the claim was refused.",
-    "lost": "The donor's bank claimed the payment back, and the donor has the money.",
-}
+_KEY = "dashboard.timeline."
 
 
 def donation_timeline(donation: Mapping[str, Any]) -> list[TimelineStep]:
     """The steps of a donation in their order; what has not happened yet comes last."""
     hosted = donation["type"] == "hosted"
-    steps = [TimelineStep("Created", "done", donation["createdAt"])]
+    steps = [TimelineStep(_KEY + "created", "done", donation["createdAt"])]
     if donation["status"] == "CANCELLED":
-        return [*steps, TimelineStep("Cancelled", "done", donation["cancelledAt"], "Nothing was charged.")]
+        return [*steps, TimelineStep(_KEY + "cancelled", "done", donation["cancelledAt"], _KEY + "cancelled.note")]
     steps.append(_payment_step(donation, hosted))
     if donation["status"] not in _PAID:
-        return [*steps, TimelineStep("Paid to the nonprofit", "next")]
+        return [*steps, TimelineStep(_KEY + "disbursed", "next")]
     settled = donation["settledAmount"]
     if settled:
         steps.append(
             TimelineStep(
-                "Settled", "done", donation["settledAt"], "After fees.", settled["amount"], settled["currency"]
+                _KEY + "settled",
+                "done",
+                donation["settledAt"],
+                _KEY + "settled.note",
+                settled["amount"],
+                settled["currency"],
             )
         )
     elif hosted:
-        steps.append(TimelineStep("Settlement", "waiting", note="The payment provider has not paid it out yet."))
+        steps.append(TimelineStep(_KEY + "settlement", "waiting", note=_KEY + "settlement.note"))
     if donation["disputedAt"]:
-        steps.append(TimelineStep("Disputed", "done", donation["disputedAt"], _DISPUTES[donation["disputeStatus"]]))
+        note = f"{_KEY}disputed.{donation['disputeStatus']}"
+        steps.append(TimelineStep(_KEY + "disputed", "done", donation["disputedAt"], note))
     if donation["reassignedAt"]:
-        steps.append(TimelineStep("Reassigned to another nonprofit", "done", donation["reassignedAt"]))
+        steps.append(TimelineStep(_KEY + "reassigned", "done", donation["reassignedAt"]))
     if donation["refundedAt"]:
         steps.append(
             TimelineStep(
-                "Refunded",
+                _KEY + "refunded",
                 "done",
                 donation["refundedAt"],
                 amount=donation["refundedAmount"],
@@ -58,18 +63,18 @@ def donation_timeline(donation: Mapping[str, Any]) -> list[TimelineStep]:
             )
         )
     if donation["disbursedAt"]:
-        steps.append(TimelineStep("Paid to the nonprofit", "done", donation["disbursedAt"]))
+        steps.append(TimelineStep(_KEY + "disbursed", "done", donation["disbursedAt"]))
     elif donation["refundedAmount"] != donation["amount"]:
         state: Literal["waiting", "next"] = "waiting" if settled or not hosted else "next"
-        steps.append(TimelineStep("Paid to the nonprofit", state, note="With the next disbursement."))
+        steps.append(TimelineStep(_KEY + "disbursed", state, note=_KEY + "disbursed.note"))
     return sorted(steps, key=lambda step: (step.state != "done", step.at or "" if step.state == "done" else ""))
 
 
 def _payment_step(donation: Mapping[str, Any], hosted: bool) -> TimelineStep:
     if donation["status"] in _PAID:
-        return TimelineStep("Payment received", "done", donation["createdAt"])
+        return TimelineStep(_KEY + "received", "done", donation["createdAt"])
     if hosted:
-        return TimelineStep("Payment", "waiting", note="The donor has not paid yet.")
+        return TimelineStep(_KEY + "payment", "waiting", note=_KEY + "payment.hosted")
     if donation["status"] == "REQUESTED_PAYMENT":
-        return TimelineStep("Payment", "waiting", note="You were asked for it with a donation request.")
-    return TimelineStep("Payment", "waiting", note="You will be asked for it with the next donation request.")
+        return TimelineStep(_KEY + "payment", "waiting", note=_KEY + "payment.requested")
+    return TimelineStep(_KEY + "payment", "waiting", note=_KEY + "payment.direct")

@@ -2,13 +2,15 @@
 
 from typing import Final
 
+from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
-from almoner.dashboard.domain import readable, roles_with
+from almoner.dashboard.domain import roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import PageTexts, in_english_joined, texts_of
 from almoner.kit.errors import NotFound
 from almoner.platform.events.event_types import EVENT_TYPES
 
@@ -16,9 +18,9 @@ PATH: Final = "/webhooks"
 _CALL: Final = "/v1/webhook-subscriptions"
 _STATUSES: Final = ("pending", "delivered", "failed")
 _DONE: Final = {
-    "tested": "A test event is on its way. Reload this page to see the answer.",
-    "resumed": "Deliveries go on.",
-    "deleted": "The endpoint was deleted.",
+    "tested": "dashboard.webhook.tested",
+    "resumed": "dashboard.webhook.resumed",
+    "deleted": "dashboard.webhooks.deleted",
 }
 _PAGE: Final = 25
 
@@ -57,7 +59,8 @@ class WebhookPages:
     async def create(self, visitor: Visitor) -> Response:
         """The form of a new endpoint, then its secret, this once."""
         chosen = [str(one) for one in visitor.form.getlist("event")]
-        problems: dict[str, str] = {}
+        texts = texts_of(self._context, visitor)
+        problems: dict[str, Markup] = {}
         if visitor.form:
             try:
                 made = await self._calls.post(
@@ -65,7 +68,7 @@ class WebhookPages:
                 )
                 return self._secret(visitor, made)
             except CallRefused as refused:
-                problems = _form_problems(refused)
+                problems = _form_problems(refused, texts)
         return render_page(
             self._context,
             visitor,
@@ -73,19 +76,19 @@ class WebhookPages:
             status=422 if problems else 200,
             typed=visitor.form_value("url"),
             chosen=chosen,
-            event_groups=_event_groups(),
+            event_groups=_event_groups(texts),
             problems=problems,
         )
 
     async def show(self, visitor: Visitor) -> Response:
         """One endpoint with its deliveries; the buttons that act at once."""
         endpoint = await self._endpoint(visitor)
-        problem = ""
+        problem: Markup | None = None
         if visitor.form:
             try:
                 return await self._act(visitor, endpoint)
             except CallRefused as refused:
-                problem = f"{'; '.join(refused.reasons)}."
+                problem = in_english_joined(refused.reasons)
         wanted = visitor.query.get("status", "")
         cursor = visitor.query.get("cursor", "")
         asked = [
@@ -105,8 +108,8 @@ class WebhookPages:
             next=page.next,
             wanted=wanted,
             statuses=_STATUSES,
-            message=problem or _DONE.get(visitor.query.get("done", "")),
-            alert=bool(problem),
+            message=_DONE.get(visitor.query.get("done", "")),
+            problem=problem,
         )
 
     async def replay(self, visitor: Visitor) -> Response:
@@ -118,7 +121,7 @@ class WebhookPages:
             try:
                 scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]
             except CallRefused as refused:
-                problems = {"start": f"{'; '.join(refused.reasons)}."}
+                problems = {"start": in_english_joined(refused.reasons)}
         return render_page(
             self._context,
             visitor,
@@ -172,19 +175,20 @@ class WebhookPages:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
 
 
-def _event_groups() -> dict[str, list[str]]:
+def _event_groups(texts: PageTexts) -> dict[str, list[str]]:
     """The event types that can be chosen, by the records that they are about."""
     groups: dict[str, list[str]] = {}
     for name in EVENT_TYPES:
         if not name.startswith("internal."):
-            groups.setdefault(readable(name.partition(".")[0]), []).append(name)
+            groups.setdefault(texts.record_name(name.partition(".")[0]), []).append(name)
     return groups
 
 
-def _form_problems(refused: CallRefused) -> dict[str, str]:
+def _form_problems(refused: CallRefused, texts: PageTexts) -> dict[str, Markup]:
     """The sentences of a refused form under its fields."""
-    problems: dict[str, str] = {}
+    problems: dict[str, Markup] = {}
     for reason in refused.reasons:
         field = "events" if "events" in reason.partition(" ")[0] else "url"
-        problems[field] = f"{reason.removeprefix('body.').capitalize()}."
+        label = texts.text("dashboard.webhook.events" if field == "events" else "dashboard.webhook.url")
+        problems[field] = texts.problem(label, reason.removeprefix("body.").partition(" ")[2])
     return problems

@@ -80,7 +80,7 @@ def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
 class NavigationLink:
     """A navigation entry. ``path`` is relative to the portal's home; ``roles`` says who sees it (None: everybody).
 
-    ``group``: the heading that it stands under.
+    ``label``: its key in the catalogues. ``group``: the heading that it stands under.
     """
 
     label: str
@@ -162,8 +162,3 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
         sentence = f"{stated[:1].upper()}{stated[1:].rstrip('.')}."
         found[field] = f"{found[field]} {sentence}" if field in found else sentence
     return found
-
-
-def any_role_text(roles: Iterable[Role]) -> str:
-    """Role names as alternatives, for messages about required roles: "owner or finance"."""
-    return " or ".join(ROLE_NAMES[role] for role in ROLE_NAMES if role in set(roles))

@@ -23,10 +23,10 @@ from almoner.access.accounts.domain import (
     MEMBERS_HOME,
     OPERATOR_PORTAL,
     OPERATORS_HOME,
+    ROLE_NAMES,
     UNKNOWN_PORTAL,
     AccountPortal,
     NavigationLink,
-    any_role_text,
     member_portal,
 )
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form
@@ -48,11 +48,12 @@ from almoner.kit.errors import NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.pages import link_sessions
+from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
+from almoner.platform.pages.translations import Language
 
 SECOND_FACTOR: Final = "/second-factor"
 """Where those are led who must have a second factor and have none."""
@@ -65,7 +66,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Visitor:
     """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
-    ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is.
+    ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is. ``language``:
+    the tag that the person chose, else what their browser asks for.
     """
 
     place: AccountPortal
@@ -75,6 +77,7 @@ class Visitor:
     path: str
     query: QueryParams
     browser: Browser
+    language: str
     form: FormData
 
     @property
@@ -107,7 +110,7 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
-    """A rendered navigation entry. ``current`` is the ``aria-current`` value, or empty."""
+    """A navigation entry; ``label`` is its key. ``current`` is the ``aria-current`` value, or empty."""
 
     href: str
     label: str
@@ -185,12 +188,10 @@ class PageGuard:
                     status=error.status_code,
                 )
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-                text = "Please try again in a few minutes."
+                language = self._pages.preferred_language(request)
+                heading, text = language.text("site.broken.title"), language.text("site.broken.next")
                 return ServerErrorResponse(
-                    self.render_message(
-                        _portal_of_path(request), "Sorry, there is a problem with this service", text, status=500
-                    ),
-                    error,
+                    self.render_message(_portal_of_path(request), heading, text, status=500, language=language), error
                 )
 
         return Route(path, answer, methods=list(methods))
@@ -214,9 +215,7 @@ class PageGuard:
         if second and await self._lacks_second(visitor):
             return redirect_to(f"{place.home}{SECOND_FACTOR}")
         if roles and not visitor.person.has_role(*roles):
-            needed = f"You need the {any_role_text(roles)} role to open this page."
-            text = f"{needed} Ask an owner or administrator for access."
-            return self.render_refusal(visitor, "You do not have access to this page", text)
+            return self._render_forbidden(visitor, roles)
         if fresh and not sign_ins.is_recently_authenticated(visitor.sign_in, self.db.deployment.clock.real_now()):
             # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
             asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
@@ -230,7 +229,8 @@ class PageGuard:
             return None
         csrf = self.csrf_token_for_sign_in(found[0])
         path, query, browser = request.url.path, request.query_params, browser_of_request(request, place)
-        return Visitor(place, found[1], found[0], csrf, path, query, browser, await read_form(request))
+        language = found[1].language or self._pages.preferred_language(request).tag
+        return Visitor(place, found[1], found[0], csrf, path, query, browser, language, await read_form(request))
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie proves, and the person who is signed in."""
@@ -311,15 +311,19 @@ class PageGuard:
         visitor: Visitor,
         template: str,
         *,
+        language: Language | None = None,
         status: int = 200,
         passkeys: bool = False,
         **context: Any,
     ) -> Response:
-        """Render a page in the signed-in layout, with ``csrf`` and ``desk`` in its context."""
+        """Render a page in the signed-in layout, with ``csrf`` and ``desk`` in its context.
+
+        Without a language it is in English.
+        """
         problems = context.pop("problems", {})
         return pages.render_page(
             template,
-            pages.language(None),
+            language or pages.language(None),
             status=status,
             passkeys=passkeys,
             desk=self._portal(visitor),
@@ -328,17 +332,36 @@ class PageGuard:
             **context,
         )
 
-    def render_refusal(self, visitor: Visitor, heading: str, text: str, *, status: int = 403) -> Response:
+    def render_refusal(
+        self, visitor: Visitor, heading: str, text: str, *, language: Language | None = None, status: int = 403
+    ) -> Response:
         """A page that tells a signed-in visitor why something is not allowed."""
-        onward = {"href": visitor.place.home, "label": "Your account"}
+        reader = language or self._pages.language(None)
+        onward = {"href": visitor.place.home, "label": reader.text("desk.link.account")}
         return self.render_page(
-            self._pages, visitor, "says.html", status=status, heading=heading, text=text, onward=onward
+            self._pages,
+            visitor,
+            "says.html",
+            language=reader,
+            status=status,
+            heading=heading,
+            text=text,
+            onward=onward,
         )
+
+    def _render_forbidden(self, visitor: Visitor, roles: Sequence[Role]) -> Response:
+        """The page about a missing role."""
+        language = self._pages.language(visitor.language)
+        names = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in roles]
+        text = language.text("desk.forbidden.text", roles=formats.format_list(names, language.locale))
+        return self.render_refusal(visitor, language.text("desk.forbidden.title"), text, language=language)
 
     def render_invalid_form(self, visitor: Visitor) -> Response:
         """The page shown when a posted form has no valid CSRF token."""
-        text = "The form has expired or was not sent from this site. Nothing has been changed. Open the page again."
-        return self.render_refusal(visitor, "Please try again", text)
+        language = self._pages.language(visitor.language)
+        return self.render_refusal(
+            visitor, language.text("desk.invalid.title"), language.text("desk.invalid.text"), language=language
+        )
 
     def render_public_page(
         self,
@@ -346,6 +369,7 @@ class PageGuard:
         place: AccountPortal,
         template: str,
         *,
+        language: Language | None = None,
         status: int = 200,
         passkeys: bool = False,
         **context: Any,
@@ -354,7 +378,7 @@ class PageGuard:
         portal, problems = PageFrame(place.title, place.home), context.pop("problems", {})
         return pages.render_page(
             template,
-            pages.language(None),
+            language or pages.language(None),
             status=status,
             passkeys=passkeys,
             desk=portal,
@@ -369,28 +393,32 @@ class PageGuard:
         text: str,
         *,
         status: int = 200,
-        onward: str = "Sign in",
+        onward: str | None = None,
         path: str = "/sign-in",
+        language: Language | None = None,
     ) -> HTMLResponse:
-        """A page with a heading, a text and optionally a link: ``onward`` is its label, ``path`` its target."""
-        shown = place or UNKNOWN_PORTAL
-        link = {"href": f"{shown.home}{path}", "label": onward} if place else None
+        """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``onward``."""
+        shown, reader = place or UNKNOWN_PORTAL, language or self._pages.language(None)
+        label = onward or reader.text("desk.sign_in")
+        link = {"href": f"{shown.home}{path}", "label": label} if place else None
         return self.render_public_page(
-            self._pages, shown, "says.html", status=status, heading=heading, text=text, onward=link
+            self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link
         )
 
     def render_not_found(self, request: Request, status: int) -> Response:
         """The error page for an unknown path or method."""
+        language = self._pages.preferred_language(request)
         return self.render_message(
             _portal_of_path(request),
-            "Page not found",
-            "Check that you have entered the complete address.",
+            language.text("desk.missing.title"),
+            language.text("desk.missing.text"),
             status=status,
+            language=language,
         )
 
     def _portal(self, visitor: Visitor) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
-        own = NavigationLink("Your account", "", group="Settings" if place.realm.partner else "")
+        own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "")
         links = [*(link for link in self._links if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
         # A page below an entry belongs to it: the longest one, since all are below "your account".
@@ -428,9 +456,19 @@ class PageContext:
             f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods
         )
 
-    def render_page(self, visitor: Visitor, template: str, *, status: int = 200, **context: object) -> Response:
-        """A page in the visitor's frame."""
-        return self.gate.render_page(self.pages, visitor, template, status=status, passkeys=False, **context)
+    def render_page(
+        self,
+        visitor: Visitor,
+        template: str,
+        *,
+        language: Language | None = None,
+        status: int = 200,
+        **context: object,
+    ) -> Response:
+        """A page in the visitor's frame; without a language in English."""
+        return self.gate.render_page(
+            self.pages, visitor, template, language=language, status=status, passkeys=False, **context
+        )
 
     def id_text(self, type_: str, record: UUID) -> str:
         """An identifier as pages show it."""

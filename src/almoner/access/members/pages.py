@@ -16,10 +16,10 @@ from almoner.platform.pages.rendering import PageRenderer
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 LINKS: Final = (
-    NavigationLink("Members", "/members", frozenset(MEMBER_ROLES), group="Settings"),
-    NavigationLink("Groups", "/groups", frozenset({"owner"}), group="Settings"),
-    NavigationLink("API keys", "/keys", frozenset({"owner", "developer"}), group="Developers"),
-    NavigationLink("Audit log", "/audit", frozenset({"owner"}), group="Settings"),
+    NavigationLink("desk.link.members", "/members", frozenset(MEMBER_ROLES), group="Settings"),
+    NavigationLink("desk.link.groups", "/groups", frozenset({"owner"}), group="Settings"),
+    NavigationLink("desk.link.keys", "/keys", frozenset({"owner", "developer"}), group="Developers"),
+    NavigationLink("desk.link.audit", "/audit", frozenset({"owner"}), group="Settings"),
 )
 """For the navigation."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
@@ -30,8 +30,8 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (
-    NavigationLink("Operators", "/operators", frozenset({"administrator"}), operators=True),
-    NavigationLink("Tokens", "/tokens", None, operators=True),
+    NavigationLink("desk.link.operators", "/operators", frozenset({"administrator"}), operators=True),
+    NavigationLink("desk.link.tokens", "/tokens", None, operators=True),
 )
 """For the navigation."""
 
@@ -70,7 +70,7 @@ class _PageBase:
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate, self._pages, self._db = gate, pages, gate.db
 
-    def _show(self, visitor: Visitor, template: str, **context: object) -> Response:
+    def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
         """A page; with problems it answers 422."""
         status = 422 if context.get("problems") else 200
         reported = _REPORTED.get(visitor.query.get("done", ""))

@@ -91,6 +91,18 @@ class Person:
         whole = " ".join(part for part in (name.get("givenName"), name.get("familyName")) if part)
         return str(self.profile.get("displayName") or name.get("formatted") or whole or self.user_name)
 
+    @property
+    def language(self) -> str | None:
+        """The RFC 5646 tag of the language that the person chose, or their directory for them (RFC 7643 4.1.1)."""
+        chosen = self.profile.get("preferredLanguage")
+        return chosen if isinstance(chosen, str) and chosen else None
+
+    @property
+    def time_zone(self) -> str | None:
+        """The time zone, as the IANA names it: ``Europe/Berlin``."""
+        chosen = self.profile.get("timezone")
+        return chosen if isinstance(chosen, str) and chosen else None
+
     def has_role(self, *roles: Role) -> bool:
         """Whether the person is active and has one of the roles."""
         return self.active and not self.roles.isdisjoint(roles)

@@ -16,7 +16,7 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-LINKS: Final = (NavigationLink("SSO", "/provider", frozenset({"owner"}), group="Settings"),)
+LINKS: Final = (NavigationLink("desk.link.provider", "/provider", frozenset({"owner"}), group="Settings"),)
 """For the navigation."""
 
 

@@ -3,11 +3,12 @@
 import copy
 import re
 import unicodedata
-from datetime import UTC, date, datetime, tzinfo
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Final
 
-from babel import Locale, dates, numbers
+from babel import Locale, dates, lists, numbers
 from babel.core import get_global
 
 from almoner.kit import money
@@ -70,10 +71,12 @@ def format_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
     return localise_digits(f"{date_and_time} {local.tzname()}", locale)
 
 
-def format_short_timestamp(at: datetime, locale: Locale) -> str:
-    """``21 Nov 2026, 09:30`` in the language, for tables whose head says UTC."""
+def format_short_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
+    """``21 Nov 2026, 09:30`` in the language, for tables whose head names the zone."""
+    local = at.astimezone(zone)
     date_and_time = str(locale.datetime_formats["medium"]).format(
-        dates.format_time(at, "short", locale=locale), dates.format_date(at, "medium", locale=locale)
+        dates.format_time(local.time(), "short", locale=locale),
+        dates.format_date(local.date(), "medium", locale=locale),
     )
     return localise_digits(date_and_time, locale)
 
@@ -82,6 +85,34 @@ def country_name(code: str, locale: Locale) -> str:
     """The name of a country (three letters) in the language, or the code."""
     aliases = get_global("territory_aliases").get(code, [code])
     return str(locale.territories.get(aliases[0], code))
+
+
+def language_name(tag: str, locale: Locale) -> str:
+    """The name of a language in another one: ``German``."""
+    return str(Locale.parse(tag, sep="-").get_display_name(locale))
+
+
+def format_list(items: Sequence[str], locale: Locale) -> str:
+    """Alternatives in a sentence: ``owner or finance``."""
+    return lists.format_list(items, style="or", locale=locale)
+
+
+def format_whole_number(number: int, locale: Locale) -> str:
+    """``12,345`` in the language."""
+    return localise_digits(numbers.format_decimal(number, locale=locale), locale)
+
+
+def format_age(age: timedelta, locale: Locale) -> str:
+    """How long ago, or until when: ``3 hours ago``, ``in 2 days``."""
+    past = max(age, timedelta(seconds=1)) if age > timedelta(seconds=-1) else age
+    return localise_digits(dates.format_timedelta(-past, add_direction=True, locale=locale), locale)
+
+
+def zone_name(zone: tzinfo, locale: Locale) -> str:
+    """A time zone by its place: ``Berlin``; UTC as it is."""
+    if str(zone) in ("UTC", "Etc/UTC"):
+        return "UTC"
+    return dates.get_timezone_location(zone, locale=locale, return_city=True)
 
 
 def is_family_name_first(locale: Locale) -> bool:

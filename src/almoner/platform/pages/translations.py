@@ -55,6 +55,10 @@ class Language:
         region = languages.region_of(self.tag)
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
+    def has(self, key: str) -> bool:
+        """Whether there is such a message."""
+        return key in self._messages
+
     def text(self, key: str, **values: object) -> str:
         """A message as plain text; ``count`` selects the plural form. Raises KeyError."""
         return self._form(key, values).format(**self._shown(values))

@@ -51,11 +51,11 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", `Copy ${shown.dataset.copy}`);
+    button.textContent = dialog.dataset.copyText;
+    button.setAttribute("aria-label", shown.dataset.copyName);
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(shown.dataset.copy);
-      button.textContent = "Copied";
+      button.textContent = dialog.dataset.copiedText;
     });
     shown.after(button);
   }

@@ -1,0 +1,103 @@
+"""How the dashboard reads to one visitor: their language, their time zone, and words for members and values."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from markupsafe import Markup
+
+from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.dashboard.domain import readable
+from almoner.platform.pages import formats
+from almoner.platform.pages.translations import Language
+
+
+@dataclass(frozen=True, slots=True)
+class PageTexts:
+    """The texts of one page. ``now``: from when on ages are counted."""
+
+    language: Language
+    zone: tzinfo
+    now: datetime
+
+    def text(self, key: str, **values: object) -> str:
+        """A message of the catalogues."""
+        return self.language.text(key, **values)
+
+    def label(self, member: str) -> str:
+        """What a member of a record is called: ``createdAt`` is "Created"; one without words is marked as English."""
+        return self._words("member", member, readable(member))
+
+    def value(self, value: str) -> str:
+        """A status, or another value out of a few, in words; one without words as it is."""
+        return self._words("value", value.lower(), value)
+
+    def record_name(self, kind: str) -> str:
+        """What the records of an event type are called: ``donation_session`` is "Donation sessions"."""
+        return self._words("list", f"{kind.replace('_', '')}.title", readable(kind))
+
+    def problem(self, label: str, reason: str) -> Markup:
+        """What the interface says of a field, under its label. The reason itself is in English."""
+        return self.language.html("dashboard.problem", label=label, reason=in_english(reason))
+
+    def _words(self, group: str, name: str, otherwise: str) -> str:
+        key = f"dashboard.{group}.{name}"
+        return self.language.text(key) if self.language.has(key) else in_english(otherwise)
+
+    def number(self, number: int) -> str:
+        """A count with its separators."""
+        return formats.format_whole_number(number, self.language.locale)
+
+    def moment(self, at: datetime) -> str:
+        """A moment in the visitor's time zone."""
+        return formats.format_timestamp(at, self.language.locale, self.zone)
+
+    def short_moment(self, at: datetime) -> str:
+        """A moment in a table, whose head names the zone."""
+        return formats.format_short_timestamp(at, self.language.locale, self.zone)
+
+    def age(self, at: datetime) -> str:
+        """How long ago a moment was: "3 hours ago"."""
+        return formats.format_age(self.now - at, self.language.locale)
+
+    def zone_name(self) -> str:
+        """The visitor's time zone by its place."""
+        return formats.zone_name(self.zone, self.language.locale)
+
+
+def in_english(text: str) -> Markup:
+    """What the interface or a server said, marked as English."""
+    return Markup('<bdi lang="en">{}</bdi>').format(text)
+
+
+def in_english_joined(reasons: Iterable[str]) -> Markup:
+    """All reasons of a refusal."""
+    return in_english("; ".join(reasons))
+
+
+def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, str]]:
+    """Languages with their names, in the order of those."""
+    named = [(tag, formats.language_name(tag, texts.language.locale)) for tag in tags]
+    return sorted(named, key=lambda pair: pair[1].casefold())
+
+
+def texts_of(context: PageContext, visitor: Visitor) -> PageTexts:
+    """The texts of a visitor's page."""
+    deployment = context.db.deployment
+    zone = find_zone(visitor.person.time_zone) or deployment.time_zone
+    return PageTexts(context.pages.language(visitor.language), zone, deployment.clock.now())
+
+
+@lru_cache(maxsize=1000)
+def _zone(name: str) -> tzinfo | None:
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def find_zone(name: str | None) -> tzinfo | None:
+    """The time zone of a name, as people or their directory typed it; None where there is none."""
+    return _zone(name) if name and len(name) < 64 else None

@@ -1,0 +1,117 @@
+"""The dashboard in the language and the time zone of whoever reads it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.access.people import service as people_service
+from tests.api.test_dashboard import WHO_MAY
+from tests.support import factories, pseudo
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.members import Desk, desk, member
+from tests.support.service import Service, Tenant, serving
+
+FILES = (".csv",)
+FORMS: dict[str, dict[str, str]] = {
+    "/donations/{donation}/refund": {"amount": "nothing"},
+    "/donations/{donation}/reassign": {"organisationId": "nothing"},
+    "/support-refunds": {"EUR": "nothing"},
+    "/agent-verifications/new": {"email": "nobody"},
+    "/brand": {"colour": "greenish"},
+    "/webhooks/new": {"url": "nothing"},
+    "/webhooks/{hook}/replay": {"failed_only": "yes"},
+    "/webhooks/{hook}/rotate-secret": {},
+}
+
+
+async def one_of_everything(service: Service, api: Client) -> dict[str, str]:
+    """Something of everything that has a page of its own, by the name in ``WHO_MAY``."""
+    given = await factories.donation(service, api)
+    hook = await factories.subscription(api, url="http://127.0.0.1:9/hooks")
+    await service.drain()
+    about = {"organisationId": given["organisationId"]}
+    await api.post(f"/v1/webhook-subscriptions/{hook['id']}/test")
+    made: dict[str, Any] = {
+        "donation": given,
+        "hook": hook,
+        "monitoring": data(await api.post("/v1/monitoring-subscriptions", about)),
+        "eligibility": data(await api.post("/v1/eligibility-subscriptions", about)),
+        "disbursement": await factories.disbursement(service, api),
+    }
+    await service.drain()
+    answer = await api.get("/v1/events")
+    await service.services.api_requests.flush()
+    made |= {"event": data(answer)[0], "request": {"id": answer.headers["request-id"]}}
+    return {name: record["id"] for name, record in made.items()}
+
+
+@pytest.fixture
+async def made_up(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Service]:
+    """The service in a made-up language."""
+    async with serving(empty_database, catalogues=pseudo.catalogues(tmp_path)) as service:
+        yield service
+
+
+async def test_no_word_of_the_dashboard_is_outside_the_catalogues(made_up: Service) -> None:
+    tenant, reader = await made_up.tenant(), pseudo.Reader(data=frozenset({"English"}))  # from CLDR
+    api = made_up.client(tenant.secret)
+    records = await one_of_everything(made_up, api)
+    owner = await desk(made_up, tenant, "owner")
+    listed = [path for path in WHO_MAY if "{" not in path and not path.endswith(FILES)]
+    for path in (*listed, *(path for path in WHO_MAY if "{" in path and not path.endswith(FILES))):
+        answer = await owner.get(owner.home + path.format(**records))
+        assert answer.status_code == 200, path
+        reader.page(answer.text)
+    for path, form in FORMS.items():
+        await owner.get(owner.home + path.format(**records))
+        reader.page((await owner.post(owner.home + path.format(**records), form)).text)
+    for path in ("/donations?status=CANCELLED&email=a%40b.org", "/donations?startDate=never", "/search?q=nothing"):
+        reader.page((await owner.get(owner.home + path)).text)
+    support = await desk(made_up, tenant, "reviewer")
+    for path in ("/donations", "/brand", "/nothing"):
+        reader.page((await support.get(support.home + path)).text)
+    for browser in (api, owner, support):
+        await browser.close()
+
+
+async def choose(service: Service, tenant: Tenant, **profile: str) -> Desk:
+    """An owner whose directory says something of them."""
+    owner = await member(service, tenant, "owner")
+    async with service.db.write() as tx:
+        locked = await people_service.get_for_update(tx, owner.realm, owner.id)
+        changed = await people_service.update_profile(tx, locked, {**locked.profile, **profile})
+    return await desk(service, tenant, person=changed)
+
+
+async def test_the_language_is_the_persons_else_the_browsers(service: Service, tenant: Tenant) -> None:
+    arabic = await choose(service, tenant, preferredLanguage="ar")
+    page = await arabic.get(f"{arabic.home}/donations", **{"Accept-Language": "ja"})
+    assert '<html lang="ar" dir="rtl">' in page.text
+    assert "التبرعات" in page.text
+    plain = await desk(service, tenant, "owner")
+    page = await plain.get(f"{plain.home}/donations", **{"Accept-Language": "ja,en;q=0.5"})
+    assert '<html lang="ja" dir="ltr">' in page.text
+    assert "寄付" in page.text
+    await arabic.close()
+    await plain.close()
+
+
+async def test_amounts_and_moments_are_written_for_their_reader(service: Service, tenant: Tenant) -> None:
+    api = service.client(tenant.secret)
+    gift = await factories.donation(service, api)
+    berlin = await choose(service, tenant, preferredLanguage="de", timezone="Europe/Berlin")
+    await berlin.get(f"{berlin.home}/donations")
+    assert "25,00" in berlin.text()
+    assert "Angelegt (Berlin)" in berlin.text()
+    await berlin.get(f"{berlin.home}/donations/{gift['id']}")
+    assert "2. März 2026, 10:30 CET" in berlin.text()  # the clock of the tests says 09:30 UTC
+    await berlin.get(f"{berlin.home}/home")
+    assert "vor 1 Sekunde" in berlin.text()
+    odd = await choose(service, tenant, timezone="Mars/Olympus", preferredLanguage="tlh")
+    await odd.get(f"{odd.home}/donations")
+    assert "Created (UTC)" in odd.text()
+    for browser in (api, berlin, odd):
+        await browser.close()
