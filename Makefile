@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-code check-types bench soak docs dist audit clean lock format
+.PHONY: help run test check check-code check-types bench soak docs clients dist audit clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -40,6 +40,10 @@ soak:  ## Run the long figures in parts (only=name,name minutes=most anew=1) and
 docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
 	@tools/bootstrap dev
 	@exec $(python) -m tools.reference
+
+clients:  ## Write anew what clients/ makes from openapi.json.
+	@tools/bootstrap dev
+	@exec $(python) -m tools.clients
 
 dist:  ## Build the wheel and the sdist of the last commit in dist/, with bill of materials and licences.
 	@tools/bootstrap release

@@ -1,0 +1,1 @@
+"""Made from openapi.json by `make clients`; do not edit."""

@@ -1,0 +1,2256 @@
+# Made from openapi.json by `make clients`; do not edit.
+
+"""Records that are answered, and what stands inside of bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, ClassVar, Dict, List, Literal, Mapping
+
+from almoner_client._records import OMITTED, Body, Omitted, Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivitySubTag(Record):
+    """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    tag: TagName
+    """The tag that it belongs to."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    rule: str
+    """What gave it, such as `ntee:B25`."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivityTag(Record):
+    """A field of activity with its sub-tags."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "sub_tags": "subTags",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    sub_tags: List[SubTag]
+    """The sub-tags."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentFailure(Record):
+    """Why the agent is not verified."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"rejection_reason_code": "rejectionReasonCode"}
+    rejection_reason_code: str
+    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+    `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentOrganisation(Record):
+    """The organisation, with an address of its own where its register gives one."""
+
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    email: str | None
+    """Email address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentRequest(Record):
+    """The validation request of a nonprofit that was no organisation yet."""
+
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentVerification(Record):
+    """An agent verification as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "first_name": "firstName",
+        "last_name": "lastName",
+        "organisation_id": "organisationId",
+        "validation_request_id": "validationRequestId",
+        "validation_request": "validationRequest",
+        "rejection_reason": "rejectionReason",
+        "rejection_reason_code": "rejectionReasonCode",
+        "external_action_required": "externalActionRequired",
+        "created_at": "createdAt",
+    }
+    id: str
+    """Its identifier."""
+    first_name: str | None
+    """First name."""
+    last_name: str | None
+    """Last name."""
+    email: str | None
+    """Email address."""
+    title: str | None
+    """Job title."""
+    organisation_id: str | None
+    """The organisation."""
+    organisation: AgentOrganisation | None
+    """The organisation; with a validation request, once that is accepted."""
+    validation_request_id: str | None
+    """The validation request."""
+    validation_request: AgentRequest | None
+    """The validation request."""
+    language: str
+    """Language of pages and emails (RFC 5646)."""
+    status: str
+    """How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
+    `rejected`; more may come.
+    """
+    rejection_reason: str | None
+    """Why it was rejected, for people; null if it was not."""
+    rejection_reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    external_action_required: bool
+    """Somebody outside the service must act next: the applicant or the nonprofit."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Appeal(Record):
+    """An appeal as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "validation_submission_id": "validationSubmissionId",
+        "due_at": "dueAt",
+        "created_at": "createdAt",
+        "decided_at": "decidedAt",
+    }
+    id: str
+    """Its identifier."""
+    validation_submission_id: str
+    """The validation submission."""
+    status: str
+    """How it stands. Today one of `open`, `reversed`, `upheld`; more may come."""
+    text: str | None
+    """Null 30 days after the decision, when it is forgotten."""
+    due_at: datetime
+    """Ten business days after it was made."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    decided_at: datetime | None
+    """When it was decided, in UTC; null until then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benefits(Record):
+    """What the donor receives in return for the donation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"fair_value": "fairValue"}
+    description: str
+    """What it is, in a sentence or two."""
+    fair_value: int
+    """Its fair market value, in the minor unit of the session's currency."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branding(Record):
+    """How the hosted form looks."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName", "primary_color": "primaryColor"}
+    display_name: str
+    """The name to show, if it differs from the registered one."""
+    logo: str | None
+    """Address of an image."""
+    primary_color: str | None
+    """Colour of buttons and links, such as `#0d5c4a`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Category(Record):
+    """A category as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"image_url": "imageUrl", "created_at": "createdAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    attributes: Dict[str, str | bool | int | float] | None
+    """Your own data: texts, numbers and truth values by name."""
+    image_url: str | None
+    """Address of its image; null without one."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComplianceFailure(Record):
+    """What the watch lists say."""
+
+    results: MonitoringResults
+    """What was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Country(Record):
+    """A country as partners see it; `endonyms` are its names in its own official languages."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"has_registry": "hasRegistry"}
+    code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+    name: str
+    """Its name."""
+    has_registry: bool
+    """Whether a register of this country is loaded."""
+    endonyms: Dict[str, str]
+    """Its name in its own languages, by language tag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountrySpecificProperties(Record):
+    """What only one country's registers know."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"usa_group_exempt": "usaGroupExempt"}
+    usa_group_exempt: bool | None
+    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disbursement(Record):
+    """A payout to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "currency_code": "currencyCode",
+        "waiting_reason": "waitingReason",
+        "end_to_end_id": "endToEndId",
+        "created_at": "createdAt",
+        "paid_at": "paidAt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str
+    """The organisation."""
+    amount: int
+    """In the currency's minor unit, such as cents."""
+    currency_code: str
+    """ISO 4217 code of the currency, such as `USD`."""
+    status: str
+    """How it stands. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come."""
+    waiting_reason: str | None
+    """Why the next run does not send it; null if it does."""
+    end_to_end_id: str
+    """What the payment is called at the banks."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    paid_at: datetime | None
+    """When the bank confirmed it, in UTC; null until then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Donation(Record):
+    """A donation as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "user_id": "userId",
+        "organisation_id": "organisationId",
+        "currency_code": "currencyCode",
+        "first_name": "firstName",
+        "last_name": "lastName",
+        "consented_to_be_contacted_by_org": "consentedToBeContactedByOrg",
+        "gift_aid_id": "giftAidId",
+        "donation_request_id": "donationRequestId",
+        "created_at": "createdAt",
+        "cancelled_at": "cancelledAt",
+        "settled_at": "settledAt",
+        "settled_amount": "settledAmount",
+        "disbursed_at": "disbursedAt",
+        "reassigned_at": "reassignedAt",
+        "reassigned_from_organisation_id": "reassignedFromOrganisationId",
+        "refunded_at": "refundedAt",
+        "refunded_amount": "refundedAmount",
+        "disputed_at": "disputedAt",
+        "dispute_status": "disputeStatus",
+        "receipt_delivery": "receiptDelivery",
+    }
+    id: str
+    """Its identifier."""
+    user_id: str | None
+    """Your user who gives."""
+    organisation_id: str
+    """The organisation."""
+    type: str
+    """Which kind it is. Today one of `direct`, `hosted`; more may come."""
+    hosted: HostedDonation | None
+    """The session that it came from; null for a direct donation."""
+    amount: int
+    """In the currency's minor unit, such as cents."""
+    currency_code: str
+    """ISO 4217 code of the currency, such as `USD`."""
+    status: str
+    """How it stands. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`;
+    more may come.
+    """
+    first_name: str | None
+    """Empty where the donor has one name alone."""
+    last_name: str | None
+    """Last name."""
+    email: str | None
+    """Email address."""
+    consented_to_be_contacted_by_org: str
+    """Whether the nonprofit may write to the donor. Today one of `no`, `yes`; more may come."""
+    anonymous: str
+    """Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come."""
+    gift_aid_id: str | None
+    """The Gift Aid declaration that covers it."""
+    donation_request_id: str | None
+    """The donation request that asks for its money; of direct donations alone."""
+    subscription: DonationSubscription
+    """Whether it is one of a series."""
+    metadata: Dict[str, str]
+    """Your own data: texts by name."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    cancelled_at: datetime | None
+    """When it was cancelled, in UTC; null unless it was."""
+    settled_at: datetime | None
+    """When its money arrived, in UTC; null until then."""
+    settled_amount: SettledAmount | None
+    """What arrived after conversion; null until it is settled."""
+    disbursed_at: datetime | None
+    """When the nonprofit was paid, in UTC; null until then."""
+    reassigned_at: datetime | None
+    """When it went to another organisation, in UTC; null unless it did."""
+    reassigned_from_organisation_id: str | None
+    """The organisation that it was given to first; null unless it was reassigned."""
+    refunded_at: datetime | None
+    """When it was refunded, in UTC; null unless it was."""
+    refunded_amount: int | None
+    """What was refunded, in the currency's minor unit; null for nothing."""
+    disputed_at: datetime | None
+    """When the donor's bank last claimed the payment back. Kept afterwards."""
+    dispute_status: str | None
+    """How that dispute stands: `lost` means that the donor has the money back."""
+    receipt_delivery: str
+    """The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
+    has, and it is not tried again until the donor corrects the address. Today one of `none`, `pending`, `sent`,
+    `undeliverable`; more may come.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class DonationRequest(Record):
+    """What you are asked to transfer for the direct donations of a period, in one currency."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "paid_amount": "paidAmount",
+        "currency_code": "currencyCode",
+        "donation_ids_count": "donationIdsCount",
+        "due_at": "dueAt",
+        "created_at": "createdAt",
+    }
+    id: str
+    """Its identifier."""
+    status: str
+    """How it stands. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come."""
+    amount: int
+    """In the currency's minor unit, such as cents."""
+    paid_amount: int
+    """What has arrived of it, in the currency's minor unit."""
+    currency_code: str
+    """ISO 4217 code of the currency, such as `USD`."""
+    reference: str
+    """What your transfer names."""
+    donation_ids_count: int
+    """How many donations it asks for; `GET /v1/donations?donationRequestId=` has them."""
+    due_at: datetime
+    """When the transfer is due, in UTC."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DonationSession(Record):
+    """A session as partners see it. Send the donor to `url`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "user_id": "userId",
+        "success_url": "successUrl",
+        "donation_id": "donationId",
+        "created_at": "createdAt",
+        "expires_at": "expiresAt",
+    }
+    id: str
+    """Its identifier."""
+    status: str
+    """How it stands. Today one of `completed`, `expired`, `open`; more may come."""
+    organisation_id: str
+    """The organisation."""
+    user_id: str | None
+    """Your user who gives."""
+    language: str | None
+    """Language of pages and emails (RFC 5646)."""
+    currency: str | None
+    """ISO 4217 code of the currency, such as `USD`."""
+    success_url: str | None
+    """Where the donor is sent after giving; null for a page of ours."""
+    url: str
+    """The hosted page."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    benefits: Benefits | None
+    """What the donor receives in return; null for nothing."""
+    donation_id: str | None
+    """The donation that completed it."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    expires_at: datetime
+    """When it expires, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DonationSubscription(Record):
+    """`initial`: a one-off gift, or the first of a series."""
+
+    initial: bool
+    """True for a one-off gift, and for the first of a series."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierDecision(Record):
+    """Who decided what, when, and on what evidence."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "reason_code": "reasonCode",
+        "decided_by": "decidedBy",
+        "decided_at": "decidedAt",
+    }
+    verdict: str
+    """What came of it."""
+    reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    decided_by: str
+    """`rules`, `sandbox`, or the operator's identifier."""
+    note: str | None
+    """What the rules went by; what an operator noted stays with us."""
+    decided_at: datetime
+    """When it was decided, in UTC; null until then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierDocument(Record):
+    """A document that was attached, known by its hash."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "media_type": "mediaType",
+        "scan_status": "scanStatus",
+        "created_at": "createdAt",
+        "deleted_at": "deletedAt",
+    }
+    id: str
+    """Its identifier."""
+    media_type: str
+    """Media type, such as `application/pdf`."""
+    size: int
+    """Size in bytes."""
+    sha256: str
+    """Hash of the file, hexadecimal."""
+    scan_status: str
+    """What the virus scan said."""
+    flags: List[str]
+    """What is remarkable about the file."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierEvaluation(Record):
+    """One evaluation, as it was made and by the threshold of then."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"evaluated_at": "evaluatedAt", "organisation_id": "organisationId"}
+    evaluated_at: datetime
+    """When it was evaluated, in UTC."""
+    occasion: str
+    """Why it was looked at."""
+    outcome: str
+    """What came of it."""
+    reasons: List[DossierReason]
+    """Why a person was asked."""
+    agreement: float | None
+    """How well the given name agrees with the register's, from 0 to 1."""
+    threshold: float
+    """The agreement from which a name is accepted, from 0 to 1."""
+    organisation_id: str | None
+    """The organisation."""
+    steps: List[DossierStep]
+    """The steps, in their order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierReason(Record):
+    """Why a person was asked."""
+
+    code: str
+    """Names it for programs."""
+    message: str
+    """For people; may be reworded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierReview(Record):
+    """What a person was asked, and what became of the question."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"asked_at": "askedAt", "ended_at": "endedAt"}
+    asked_at: datetime
+    """When a person was asked, in UTC."""
+    reasons: List[DossierReason]
+    """Why a person was asked."""
+    status: str
+    """How it stands."""
+    ended_at: datetime | None
+    """When it ended, in UTC; null while it goes on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierStep(Record):
+    """One step: what it found, by which source of which day, and the facts that it saw."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
+    name: str
+    """Its name."""
+    verdict: str
+    """What came of it."""
+    code: str
+    """Names it for programs."""
+    source: str | None
+    """The published list that it comes from."""
+    data_as_of: datetime | None
+    """The day of the register's data."""
+    facts: Dict[str, Any]
+    """What was compared, by name."""
+    unverified: bool
+    """Whether the reader of its source was never run on a real file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierValidationRequest(Record):
+    """The request as its dossier has it: documents are beside it, with their hashes, since links die."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "organisation_types": "organisationTypes",
+        "registry_name": "registryName",
+        "registry_id": "registryId",
+        "address_line1": "addressLine1",
+        "address_line2": "addressLine2",
+        "country_code": "countryCode",
+        "created_at": "createdAt",
+        "deleted_at": "deletedAt",
+        "accepted_at": "acceptedAt",
+        "rejected_at": "rejectedAt",
+        "rejection_reason": "rejectionReason",
+        "rejection_reason_code": "rejectionReasonCode",
+        "usa_group_exempt": "usaGroupExempt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str | None
+    """Once it is accepted."""
+    organisation_types: List[str]
+    """What kinds of organisation it is."""
+    name: str
+    """Its name."""
+    registry_name: str
+    """Name of the registry."""
+    registry_id: str
+    """Its number in the registry."""
+    email: str | None
+    """Email address."""
+    address_line1: str | None
+    """Street and number."""
+    address_line2: str | None
+    """The rest of the street address."""
+    city: str | None
+    """City or town."""
+    state: str | None
+    """State, province or county."""
+    postal: str | None
+    """Postcode."""
+    website: str
+    """Web address."""
+    country_code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+    accepted_at: datetime | None
+    """When it was accepted, in UTC; null unless it was."""
+    rejected_at: datetime | None
+    """When it was rejected, in UTC; null unless it was."""
+    rejection_reason: str | None
+    """Why it was rejected, for people; null if it was not."""
+    rejection_reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    usa_group_exempt: bool | None
+    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierApplication(Record):
+    """A nonprofit that was applied for."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "validation_submission_id": "validationSubmissionId",
+        "validation_request_id": "validationRequestId",
+    }
+    name: str
+    """Its name."""
+    organisation_id: str | None
+    """The organisation."""
+    validation_submission_id: str
+    """The validation submission."""
+    validation_request_id: str | None
+    """The validation request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityDecidedSubTag(Record):
+    """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    tag: EligibilityTag
+    """The tag that it belongs to."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+    rule: str
+    """What gave it, such as `ntee:B25`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityEvaluation(Record):
+    """One decision with all that it rested on."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "eligibility_status": "eligibilityStatus",
+        "allowed_activity_sub_tags": "allowedActivitySubTags",
+    }
+    at: datetime
+    """When, in UTC."""
+    occasion: str
+    """Why it was decided. Today one of `configuration_changed`, `created`, `organisation_changed`,
+    `rules_changed`, `simulated`; more may come.
+    """
+    organisation_id: str
+    """The record that answered for the organisation."""
+    eligibility_status: str | None
+    """Whether what it does is allowed."""
+    allowed_activity_sub_tags: List[str] | None
+    """What the configuration allowed; null for everything."""
+    findings: List[EligibilityFinding]
+    """What was found, by activity."""
+    told: bool
+    """Whether the results became others, so that an event was sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityFailure(Record):
+    """What it does, and what of that is not allowed."""
+
+    status: str
+    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may come.
+    """
+    results: EligibilityResults
+    """What was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityFinding(Record):
+    """What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives."""
+
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    rule: str | None
+    """What gave it, such as `ntee:B25`."""
+    suggested: bool
+    """Whether you suggested it."""
+    verdict: str
+    """What came of it. Today one of `confirmed`, `left_out`, `rejected`; more may come."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityResults(Record):
+    """What was decided."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "eligibility_status": "eligibilityStatus",
+        "confirmed_activity_sub_tags": "confirmedActivitySubTags",
+        "rejected_activity_sub_tags": "rejectedActivitySubTags",
+    }
+    eligibility_status: str | None
+    """`pass` when at least one confirmed activity is allowed; null until it is known."""
+    confirmed_activity_sub_tags: List[EligibilityDecidedSubTag]
+    """Activities that are certain."""
+    rejected_activity_sub_tags: List[EligibilityDecidedSubTag]
+    """Those of them that the configuration does not allow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilitySubTag(Record):
+    """A suggested activity."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    tag: EligibilityTag
+    """The tag that it belongs to."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilitySubscription(Record):
+    """An eligibility subscription as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "organisation_name": "organisationName",
+        "validation_request_id": "validationRequestId",
+        "configuration_id": "configurationId",
+        "suggested_activity_sub_tags": "suggestedActivitySubTags",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str | None
+    """With a validation request, once that is accepted."""
+    organisation_name: str
+    """The organisation's name."""
+    validation_request_id: str | None
+    """The validation request."""
+    configuration_id: str | None
+    """The submission configuration whose rules apply; null for those of the service."""
+    suggested_activity_sub_tags: List[EligibilitySubTag]
+    """Those that you suggested; none with a test value of the sandbox."""
+    status: str
+    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may come.
+    """
+    results: EligibilityResults
+    """What was found."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EligibilityTag(Record):
+    """The tag of a sub-tag."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(Record):
+    """An event. Its `eventType` says what `eventData` is; clients must accept types that they do not know."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "created_at": "createdAt",
+        "event_type": "eventType",
+        "event_data": "eventData",
+    }
+    id: str
+    """Identifies the event: the same in each delivery of it, so that a repeat can be told."""
+    sequence: int | None
+    """Its number, without gaps for each partner. Listed events have it; deliveries do not."""
+    created_at: datetime
+    """When it happened, in UTC."""
+    event_type: str
+    """What happened; more types may come."""
+    event_data: Dict[str, Any]
+    """The record as its GET showed it when the event happened; it never changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GiftAid(Record):
+    """A declaration. With a publishable key only `id` and `createdAt` are told."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "created_at": "createdAt",
+        "user_id": "userId",
+        "first_name": "firstName",
+        "last_name": "lastName",
+        "building_name_number": "buildingNameNumber",
+        "road_name": "roadName",
+        "covers_from": "coversFrom",
+        "covers_to": "coversTo",
+        "deleted_at": "deletedAt",
+    }
+    id: str
+    """Its identifier."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    user_id: str | None
+    """Your user who gives."""
+    title: str | None
+    """How the donor is addressed, such as `Dr`."""
+    first_name: str | None
+    """First name."""
+    last_name: str | None
+    """Last name."""
+    building_name_number: str | None
+    """Name or number of the donor's house."""
+    road_name: str | None
+    """Road."""
+    city: str | None
+    """City or town."""
+    country: str | None
+    """Country, as it is written in an address."""
+    postcode: str | None
+    """Postcode."""
+    covers_from: datetime | None
+    """The first moment that it covers, in UTC."""
+    covers_to: datetime | None
+    """It covers gifts before this moment, in UTC; null for good."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HasGiftAid(Record):
+    """The newest declaration of a user."""
+
+    id: str
+    """Its identifier."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostedDonation(Record):
+    """The session from which a hosted donation came."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"session_id": "sessionId"}
+    session_id: str
+    """The donation session."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchExplanation(Record):
+    """Why an organisation is among the results, with the header `Explain: true`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "found_by": "foundBy",
+        "as_typed": "asTyped",
+        "not_as_typed": "notAsTyped",
+    }
+    found_by: str
+    """What of it the query found."""
+    likeness: int | None
+    """How alike the name and the query are, from 0 to 100."""
+    as_typed: bool | None
+    """Whether it has all words of the query as they were typed."""
+    not_as_typed: List[str] | None
+    """Words of the query that it has otherwise, in its description, or not at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Milestone(Record):
+    """A goal that a nonprofit publishes."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"currency_code": "currencyCode", "organisation_id": "organisationId"}
+    id: str
+    """Its identifier."""
+    amount: int
+    """In the currency's minor unit, such as cents."""
+    reward: str
+    """What reaching it makes possible."""
+    currency_code: str
+    """ISO 4217 code of the currency, such as `USD`."""
+    organisation_id: str
+    """The organisation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonetaryDonationCheck(Record):
+    """One check."""
+
+    type: str
+    """Which kind it is. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`;
+    more may come.
+    """
+    status: str
+    """How it stands. Today one of `failed`, `pending`, `succeeded`; more may come."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonetaryDonationVerification(Record):
+    """A monetary donation verification as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "rejection_reason_code": "rejectionReasonCode",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+        "expires_at": "expiresAt",
+        "processed_at": "processedAt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str
+    """The organisation."""
+    status: MonetaryDonationVerificationStatus
+    """How it stands."""
+    checks: List[MonetaryDonationCheck]
+    """All four."""
+    rejection_reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+    expires_at: datetime | None
+    """Pending until then; null once it was decided."""
+    processed_at: datetime | None
+    """When it was decided, in UTC; null until then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonetaryDonationVerificationStatus(Record):
+    """Where the verification stands, and whether the organisation is to act next."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"awaiting_answer_from_organisation": "awaitingAnswerFromOrganisation"}
+    type: str
+    """Which kind it is. Today one of `approved`, `expired`, `pending`, `rejected`; more may come."""
+    awaiting_answer_from_organisation: bool
+    """What the organisation has to do or answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringCategory(Record):
+    """What the lists of a category say."""
+
+    status: str | None
+    """Null until a list of the category was looked into, while a match is decided, and where a name cannot be
+    compared.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringChange(Record):
+    """Results as they became at a moment, why, and what they rest on."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"compliance_flags": "complianceFlags"}
+    at: datetime
+    """When, in UTC."""
+    occasion: str
+    """Why the organisation was looked at. Today one of `chosen`, `configuration_changed`, `created`,
+    `register_changed`, `request_decided`, `screening_changed`; more may come.
+    """
+    results: MonitoringResults
+    """What was found."""
+    compliance_flags: List[str] | None
+    """The categories whose flags failed compliance then."""
+    sources: List[MonitoringSource]
+    """The published lists that it rests on."""
+    matches: List[MonitoringMatch]
+    """Entries of watch lists that may be the organisation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringMatch(Record):
+    """An entry of a list that may be the organisation, and what a person decided about it."""
+
+    list: str
+    """Name of the watch list."""
+    version: str
+    """Version of the watch list."""
+    category: str
+    """The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    `sanction`, `warning`; more may come.
+    """
+    entry: str
+    """The entry's number in its list."""
+    score: float
+    """From 0 to 1: how much the two agree."""
+    decision: str
+    """`open` until a person says that they are the same (`confirmed`) or not (`cleared`). Today one of `cleared`,
+    `confirmed`, `open`; more may come.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringOrganisation(Record):
+    """The organisation that is monitored."""
+
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringRegistration(Record):
+    """What the register says."""
+
+    active: str | None
+    """Null until it is known; where no register tells, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringResults(Record):
+    """What is known. Every member is null until it is."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "compliance_status": "complianceStatus",
+        "hate_speech": "hateSpeech",
+        "adverse_media": "adverseMedia",
+    }
+    compliance_status: str | None
+    """`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."""
+    warning: MonitoringCategory
+    """Official warnings."""
+    sanction: MonitoringCategory
+    """Sanctions lists."""
+    hate_speech: MonitoringCategory
+    """Lists of bodies that spread hatred."""
+    commercial: MonitoringCategory
+    """Lists of commercial offences."""
+    adverse_media: MonitoringCategory
+    """Reports of wrongdoing in the media."""
+    controversial: MonitoringCategory
+    """Lists of bodies that are widely disputed."""
+    registration: MonitoringRegistration
+    """What its register says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringSource(Record):
+    """A list that was looked into for a category, and in which version."""
+
+    list: str
+    """Name of the watch list."""
+    version: str
+    """Version of the watch list."""
+    category: str
+    """The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    `sanction`, `warning`; more may come.
+    """
+    status: str
+    """`not_screened`: the organisation could not be compared with it by all of its names. Today one of
+    `not_screened`, `screened`; more may come.
+    """
+    reason: str | None
+    """Why not: a name has letters of a script that is not read, or consists of signs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringSubscription(Record):
+    """A monitoring subscription as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "validation_request_id": "validationRequestId",
+        "configuration_id": "configurationId",
+        "created_at": "createdAt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str | None
+    """With a validation request, once that is accepted."""
+    validation_request_id: str | None
+    """The validation request."""
+    configuration_id: str | None
+    """The submission configuration whose rules apply; null for those of the service."""
+    status: str
+    """How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    `validation_request_failed`; more may come.
+    """
+    organisation: MonitoringOrganisation | None
+    """The organisation."""
+    results: MonitoringResults
+    """What was found."""
+    sources: List[MonitoringSource]
+    """The published lists that it rests on."""
+    matches: List[MonitoringMatch]
+    """What the flags rest on, what is not decided yet, and what is not the organisation."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBenefits(Body):
+    """What the donor receives in return for the donation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"fair_value": "fairValue"}
+    description: str
+    """What the donor receives."""
+    fair_value: int
+    """Its fair market value, estimated in good faith, in the minor unit of `currency`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBranding(Body):
+    """How the hosted form looks."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName", "primary_color": "primaryColor"}
+    display_name: str | None | Omitted = OMITTED
+    """The name to show, if it differs from the registered one."""
+    primary_color: str | None | Omitted = OMITTED
+    """Pages darken or lighten it until it is legible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPartnerField(Body):
+    """A question of your own in the hosted form."""
+
+    id: str
+    """Your name for the question, which its answer is given under."""
+    type: Literal["short_text", "long_text", "choice", "number", "url"]
+    """Which kind it is."""
+    required: bool | Omitted = OMITTED
+    """Whether applicants have to answer it."""
+    labels: Dict[str, str]
+    """By language tag: at least one, of up to 300 characters."""
+    choices: List[NewPartnerFieldChoice] | Omitted = OMITTED
+    """Of type `choice`: 2 to 50."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPartnerFieldChoice(Body):
+    """One answer to choose."""
+
+    value: str
+    """What is answered, for programs."""
+    labels: Dict[str, str]
+    """By language tag: at least one, of up to 300 characters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Organisation(Record):
+    """An organisation as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "display_name": "displayName",
+        "country_code": "countryCode",
+        "registry_name": "registryName",
+        "registry_id": "registryId",
+        "accepts_donations": "acceptsDonations",
+        "inactive_reason": "inactiveReason",
+        "succeeded_by": "succeededBy",
+        "activity_sub_tags": "activitySubTags",
+        "address_line1": "addressLine1",
+        "address_line2": "addressLine2",
+        "registration_date": "registrationDate",
+        "currency_code": "currencyCode",
+        "claimed_at": "claimedAt",
+        "is_branch_parent": "isBranchParent",
+        "branch_of": "branchOf",
+        "country_specific_properties": "countrySpecificProperties",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    display_name: str | None
+    """The name to show, if it differs from the registered one."""
+    description: str
+    """What it is, in a sentence or two."""
+    country_code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+    registry: str
+    """The registry that lists it."""
+    registry_name: str
+    """Name of the registry."""
+    registry_id: str
+    """Its number in the registry."""
+    types: List[str]
+    """What kinds of organisation it is."""
+    active: bool
+    """Whether its register lists it as active."""
+    accepts_donations: bool
+    """Whether it can be given to: it is active, and one of its types is `nonprofit`."""
+    inactive_reason: str | None
+    """Why it is not active; null while it is."""
+    succeeded_by: str | None
+    """The organisation it went over into, by a merger or a new registration."""
+    categories: List[OrganisationCategory]
+    """Your categories that it is in."""
+    activity_sub_tags: List[ActivitySubTag]
+    """What it does."""
+    logo: str | None
+    """Address of its logo; null without one."""
+    images: List[str]
+    """Addresses of its pictures."""
+    website: str | None
+    """Web address."""
+    websites: List[str]
+    """All its web addresses."""
+    address: str | None
+    """The whole postal address in one line."""
+    address_line1: str | None
+    """Street and number."""
+    address_line2: str | None
+    """The rest of the street address."""
+    city: str | None
+    """City or town."""
+    state: str | None
+    """State, province or county."""
+    postcode: str | None
+    """Postcode."""
+    registration_date: datetime | None
+    """When it was registered, in UTC."""
+    currency_code: str | None
+    """The currency that its donations are paid out in (ISO 4217)."""
+    claimed_at: datetime | None
+    """When its agent was first verified, in UTC."""
+    is_branch_parent: bool
+    """Whether it has branches."""
+    branch_of: str | None
+    """The organisation that it is a branch of."""
+    country_specific_properties: CountrySpecificProperties
+    """What only registers of one country know."""
+    sources: List[OrganisationSource]
+    """The published lists that it rests on."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+    explain: MatchExplanation | None
+    """Why it is among the results; with the header `Explain: true` alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrganisationBranding(Record):
+    """How an organisation is shown."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "display_name": "displayName",
+        "primary_color": "primaryColor",
+    }
+    organisation_id: str
+    """The organisation."""
+    display_name: str
+    """The name to show, if it differs from the registered one."""
+    description: str
+    """What it is, in a sentence or two."""
+    logo: str | None
+    """Address of its logo; null without one."""
+    images: List[str]
+    """Addresses of its pictures."""
+    primary_color: str | None
+    """Colour of buttons and links, such as `#0d5c4a`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrganisationCategory(Record):
+    """A category of the calling partner that the organisation is in."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"image_url": "imageUrl", "created_at": "createdAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    attributes: Dict[str, str | bool | int | float] | None
+    """Your own data: texts, numbers and truth values by name."""
+    image_url: str | None
+    """Address of its image; null without one."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrganisationChange(Record):
+    """A field of the record that the data of a day changed."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"from_": "from"}
+    at: datetime
+    """When, in UTC."""
+    kind: str
+    """What happened. Today one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
+    `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
+    """
+    field: str
+    """The member of the organisation that changed."""
+    from_: Any
+    """The value until then."""
+    to: Any
+    """The value from then on."""
+    source: str
+    """The published list that it comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrganisationProfile(Record):
+    """What everybody may know of an organisation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    display_name: str | None
+    """The name to show, if it differs from the registered one."""
+    description: str
+    """What it is, in a sentence or two."""
+    logo: str | None
+    """Address of its logo; null without one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrganisationSource(Record):
+    """A list that tells of the organisation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "registry_name": "registryName",
+        "registry_id": "registryId",
+        "data_as_of": "dataAsOf",
+    }
+    registry_name: str
+    """Name of the registry."""
+    registry_id: str
+    """Its number in the registry."""
+    data_as_of: datetime | None
+    """The day of its data."""
+    source: str | None
+    """The published list, such as `irs-bmf`."""
+    unverified: bool
+    """Its reader was never run on a real file: nothing is decided by it alone."""
+    stale: bool
+    """Its data are older than this service allows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnerField(Record):
+    """A question of the hosted form."""
+
+    id: str
+    """Your name for the question, which its answer is given under."""
+    type: str
+    """Which kind it is. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come."""
+    required: bool
+    """Whether applicants have to answer it."""
+    labels: Dict[str, str]
+    """The text that applicants read, by language tag."""
+    choices: List[PartnerFieldChoice]
+    """The answers to choose from; of type `choice` alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnerFieldChoice(Record):
+    """One answer to choose."""
+
+    value: str
+    """What is answered, for programs."""
+    labels: Dict[str, str]
+    """The text that applicants read, by language tag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registry(Record):
+    """A registry as partners see it; `dataAsOf` and `unverified` are null while its register is not loaded.
+
+    `unverified` is true when every reader of its files was written from their layout alone: then nothing is
+    decided by this registry without a person.
+    """
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "english_name": "englishName",
+        "country_code": "countryCode",
+        "data_as_of": "dataAsOf",
+    }
+    id: str
+    """The registry's identifier."""
+    name: str
+    """Its name."""
+    english_name: str
+    """Its name in English."""
+    code: str
+    """Names it for programs."""
+    country_code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+    data_as_of: datetime | None
+    """The day of the register's data."""
+    unverified: bool | None
+    """Whether the reader of its data was never run on a real file."""
+    sources: List[RegistrySource]
+    """The published lists that it rests on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegistrySource(Record):
+    """A published file that lists a registry's organisations, and the day of its data."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
+    source: str
+    """The published list that it comes from."""
+    unverified: bool
+    """Whether the reader of its data was never run on a real file."""
+    data_as_of: datetime
+    """The day of the register's data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestFailure(Record):
+    """Why the nonprofit is not valid."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"rejection_reason_code": "rejectionReasonCode"}
+    rejection_reason_code: str
+    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxAttachment(Record):
+    """A file that an e-mail brings. `size` in bytes; `url` downloads it without a key."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"media_type": "mediaType"}
+    name: str
+    """Its name."""
+    media_type: str
+    """Media type, such as `application/pdf`."""
+    size: int
+    """Size in bytes."""
+    url: str
+    """Its address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxClock(Record):
+    """The sandbox's clock. `remaining`: work that is due by now and not done yet."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"offset_seconds": "offsetSeconds"}
+    now: datetime
+    """What time it is for the sandbox, in UTC."""
+    offset_seconds: int
+    """How far the sandbox's clock is ahead of the real one, in seconds."""
+    remaining: int
+    """Jobs that are due and not done yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxMail(Record):
+    """An e-mail that the sandbox would have sent."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"from_": "from", "created_at": "createdAt"}
+    from_: str
+    """Who sent it."""
+    to: str
+    """Who it is for."""
+    subject: str
+    """Subject line."""
+    text: str
+    """The message as plain text."""
+    html: str
+    """The message as HTML."""
+    links: List[str]
+    """Addresses of the links in it."""
+    attachments: List[SandboxAttachment]
+    """Its attachments."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledAmount(Record):
+    """What arrived after conversion, in minor units."""
+
+    amount: int
+    """In the currency's minor unit, such as cents."""
+    currency: str
+    """ISO 4217 code of the currency, such as `USD`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubTag(Record):
+    """One activity of a tag."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"tag_id": "tagId", "created_at": "createdAt", "updated_at": "updatedAt"}
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    tag_id: str
+    """The tag that it belongs to."""
+    description: str | None
+    """What it is, in a sentence or two."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionAgentVerification(Record):
+    """The agent verification."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "first_name": "firstName",
+        "last_name": "lastName",
+        "rejection_reason": "rejectionReason",
+        "rejection_reason_code": "rejectionReasonCode",
+    }
+    id: str
+    """Its identifier."""
+    email: str | None
+    """Email address."""
+    first_name: str | None
+    """First name."""
+    last_name: str | None
+    """Last name."""
+    status: str
+    """How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
+    `rejected`; more may come.
+    """
+    rejection_reason: str | None
+    """Why it was rejected, for people; null if it was not."""
+    rejection_reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    language: str
+    """Language of pages and emails (RFC 5646)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionAppeal(Record):
+    """The newest appeal."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"due_at": "dueAt"}
+    id: str
+    """Its identifier."""
+    status: str
+    """How it stands. Today one of `open`, `reversed`, `upheld`; more may come."""
+    due_at: datetime
+    """When it is decided at the latest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionConfiguration(Record):
+    """The configuration."""
+
+    id: str
+    """Its identifier."""
+    name: str | None
+    """Its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionEligibility(Record):
+    """The check `eligibility`."""
+
+    status: str
+    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may come.
+    """
+    results: EligibilityResults
+    """What was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionFailureReasons(Record):
+    """By check, those that failed alone (settled 6)."""
+
+    validation_request: RequestFailure | None
+    """Why the nonprofit is not valid."""
+    agent_verification: AgentFailure | None
+    """Why the agent is not verified."""
+    compliance: ComplianceFailure | None
+    """What the watch lists say."""
+    eligibility: EligibilityFailure | None
+    """The check of what the organisation does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionMonitoring(Record):
+    """The check `compliance`."""
+
+    status: str
+    """How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    `validation_request_failed`; more may come.
+    """
+    results: MonitoringResults
+    """What was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionOrganisation(Record):
+    """The organisation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"country_code": "countryCode"}
+    name: str
+    """Its name."""
+    country_code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionRequirement(Record):
+    """What is missing, and of whom."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "from_": "from",
+        "registry_name": "registryName",
+        "registry_id": "registryId",
+    }
+    check: str
+    """The check that waits for it. Today one of `agent_verification`, `compliance`, `eligibility`,
+    `validation_request`; more may come.
+    """
+    code: str
+    """Names it for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more
+    may come.
+    """
+    from_: str
+    """Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come."""
+    message: str
+    """For people; may be reworded."""
+    accepted: List[str]
+    """Alternatives, each of which will do."""
+    since: datetime
+    """Since when, in UTC."""
+    due: datetime | None
+    """When the time for it ends; null where none does."""
+    registry_name: str | None
+    """Where the registration was looked up."""
+    registry_id: str | None
+    """The number that was looked up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionValidationRequest(Record):
+    """The validation request."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "accepted_at": "acceptedAt",
+        "rejected_at": "rejectedAt",
+        "organisation_types": "organisationTypes",
+    }
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+    accepted_at: datetime | None
+    """When it was accepted, in UTC; null unless it was."""
+    rejected_at: datetime | None
+    """When it was rejected, in UTC; null unless it was."""
+    organisation_types: List[str]
+    """What kinds of organisation it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionsOrganisations(Record):
+    """What was applied for, newest first; at most 100."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"has_more": "hasMore"}
+    results: List[EarlierApplication]
+    """The earlier applications."""
+    has_more: bool
+    """Whether there are older ones, too: narrow what you ask for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagName(Record):
+    """The tag of a sub-tag."""
+
+    id: str
+    """Its identifier."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class User(Record):
+    """A user as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "created_at": "createdAt",
+        "deleted_at": "deletedAt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str | None
+    """The organisation."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserOrganisation(Record):
+    """The answer to a change of a user's default organisation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"user_id": "userId", "organisation_id": "organisationId"}
+    user_id: str
+    """Your user who gives."""
+    organisation_id: str
+    """The organisation."""
+    timestamp: datetime
+    """When it was set, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationInvite(Record):
+    """An invite as partners see it. Send the applicant to `url`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "hosted_config_id": "hostedConfigId",
+        "redirect_url": "redirectUrl",
+        "created_at": "createdAt",
+        "expires_at": "expiresAt",
+    }
+    id: str
+    """Its identifier."""
+    status: str
+    """How it stands. Today one of `complete`, `expired`, `open`; more may come."""
+    hosted_config_id: str | None
+    """The submission configuration that the hosted form goes by."""
+    redirect_url: str | None
+    """Where the applicant is sent after the form; null for a page of ours."""
+    language: str
+    """Language of pages and emails (RFC 5646)."""
+    url: str
+    """The hosted form."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    expires_at: datetime
+    """When it expires, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationRequest(Record):
+    """A validation request as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "organisation_id": "organisationId",
+        "organisation_types": "organisationTypes",
+        "registry_name": "registryName",
+        "registry_id": "registryId",
+        "address_line1": "addressLine1",
+        "address_line2": "addressLine2",
+        "country_code": "countryCode",
+        "created_at": "createdAt",
+        "deleted_at": "deletedAt",
+        "accepted_at": "acceptedAt",
+        "rejected_at": "rejectedAt",
+        "rejection_reason": "rejectionReason",
+        "rejection_reason_code": "rejectionReasonCode",
+        "usa_group_exempt": "usaGroupExempt",
+    }
+    id: str
+    """Its identifier."""
+    organisation_id: str | None
+    """Once it is accepted."""
+    organisation_types: List[str]
+    """What kinds of organisation it is."""
+    name: str
+    """Its name."""
+    registry_name: str
+    """Name of the registry."""
+    registry_id: str
+    """Its number in the registry."""
+    email: str | None
+    """Email address."""
+    address_line1: str | None
+    """Street and number."""
+    address_line2: str | None
+    """The rest of the street address."""
+    city: str | None
+    """City or town."""
+    state: str | None
+    """State, province or county."""
+    postal: str | None
+    """Postcode."""
+    website: str
+    """Web address."""
+    country_code: str
+    """Three letters (ISO 3166-1 alpha-3)."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+    accepted_at: datetime | None
+    """When it was accepted, in UTC; null unless it was."""
+    rejected_at: datetime | None
+    """When it was rejected, in UTC; null unless it was."""
+    rejection_reason: str | None
+    """Why it was rejected, for people; null if it was not."""
+    rejection_reason_code: str | None
+    """Why it was rejected, for programs; null if it was not."""
+    usa_group_exempt: bool | None
+    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+    documents: List[ValidationRequestDocument]
+    """Documents that were attached."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationRequestDocument(Record):
+    """A document that was attached. `url` opens it for some minutes; another GET brings a fresh one."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "validation_request_id": "validationRequestId",
+        "created_at": "createdAt",
+        "deleted_at": "deletedAt",
+    }
+    id: str
+    """Its identifier."""
+    validation_request_id: str
+    """The validation request."""
+    status: str
+    """How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    url: str
+    """Its address."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationRequestDossier(Record):
+    """The evidence of a validation request.
+
+    `seal`: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's
+    digits.
+    """
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "generated_at": "generatedAt",
+        "validation_request": "validationRequest",
+        "not_screened_reason": "notScreenedReason",
+    }
+    environment: str
+    """`sandbox` or `production`."""
+    generated_at: datetime
+    """When this answer was made, in UTC."""
+    validation_request: DossierValidationRequest
+    """The validation request."""
+    not_screened_reason: str | None
+    """Why the requested name cannot be screened against watch lists by comparing it, so that a person looks it up;
+    null if it can.
+    """
+    evaluations: List[DossierEvaluation]
+    """The evaluations, oldest first."""
+    reviews: List[DossierReview]
+    """What people were asked, oldest first."""
+    decisions: List[DossierDecision]
+    """The decisions, oldest first."""
+    documents: List[DossierDocument]
+    """Documents that were attached."""
+    seal: str
+    """Key and signature over the whole answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationSubmission(Record):
+    """A validation submission as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "validation_invite_id": "validationInviteId",
+        "organisation_id": "organisationId",
+        "organisation_name": "organisationName",
+        "validation_request_id": "validationRequestId",
+        "validation_request": "validationRequest",
+        "monitoring_subscription_id": "monitoringSubscriptionId",
+        "eligibility_subscription_id": "eligibilitySubscriptionId",
+        "agent_verification_id": "agentVerificationId",
+        "agent_verification": "agentVerification",
+        "partner_fields": "partnerFields",
+        "failure_reasons": "failureReasons",
+        "processed_at": "processedAt",
+        "created_at": "createdAt",
+    }
+    id: str
+    """Its identifier."""
+    status: str
+    """How it stands. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come."""
+    validation_invite_id: str | None
+    """The invite that it came by."""
+    organisation_id: str | None
+    """Once the details prove valid."""
+    organisation_name: str | None
+    """The organisation's name."""
+    organisation: SubmissionOrganisation | None
+    """The organisation."""
+    validation_request_id: str | None
+    """The validation request."""
+    validation_request: SubmissionValidationRequest | None
+    """The validation request."""
+    monitoring_subscription_id: str | None
+    """The monitoring subscription."""
+    monitoring: SubmissionMonitoring | None
+    """The check against watch lists."""
+    eligibility_subscription_id: str | None
+    """The eligibility subscription."""
+    eligibility: SubmissionEligibility | None
+    """The check of what the organisation does."""
+    agent_verification_id: str | None
+    """The agent verification."""
+    agent_verification: SubmissionAgentVerification | None
+    """The check of the person who applies."""
+    configuration: SubmissionConfiguration | None
+    """The configuration that it went by."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    partner_fields: Dict[str, str | int | float] | None
+    """The answers to your own questions, by their `id`."""
+    failure_reasons: SubmissionFailureReasons | None
+    """Of a failed one: the checks that failed."""
+    requirements: List[SubmissionRequirement]
+    """What is missing. Empty when nobody outside must act."""
+    appeal: SubmissionAppeal | None
+    """The newest appeal against the answer, whoever made it."""
+    processed_at: datetime | None
+    """When it was decided, in UTC; null until then."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationSubmissionConfiguration(Record):
+    """A submission configuration as partners see it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "is_default": "isDefault",
+        "allowed_organisation_types": "allowedOrganisationTypes",
+        "compliance_flags": "complianceFlags",
+        "allowed_activity_sub_tags": "allowedActivitySubTags",
+        "email_verification": "emailVerification",
+        "partner_fields": "partnerFields",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    name: str | None
+    """Its name."""
+    branding: Branding
+    """Name, colour and logo that it shows."""
+    is_default: bool
+    """Whether invites that name no configuration go by this one."""
+    checks: List[str]
+    """The checks that follow, in this order."""
+    allowed_organisation_types: List[str]
+    """Types of organisation that may apply."""
+    compliance_flags: List[str]
+    """Which flags fail the check compliance."""
+    allowed_activity_sub_tags: List[str] | None
+    """null: every one."""
+    email_verification: bool
+    """Whether applicants confirm their email address."""
+    partner_fields: List[PartnerField]
+    """Your own questions in the hosted form."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationSubmissionDocument(Record):
+    """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "validation_submission_id": "validationSubmissionId",
+        "validation_invite_id": "validationInviteId",
+        "created_at": "createdAt",
+    }
+    id: str
+    """Its identifier."""
+    validation_submission_id: str | None
+    """Null until the submission is made."""
+    validation_invite_id: str | None
+    """The invite that it came by."""
+    type: str
+    """Which kind it is. Today one of `agent_verification`, `validation_request`; more may come."""
+    status: str
+    """How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    url: str
+    """Its address."""
+    created_at: datetime
+    """When it was created, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookAttempt(Record):
+    """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "attempted_at": "attemptedAt",
+        "duration_ms": "durationMs",
+        "status_code": "statusCode",
+        "response_body": "responseBody",
+    }
+    number: int
+    """Counts the attempts, from 1."""
+    attempted_at: datetime
+    """When it was sent, in UTC."""
+    duration_ms: int
+    """How long it took, in milliseconds."""
+    status_code: int | None
+    """HTTP status of the answer; null if no whole one came."""
+    error: str | None
+    """Why no whole answer came; null if one did."""
+    response_body: str | None
+    """The first part of what the receiver answered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookDelivery(Record):
+    """One event on its way to one subscription; `reason` tells what began it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "webhook_subscription_id": "webhookSubscriptionId",
+        "event_id": "eventId",
+        "event_type": "eventType",
+        "next_attempt_at": "nextAttemptAt",
+        "created_at": "createdAt",
+        "finished_at": "finishedAt",
+    }
+    id: str
+    """Its identifier."""
+    webhook_subscription_id: str
+    """The subscription that it is for."""
+    event_id: str
+    """The event that is delivered."""
+    event_type: str
+    """What happened, such as `donation.created`."""
+    sequence: int | None
+    """The event's number, without gaps for each partner."""
+    reason: str
+    """What began the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come."""
+    status: str
+    """How it stands. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come."""
+    attempts: List[WebhookAttempt]
+    """The attempts so far, oldest first."""
+    next_attempt_at: datetime | None
+    """When it is tried again, in UTC; null when it is not."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    finished_at: datetime | None
+    """When it arrived or was given up, in UTC; null until then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookReplay(Record):
+    """How many deliveries were begun."""
+
+    scheduled: int
+    """How many deliveries were begun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSourceAddresses(Record):
+    """The addresses that deliveries of this environment come from."""
+
+    environment: str
+    """`sandbox` or `production`."""
+    addresses: List[str]
+    """Network addresses or ranges in CIDR form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSubscription(Record):
+    """A subscription as partners see it; `secret` is null in lists and events.
+
+    `health` is `failing` from the first failed attempt to the next success.
+    """
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "previous_secret_expires_at": "previousSecretExpiresAt",
+        "failing_since": "failingSince",
+        "last_success_at": "lastSuccessAt",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+        "deleted_at": "deletedAt",
+    }
+    id: str
+    """Its identifier."""
+    events: List[str]
+    """Event types that it receives; `*` for all."""
+    url: str
+    """Its address."""
+    secret: str | None
+    """Signs what is sent. Keep it to yourself."""
+    previous_secret_expires_at: datetime | None
+    """Until when the secret before this one signs too, in UTC; null when it does not."""
+    status: str
+    """How it stands. Today one of `active`, `suspended`; more may come."""
+    health: str
+    """Whether deliveries arrive. Today one of `failing`, `healthy`; more may come."""
+    failing_since: datetime | None
+    """When its deliveries began to fail, in UTC; null while they arrive."""
+    last_success_at: datetime | None
+    """When a delivery last arrived, in UTC; null if none has."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime | None
+    """When it last changed, in UTC."""
+    deleted_at: datetime | None
+    """When it was deleted, in UTC; null unless it was."""
+
+
+__all__ = [
+    "ActivitySubTag",
+    "ActivityTag",
+    "AgentFailure",
+    "AgentOrganisation",
+    "AgentRequest",
+    "AgentVerification",
+    "Appeal",
+    "Benefits",
+    "Branding",
+    "Category",
+    "ComplianceFailure",
+    "Country",
+    "CountrySpecificProperties",
+    "Disbursement",
+    "Donation",
+    "DonationRequest",
+    "DonationSession",
+    "DonationSubscription",
+    "DossierDecision",
+    "DossierDocument",
+    "DossierEvaluation",
+    "DossierReason",
+    "DossierReview",
+    "DossierStep",
+    "DossierValidationRequest",
+    "EarlierApplication",
+    "EligibilityDecidedSubTag",
+    "EligibilityEvaluation",
+    "EligibilityFailure",
+    "EligibilityFinding",
+    "EligibilityResults",
+    "EligibilitySubTag",
+    "EligibilitySubscription",
+    "EligibilityTag",
+    "Event",
+    "GiftAid",
+    "HasGiftAid",
+    "HostedDonation",
+    "MatchExplanation",
+    "Milestone",
+    "MonetaryDonationCheck",
+    "MonetaryDonationVerification",
+    "MonetaryDonationVerificationStatus",
+    "MonitoringCategory",
+    "MonitoringChange",
+    "MonitoringMatch",
+    "MonitoringOrganisation",
+    "MonitoringRegistration",
+    "MonitoringResults",
+    "MonitoringSource",
+    "MonitoringSubscription",
+    "NewBenefits",
+    "NewBranding",
+    "NewPartnerField",
+    "NewPartnerFieldChoice",
+    "Organisation",
+    "OrganisationBranding",
+    "OrganisationCategory",
+    "OrganisationChange",
+    "OrganisationProfile",
+    "OrganisationSource",
+    "PartnerField",
+    "PartnerFieldChoice",
+    "Registry",
+    "RegistrySource",
+    "RequestFailure",
+    "SandboxAttachment",
+    "SandboxClock",
+    "SandboxMail",
+    "SettledAmount",
+    "SubTag",
+    "SubmissionAgentVerification",
+    "SubmissionAppeal",
+    "SubmissionConfiguration",
+    "SubmissionEligibility",
+    "SubmissionFailureReasons",
+    "SubmissionMonitoring",
+    "SubmissionOrganisation",
+    "SubmissionRequirement",
+    "SubmissionValidationRequest",
+    "SubmissionsOrganisations",
+    "TagName",
+    "User",
+    "UserOrganisation",
+    "ValidationInvite",
+    "ValidationRequest",
+    "ValidationRequestDocument",
+    "ValidationRequestDossier",
+    "ValidationSubmission",
+    "ValidationSubmissionConfiguration",
+    "ValidationSubmissionDocument",
+    "WebhookAttempt",
+    "WebhookDelivery",
+    "WebhookReplay",
+    "WebhookSourceAddresses",
+    "WebhookSubscription",
+]
+_ = date

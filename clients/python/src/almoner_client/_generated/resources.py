@@ -1,0 +1,3353 @@
+# Made from openapi.json by `make clients`; do not edit.
+
+"""The methods of Almoner."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Dict, List, Literal
+
+from almoner_client._calls import Call, path_of
+from almoner_client._core import SyncCore, Page
+from almoner_client._generated.models import (
+    ActivityTag,
+    AgentVerification,
+    Appeal,
+    Category,
+    Country,
+    Disbursement,
+    Donation,
+    DonationRequest,
+    DonationSession,
+    EligibilityEvaluation,
+    EligibilitySubscription,
+    Event,
+    GiftAid,
+    HasGiftAid,
+    Milestone,
+    MonetaryDonationVerification,
+    MonitoringChange,
+    MonitoringSubscription,
+    NewBenefits,
+    NewBranding,
+    NewPartnerField,
+    Organisation,
+    OrganisationBranding,
+    OrganisationChange,
+    OrganisationProfile,
+    Registry,
+    SandboxClock,
+    SandboxMail,
+    SubmissionsOrganisations,
+    User,
+    UserOrganisation,
+    ValidationInvite,
+    ValidationRequest,
+    ValidationRequestDossier,
+    ValidationSubmission,
+    ValidationSubmissionConfiguration,
+    ValidationSubmissionDocument,
+    WebhookDelivery,
+    WebhookReplay,
+    WebhookSourceAddresses,
+    WebhookSubscription,
+)
+from almoner_client._records import OMITTED, Omitted
+from almoner_client._uploads import FileInput
+
+
+class ActivityTagsResource:
+    """Calls of `/v1/activity-tags`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        direction: Literal["ASC", "DESC"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[ActivityTag]:
+        """List all activity tags with their sub-tags, in one page.
+
+        Needs a publishable or a secret key with the scope `activities:read`.
+
+        direction: Sort direction.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/activity-tags",
+                query={"direction": direction},
+                timeout=timeout,
+            ),
+            ActivityTag,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ActivityTag:
+        """Retrieve an activity tag with its sub-tags.
+
+        Needs a publishable or a secret key with the scope `activities:read`.
+
+        id: The activity tag's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/activity-tags/{id}", id=id),
+                timeout=timeout,
+            ),
+            ActivityTag,
+        )
+
+
+class AgentVerificationsResource:
+    """Calls of `/v1/agent-verifications`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal["pending", "pending_user_verification", "pending_review", "approved", "rejected"] | None = None,
+        email: str | None = None,
+        start_date: date | datetime | None = None,
+        end_date: date | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Page[AgentVerification]:
+        """List agent verifications, newest first.
+
+        Needs a secret key with the scope `agent_verifications:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: As it is at the moment of asking.
+        email: The whole address of the agent.
+        start_date: Created then or later.
+        end_date: Created before then.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/agent-verifications",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "status": status,
+                    "email": email,
+                    "startDate": start_date,
+                    "endDate": end_date,
+                },
+                timeout=timeout,
+            ),
+            AgentVerification,
+        )
+
+    def create(
+        self,
+        *,
+        first_name: str,
+        last_name: str,
+        email: str,
+        organisation_id: str | None | Omitted = OMITTED,
+        validation_request_id: str | None | Omitted = OMITTED,
+        title: str | None | Omitted = OMITTED,
+        organisation_website: str | None | Omitted = OMITTED,
+        language: str | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> AgentVerification:
+        """Have it checked that somebody is who they say they are, and speaks for a nonprofit.
+
+        The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either
+        of them.
+
+        Needs a secret key with the scope `agent_verifications:write`.
+
+        first_name: First name.
+        last_name: Last name.
+        email: Email address.
+        organisation_id: The organisation.
+        validation_request_id: The validation request.
+        title: Job title.
+        organisation_website: A web address, with or without scheme.
+        language: Language of the e-mails and pages (RFC 5646); English unless given.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/agent-verifications",
+                body={
+                    "firstName": first_name,
+                    "lastName": last_name,
+                    "email": email,
+                    "organisationId": organisation_id,
+                    "validationRequestId": validation_request_id,
+                    "title": title,
+                    "organisationWebsite": organisation_website,
+                    "language": language,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            AgentVerification,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> AgentVerification:
+        """Retrieve an agent verification.
+
+        Needs a secret key with the scope `agent_verifications:read`.
+
+        id: The agent verification's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/agent-verifications/{id}", id=id),
+                timeout=timeout,
+            ),
+            AgentVerification,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> AgentVerification:
+        """Change an agent verification's metadata, key by key. Nothing else of it can change.
+
+        Needs a secret key with the scope `agent_verifications:write`.
+
+        id: The agent verification's identifier.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/agent-verifications/{id}", id=id),
+                body={"metadata": metadata},
+                timeout=timeout,
+            ),
+            AgentVerification,
+        )
+
+
+class AppealsResource:
+    """Calls of `/v1/appeals`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Appeal:
+        """Retrieve an appeal.
+
+        Needs a secret key with the scope `validation_submissions:read`.
+
+        id: The appeal's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/appeals/{id}", id=id),
+                timeout=timeout,
+            ),
+            Appeal,
+        )
+
+
+class CategoriesResource:
+    """Calls of `/v1/categories`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[Category]:
+        """List categories.
+
+        Needs a publishable or a secret key with the scope `categories:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/categories",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            Category,
+        )
+
+    def create(
+        self,
+        *,
+        name: str,
+        attributes: Dict[str, str | bool | int | float] | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Category:
+        """Create a category.
+
+        Needs a secret key with the scope `categories:write`.
+
+        name: Its name.
+        attributes: Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans,
+            numbers.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/categories",
+                body={"name": name, "attributes": attributes},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            Category,
+        )
+
+    def add_organisation(
+        self,
+        category_id: str,
+        organisation_id: str,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Add an organisation to a category; doing it again changes nothing.
+
+        Needs a secret key with the scope `categories:write`.
+
+        category_id: The category's identifier.
+        organisation_id: The organisation's identifier.
+        """
+        self._core.empty(
+            Call(
+                method="PUT",
+                path=path_of(
+                    "/v1/categories/{category_id}/{organisation_id}",
+                    category_id=category_id,
+                    organisation_id=organisation_id,
+                ),
+                timeout=timeout,
+            )
+        )
+
+    def remove_organisation(
+        self,
+        category_id: str,
+        organisation_id: str,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Remove an organisation from a category.
+
+        Needs a secret key with the scope `categories:write`.
+
+        category_id: The category's identifier.
+        organisation_id: The organisation's identifier.
+        """
+        self._core.empty(
+            Call(
+                method="DELETE",
+                path=path_of(
+                    "/v1/categories/{category_id}/{organisation_id}",
+                    category_id=category_id,
+                    organisation_id=organisation_id,
+                ),
+                timeout=timeout,
+            )
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Category:
+        """Retrieve a category.
+
+        Needs a publishable or a secret key with the scope `categories:read`.
+
+        id: The category's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/categories/{id}", id=id),
+                timeout=timeout,
+            ),
+            Category,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: str | Omitted = OMITTED,
+        attributes: Dict[str, str | bool | int | float] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> Category:
+        """Change a category's name or attributes.
+
+        Needs a secret key with the scope `categories:write`.
+
+        id: The category's identifier.
+        name: Its name.
+        attributes: Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans,
+            numbers.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/categories/{id}", id=id),
+                body={"name": name, "attributes": attributes},
+                timeout=timeout,
+            ),
+            Category,
+        )
+
+    def delete(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Delete a category; its organisations stay.
+
+        Needs a secret key with the scope `categories:write`.
+
+        id: The category's identifier.
+        """
+        self._core.empty(
+            Call(
+                method="DELETE",
+                path=path_of("/v1/categories/{id}", id=id),
+                timeout=timeout,
+            )
+        )
+
+    def set_image(
+        self,
+        id: str,
+        *,
+        image: FileInput,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB.
+
+        Needs a secret key with the scope `categories:write`.
+
+        id: The category's identifier.
+        image: The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes.
+        """
+        self._core.empty(
+            Call(
+                method="POST",
+                path=path_of("/v1/categories/{id}/image", id=id),
+                body={},
+                upload=("image", image),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
+        )
+
+
+class CountriesResource:
+    """Calls of `/v1/countries`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        direction: Literal["ASC", "DESC"] | None = None,
+        has_registry: bool | None = None,
+        timeout: float | None = None,
+    ) -> Page[Country]:
+        """List all countries in the order of their codes, in one page.
+
+        Needs a publishable or a secret key with the scope `registries:read`.
+
+        direction: Sort direction.
+        has_registry: Only countries with (or without) a registry known here.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/countries",
+                query={"direction": direction, "hasRegistry": has_registry},
+                timeout=timeout,
+            ),
+            Country,
+        )
+
+
+class DisbursementsResource:
+    """Calls of `/v1/disbursements`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        organisation_id: str | None = None,
+        status: Literal["PENDING", "SENT", "PAID", "RETURNED"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[Disbursement]:
+        """List payouts to nonprofits, newest first.
+
+        A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows
+        with each donation that settles.
+
+        Needs a secret key with the scope `disbursements:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        organisation_id: Only those for this organisation.
+        status: Only those in this status.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/disbursements",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "organisationId": organisation_id,
+                    "status": status,
+                },
+                timeout=timeout,
+            ),
+            Disbursement,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Disbursement:
+        """Retrieve a payout to a nonprofit.
+
+        Needs a secret key with the scope `disbursements:read`.
+
+        id: The disbursement's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/disbursements/{id}", id=id),
+                timeout=timeout,
+            ),
+            Disbursement,
+        )
+
+
+class DonationRequestsResource:
+    """Calls of `/v1/donation-requests`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[DonationRequest]:
+        """List donation requests, newest first: what you are asked to transfer for direct donations.
+
+        Needs a secret key with the scope `donation_requests:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/donation-requests",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            DonationRequest,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> DonationRequest:
+        """Retrieve a donation request.
+
+        Needs a secret key with the scope `donation_requests:read`.
+
+        id: The donation request's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/donation-requests/{id}", id=id),
+                timeout=timeout,
+            ),
+            DonationRequest,
+        )
+
+
+class DonationSessionsResource:
+    """Calls of `/v1/donation-sessions`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[DonationSession]:
+        """List donation sessions.
+
+        Needs a secret key with the scope `donation_sessions:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/donation-sessions",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            DonationSession,
+        )
+
+    def create(
+        self,
+        *,
+        organisation_id: str,
+        user_id: str | None | Omitted = OMITTED,
+        success_url: str | None | Omitted = OMITTED,
+        currency: str | None | Omitted = OMITTED,
+        language: str | None | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        benefits: NewBenefits | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> DonationSession:
+        """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one
+        organisation.
+
+        Needs a secret key with the scope `donation_sessions:write`.
+
+        organisation_id: The organisation.
+        user_id: Your user who gives.
+        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
+            session's id. Without it a success screen is shown.
+        currency: ISO 4217 code.
+        language: RFC 5646; one that is not offered falls back to the nearest, then English.
+        metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        benefits: Goods or services that the donor receives in return. The page and the receipt state them with
+            their value, and the page offers no Gift Aid. Requires `currency`.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/donation-sessions",
+                body={
+                    "organisationId": organisation_id,
+                    "userId": user_id,
+                    "successUrl": success_url,
+                    "currency": currency,
+                    "language": language,
+                    "metadata": metadata,
+                    "benefits": benefits,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            DonationSession,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> DonationSession:
+        """Retrieve a donation session.
+
+        Needs a secret key with the scope `donation_sessions:read`.
+
+        id: The donation session's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/donation-sessions/{id}", id=id),
+                timeout=timeout,
+            ),
+            DonationSession,
+        )
+
+
+class DonationsResource:
+    """Calls of `/v1/donations`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        user_id: str | None = None,
+        organisation_id: str | None = None,
+        status: Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"] | None = None,
+        donation_request_id: str | None = None,
+        session_id: str | None = None,
+        email: str | None = None,
+        start_date: date | datetime | None = None,
+        end_date: date | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Page[Donation]:
+        """List donations, newest first.
+
+        Needs a secret key with the scope `donations:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        user_id: Only those of this user.
+        organisation_id: Only those for this organisation.
+        status: Only those in this status.
+        donation_request_id: Only those that this donation request asks for.
+        session_id: The donation session of hosted donations.
+        email: The donor's whole address, in any case.
+        start_date: Created then or later.
+        end_date: Created before then.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/donations",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "userId": user_id,
+                    "organisationId": organisation_id,
+                    "status": status,
+                    "donationRequestId": donation_request_id,
+                    "sessionId": session_id,
+                    "email": email,
+                    "startDate": start_date,
+                    "endDate": end_date,
+                },
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+    def create(
+        self,
+        *,
+        amount: int,
+        currency_code: str,
+        organisation_id: str | None | Omitted = OMITTED,
+        user_id: str | None | Omitted = OMITTED,
+        first_name: str | None | Omitted = OMITTED,
+        last_name: str | None | Omitted = OMITTED,
+        email: str | None | Omitted = OMITTED,
+        consented_to_be_contacted_by_org: Literal["yes", "no"] | Omitted = OMITTED,
+        anonymous: Literal["yes", "no"] | Omitted = OMITTED,
+        gift_aid_id: str | None | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Donation:
+        """Make a direct donation: you have the money, and are asked for it with the others of the period.
+
+        It is `ACTIVE` until then, and can be cancelled or given another organisation.
+
+        Needs a secret key with the scope `donations:write`.
+
+        amount: In the currency's minor unit.
+        currency_code: ISO 4217 code.
+        organisation_id: Without it, the default organisation of the user.
+        user_id: Your user who gives.
+        first_name: One of the two names is enough.
+        last_name: Last name.
+        email: Email address.
+        consented_to_be_contacted_by_org: Whether the nonprofit may write to the donor.
+        anonymous: Whether the nonprofit is not told who gave.
+        gift_aid_id: Without it, the newest declaration of the user that covers the gift.
+        metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/donations",
+                body={
+                    "amount": amount,
+                    "currencyCode": currency_code,
+                    "organisationId": organisation_id,
+                    "userId": user_id,
+                    "firstName": first_name,
+                    "lastName": last_name,
+                    "email": email,
+                    "consentedToBeContactedByOrg": consented_to_be_contacted_by_org,
+                    "anonymous": anonymous,
+                    "giftAidId": gift_aid_id,
+                    "metadata": metadata,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Donation:
+        """Retrieve a donation.
+
+        Needs a secret key with the scope `donations:read`.
+
+        id: The donation's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/donations/{id}", id=id),
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        organisation_id: str | Omitted = OMITTED,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> Donation:
+        """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`.
+
+        Needs a secret key with the scope `donations:write`.
+
+        id: The donation's identifier.
+        organisation_id: The organisation.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/donations/{id}", id=id),
+                body={"organisationId": organisation_id, "metadata": metadata},
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+    def cancel(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Donation:
+        """Cancel a direct donation that is `ACTIVE`.
+
+        Needs a secret key with the scope `donations:write`.
+
+        id: The donation's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donations/{id}/cancel", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+    def refund(
+        self,
+        id: str,
+        *,
+        amount: int | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Donation:
+        """Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
+
+        A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt`
+        and `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status
+        stays.
+
+        Needs a secret key with the scope `donations:write`.
+
+        id: The donation's identifier.
+        amount: In the currency's minor unit, at most what is left of the donation; all of that if absent.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donations/{id}/refund", id=id),
+                body={"amount": amount},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            Donation,
+        )
+
+
+class EligibilitySubscriptionsResource:
+    """Calls of `/v1/eligibility-subscriptions`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal[
+            "pending",
+            "pending_validation_request",
+            "validation_request_failed",
+            "live",
+            "cancelled",
+            "cannot_define_eligibility",
+        ]
+        | None = None,
+        has_organisation: bool | None = None,
+        query: str | None = None,
+        sort: Literal["id", "name"] | None = None,
+        start_date: date | datetime | None = None,
+        end_date: date | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Page[EligibilitySubscription]:
+        """List eligibility subscriptions, newest first unless sorted by name.
+
+        Needs a secret key with the scope `eligibility_subscriptions:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: Only those in this status.
+        has_organisation: Whether its organisation is known.
+        query: Words, or parts of them, of the nonprofit's name.
+        sort: `id` is the order of creation, `name` the nonprofit's.
+        start_date: Created then or later.
+        end_date: Created before then.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/eligibility-subscriptions",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "status": status,
+                    "hasOrganisation": has_organisation,
+                    "query": query,
+                    "sort": sort,
+                    "startDate": start_date,
+                    "endDate": end_date,
+                },
+                timeout=timeout,
+            ),
+            EligibilitySubscription,
+        )
+
+    def create(
+        self,
+        *,
+        organisation_id: str | None | Omitted = OMITTED,
+        validation_request_id: str | None | Omitted = OMITTED,
+        suggested_activity_sub_tags: List[str] | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> EligibilitySubscription:
+        """Have it decided whether what a nonprofit does is what you support, now and whenever that changes.
+
+        Needs a secret key with the scope `eligibility_subscriptions:write`.
+
+        organisation_id: The organisation.
+        validation_request_id: The validation request.
+        suggested_activity_sub_tags: What you believe that it does: ids of sub-tags of GET /v1/activity-tags.
+            Each is confirmed or left out. In the sandbox `["test_pass"]` or `["test_fail"]` decides.
+        metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/eligibility-subscriptions",
+                body={
+                    "organisationId": organisation_id,
+                    "validationRequestId": validation_request_id,
+                    "suggestedActivitySubTags": suggested_activity_sub_tags,
+                    "metadata": metadata,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            EligibilitySubscription,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> EligibilitySubscription:
+        """Retrieve an eligibility subscription.
+
+        Needs a secret key with the scope `eligibility_subscriptions:read`.
+
+        id: The eligibility subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/eligibility-subscriptions/{id}", id=id),
+                timeout=timeout,
+            ),
+            EligibilitySubscription,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> EligibilitySubscription:
+        """Change an eligibility subscription's metadata, key by key. Nothing else of it can change.
+
+        Needs a secret key with the scope `eligibility_subscriptions:write`.
+
+        id: The eligibility subscription's identifier.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/eligibility-subscriptions/{id}", id=id),
+                body={"metadata": metadata},
+                timeout=timeout,
+            ),
+            EligibilitySubscription,
+        )
+
+    def cancel(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> EligibilitySubscription:
+        """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results.
+
+        Needs a secret key with the scope `eligibility_subscriptions:write`.
+
+        id: The eligibility subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/eligibility-subscriptions/{id}/cancel", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            EligibilitySubscription,
+        )
+
+    def list_history(
+        self,
+        id: str,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[EligibilityEvaluation]:
+        """List the decisions with what each rested on: the rule of every activity, and what was left out.
+
+        Needs a secret key with the scope `eligibility_subscriptions:read`.
+
+        id: The eligibility subscription's identifier.
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/eligibility-subscriptions/{id}/history", id=id),
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            EligibilityEvaluation,
+        )
+
+
+class EventsResource:
+    """Calls of `/v1/events`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        type: str | None = None,
+        start_date: date | datetime | None = None,
+        end_date: date | datetime | None = None,
+        after: int | None = None,
+        wait: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[Event]:
+        """List events in the order of their sequence, which has no gaps.
+
+        Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts
+        what is left. With `after` it begins behind that sequence, the oldest first; with `wait`, too, an empty
+        answer comes only once no event has followed for so many seconds.
+
+        Needs a secret key with the scope `events:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        type: Only events of this type.
+        start_date: From this moment on.
+        end_date: Before this moment.
+        after: Only events behind this sequence, the oldest first.
+        wait: With `after`: seconds to wait for an event while there is none.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/events",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "type": type,
+                    "startDate": start_date,
+                    "endDate": end_date,
+                    "after": after,
+                    "wait": wait,
+                },
+                timeout=timeout,
+            ),
+            Event,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Event:
+        """Retrieve an event.
+
+        Needs a secret key with the scope `events:read`.
+
+        id: The event's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/events/{id}", id=id),
+                timeout=timeout,
+            ),
+            Event,
+        )
+
+    def resend(
+        self,
+        id: str,
+        *,
+        webhook_subscription_id: str | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> WebhookReplay:
+        """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The event's identifier.
+        webhook_subscription_id: To this subscription; without it, to all that listen to the event's type.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/events/{id}/resend", id=id),
+                body={"webhookSubscriptionId": webhook_subscription_id},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            WebhookReplay,
+        )
+
+
+class GiftAidResource:
+    """Calls of `/v1/gift-aid`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def create(
+        self,
+        *,
+        title: str,
+        first_name: str,
+        last_name: str,
+        building_name_number: str,
+        road_name: str,
+        city: str,
+        country: str,
+        postcode: str,
+        user_id: str | None | Omitted = OMITTED,
+        covers_from: date | datetime | None | Omitted = OMITTED,
+        covers_to: date | datetime | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> GiftAid:
+        """Keep a gift aid declaration, by default for gifts from now on and of the past four years.
+
+        With a publishable key the answer holds `id` and `createdAt` alone.
+
+        Needs a publishable or a secret key with the scope `gift_aid:write`.
+
+        title: How the donor is addressed, such as `Dr`.
+        first_name: First name.
+        last_name: Last name.
+        building_name_number: Name or number of the donor's house.
+        road_name: Road.
+        city: City or town.
+        country: Country, as it is written in an address.
+        postcode: Postcode.
+        user_id: With a publishable key it counts only while a donation session of the user is open.
+        covers_from: The first gift that it covers: at most four years ago, which is also the default.
+        covers_to: It covers gifts made before then; none: for good.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/gift-aid",
+                body={
+                    "title": title,
+                    "firstName": first_name,
+                    "lastName": last_name,
+                    "buildingNameNumber": building_name_number,
+                    "roadName": road_name,
+                    "city": city,
+                    "country": country,
+                    "postcode": postcode,
+                    "userId": user_id,
+                    "coversFrom": covers_from,
+                    "coversTo": covers_to,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            GiftAid,
+        )
+
+
+class MonetaryDonationVerificationsResource:
+    """Calls of `/v1/monetary-donation-verifications`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        organisation_id: str | None = None,
+        status: Literal["pending", "approved", "rejected", "expired"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[MonetaryDonationVerification]:
+        """List monetary donation verifications, newest first.
+
+        Needs a secret key with the scope `monetary_donation_verifications:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        organisation_id: Only those for this organisation.
+        status: As it is at the moment of asking.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/monetary-donation-verifications",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "organisationId": organisation_id,
+                    "status": status,
+                },
+                timeout=timeout,
+            ),
+            MonetaryDonationVerification,
+        )
+
+    def create(
+        self,
+        *,
+        organisation_id: str,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> MonetaryDonationVerification:
+        """Have it checked that an organisation may be paid what was given for it.
+
+        It is pending for 30 days. An organisation has at most one that is pending or approved.
+
+        Needs a secret key with the scope `monetary_donation_verifications:write`.
+
+        organisation_id: The organisation.
+        metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/monetary-donation-verifications",
+                body={"organisationId": organisation_id, "metadata": metadata},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            MonetaryDonationVerification,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> MonetaryDonationVerification:
+        """Retrieve a monetary donation verification.
+
+        Needs a secret key with the scope `monetary_donation_verifications:read`.
+
+        id: The monetary donation verification's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/monetary-donation-verifications/{id}", id=id),
+                timeout=timeout,
+            ),
+            MonetaryDonationVerification,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> MonetaryDonationVerification:
+        """Change a monetary donation verification's metadata, key by key.
+
+        Needs a secret key with the scope `monetary_donation_verifications:write`.
+
+        id: The monetary donation verification's identifier.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/monetary-donation-verifications/{id}", id=id),
+                body={"metadata": metadata},
+                timeout=timeout,
+            ),
+            MonetaryDonationVerification,
+        )
+
+
+class MonitoringSubscriptionsResource:
+    """Calls of `/v1/monitoring-subscriptions`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal["pending", "pending_validation_request", "validation_request_failed", "live", "cancelled"]
+        | None = None,
+        has_organisation: bool | None = None,
+        query: str | None = None,
+        sort: Literal["id", "name"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[MonitoringSubscription]:
+        """List monitoring subscriptions, newest first unless sorted by name.
+
+        Needs a secret key with the scope `monitoring_subscriptions:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: Only those in this status.
+        has_organisation: Whether its organisation is known.
+        query: Words, or parts of them, of the nonprofit's name.
+        sort: `id` is the order of creation, `name` the nonprofit's.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/monitoring-subscriptions",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "status": status,
+                    "hasOrganisation": has_organisation,
+                    "query": query,
+                    "sort": sort,
+                },
+                timeout=timeout,
+            ),
+            MonitoringSubscription,
+        )
+
+    def create(
+        self,
+        *,
+        organisation_id: str | None | Omitted = OMITTED,
+        validation_request_id: str | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> MonitoringSubscription:
+        """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+
+        With a validation request it begins once that is accepted. The results are known a moment after the
+        answer.
+
+        Needs a secret key with the scope `monitoring_subscriptions:write`.
+
+        organisation_id: The organisation.
+        validation_request_id: The validation request.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/monitoring-subscriptions",
+                body={"organisationId": organisation_id, "validationRequestId": validation_request_id},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            MonitoringSubscription,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> MonitoringSubscription:
+        """Retrieve a monitoring subscription.
+
+        Needs a secret key with the scope `monitoring_subscriptions:read`.
+
+        id: The monitoring subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/monitoring-subscriptions/{id}", id=id),
+                timeout=timeout,
+            ),
+            MonitoringSubscription,
+        )
+
+    def cancel(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> MonitoringSubscription:
+        """Cancel a monitoring subscription. Its results stay as they are.
+
+        Needs a secret key with the scope `monitoring_subscriptions:write`.
+
+        id: The monitoring subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/monitoring-subscriptions/{id}/cancel", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            MonitoringSubscription,
+        )
+
+    def list_history(
+        self,
+        id: str,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[MonitoringChange]:
+        """List each change of the results with what it rests on: lists, versions, matches, scores and decisions.
+
+        Needs a secret key with the scope `monitoring_subscriptions:read`.
+
+        id: The monitoring subscription's identifier.
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/monitoring-subscriptions/{id}/history", id=id),
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            MonitoringChange,
+        )
+
+
+class OrganisationsResource:
+    """Calls of `/v1/organisations`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def search(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        query: str | None = None,
+        page: int | None = None,
+        country_code: str | None = None,
+        registry_id: str | None = None,
+        registry_name: str | None = None,
+        category: List[str] | None = None,
+        not_category: List[str] | None = None,
+        tags: List[str] | None = None,
+        not_tags: List[str] | None = None,
+        type: List[Literal["nonprofit", "social_impact", "education"]] | None = None,
+        usa_group_exempt: bool | None = None,
+        active: bool | None = None,
+        accepts_donations: bool | None = None,
+        explain: str | None = None,
+        timeout: float | None = None,
+    ) -> Page[Organisation]:
+        """Search organisations.
+
+        With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the
+        last one maybe unfinished. Without it the list is in the order of creation.
+
+        Needs a publishable or a secret key with the scope `organisations:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        query: Words of the name or description, or a number.
+        page: A numbered page instead of a cursor, within the first 1,000 results.
+        country_code: Three-letter country code.
+        registry_id: The number in its registry, in any spelling. Also accepted as `registryID`.
+        registry_name: A registry's name, code or id.
+        category: In this category; repeated: in each; with commas: in one of them. Also accepted as `category`.
+        not_category: In none of these categories. Also accepted as `notCategory`.
+        tags: With this activity tag or sub-tag; as `category[]`. Also accepted as `tags`.
+        not_tags: With none of these activity tags or sub-tags. Also accepted as `notTags`.
+        type: Of one of these types. Also accepted as `type`.
+        usa_group_exempt: Exempt as a subordinate of a group ruling.
+        active: Listed by its register now.
+        accepts_donations: Can be given to: an active nonprofit.
+        explain: `true` adds `explain` to each result: how it was found.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/organisations",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "query": query,
+                    "page": page,
+                    "countryCode": country_code,
+                    "registryId": registry_id,
+                    "registryName": registry_name,
+                    "category[]": category,
+                    "notCategory[]": not_category,
+                    "tags[]": tags,
+                    "notTags[]": not_tags,
+                    "type[]": type,
+                    "usaGroupExempt": usa_group_exempt,
+                    "active": active,
+                    "acceptsDonations": accepts_donations,
+                },
+                headers={"Explain": explain},
+                timeout=timeout,
+            ),
+            Organisation,
+        )
+
+    def find(
+        self,
+        country_code: str,
+        registry: str,
+        registry_id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Organisation:
+        """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
+
+        A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not
+        loaded.
+
+        Needs a secret key with the scope `organisations:read`.
+
+        country_code: The country of the registry, three letters (ISO 3166-1 alpha-3).
+        registry: The registry, by its code, name or identifier.
+        registry_id: The organisation's number in the registry.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of(
+                    "/v1/organisations/{country_code}/{registry}/{registry_id}",
+                    country_code=country_code,
+                    registry=registry,
+                    registry_id=registry_id,
+                ),
+                timeout=timeout,
+            ),
+            Organisation,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        as_of: date | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Organisation:
+        """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's
+        data.
+
+        Needs a publishable or a secret key with the scope `organisations:read`.
+
+        id: The organisation's identifier.
+        as_of: The record as it stood after the data of this day.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/organisations/{id}", id=id),
+                query={"asOf": as_of},
+                timeout=timeout,
+            ),
+            Organisation,
+        )
+
+    def get_branding(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> OrganisationBranding:
+        """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record.
+
+        Needs a publishable or a secret key with the scope `organisations:read`.
+
+        id: The organisation's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/organisations/{id}/branding", id=id),
+                timeout=timeout,
+            ),
+            OrganisationBranding,
+        )
+
+    def list_history(
+        self,
+        id: str,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[OrganisationChange]:
+        """List what its register changed in an organisation since it was first loaded.
+
+        Needs a publishable or a secret key with the scope `organisations:read`.
+
+        id: The organisation's identifier.
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/organisations/{id}/history", id=id),
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            OrganisationChange,
+        )
+
+    def list_milestones(
+        self,
+        id: str,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[Milestone]:
+        """List the goals that an organisation publishes.
+
+        Needs a publishable or a secret key with the scope `organisations:read`.
+
+        id: The organisation's identifier.
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/organisations/{id}/milestones", id=id),
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            Milestone,
+        )
+
+    def get_profile(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> OrganisationProfile:
+        """Retrieve what everybody may know of an organisation; no key is needed.
+
+        Needs no key.
+
+        id: The organisation's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/organisations/{id}/profile", id=id),
+                timeout=timeout,
+            ),
+            OrganisationProfile,
+        )
+
+
+class RegistriesResource:
+    """Calls of `/v1/registries`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        direction: Literal["ASC", "DESC"] | None = None,
+        country_code: str,
+        timeout: float | None = None,
+    ) -> Page[Registry]:
+        """List the registries of a country in the order of their codes, in one page.
+
+        Needs a publishable or a secret key with the scope `registries:read`.
+
+        direction: Sort direction.
+        country_code: Three-letter country code.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/registries",
+                query={"direction": direction, "countryCode": country_code},
+                timeout=timeout,
+            ),
+            Registry,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> Registry:
+        """Retrieve a registry.
+
+        Needs a publishable or a secret key with the scope `registries:read`.
+
+        id: The registry's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/registries/{id}", id=id),
+                timeout=timeout,
+            ),
+            Registry,
+        )
+
+
+class SandboxResource:
+    """Calls of `/v1/sandbox`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def get_clock(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> SandboxClock:
+        """Read the sandbox's clock.
+
+        Needs a secret key with the scope `sandbox`.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path="/v1/sandbox/clock",
+                timeout=timeout,
+            ),
+            SandboxClock,
+        )
+
+    def advance_clock(
+        self,
+        *,
+        advance_to: datetime | None | Omitted = OMITTED,
+        advance_seconds: int | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> SandboxClock:
+        """Move the sandbox's clock forwards, by at most 60 days a call.
+
+        What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and
+        awaited for at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the
+        rate limits stay on real time.
+
+        Needs a secret key with the scope `sandbox_clock`.
+
+        advance_to: A moment to come.
+        advance_seconds: 0 only does what is due now.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/sandbox/clock",
+                body={"advanceTo": advance_to, "advanceSeconds": advance_seconds},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            SandboxClock,
+        )
+
+    def list_mails(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        to: str | None = None,
+        subject: str | None = None,
+        timeout: float | None = None,
+    ) -> Page[SandboxMail]:
+        """List the e-mails that the sandbox would have sent, newest first.
+
+        Needs a secret key with the scope `sandbox`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        to: The whole address of the reader.
+        subject: Part of the subject.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/sandbox/mailbox",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size, "to": to, "subject": subject},
+                timeout=timeout,
+            ),
+            SandboxMail,
+        )
+
+    def simulate(
+        self,
+        *,
+        id: str,
+        action: Literal[
+            "donate",
+            "pay",
+            "request",
+            "settle",
+            "disburse",
+            "return",
+            "release",
+            "reassign",
+            "refund",
+            "dispute",
+            "accept",
+            "confirm_email",
+            "approve",
+            "reject",
+            "expire",
+            "reopen",
+            "succeed_check",
+            "fail_check",
+            "set_results",
+            "uphold",
+            "reverse",
+        ],
+        amount: int | None | Omitted = OMITTED,
+        currency_code: str | None | Omitted = OMITTED,
+        first_name: str | None | Omitted = OMITTED,
+        last_name: str | None | Omitted = OMITTED,
+        email: str | None | Omitted = OMITTED,
+        anonymous: Literal["yes", "no"] | Omitted = OMITTED,
+        consented_to_be_contacted_by_org: Literal["yes", "no"] | Omitted = OMITTED,
+        card: str | Omitted = OMITTED,
+        way: Literal["card", "transfer"] | Omitted = OMITTED,
+        organisation_id: str | None | Omitted = OMITTED,
+        ground: Literal["failed_compliance", "payment_impossible", "merged"] | Omitted = OMITTED,
+        type: Literal["registration", "compliance", "bank_details", "organisation_confirmation"]
+        | None
+        | Omitted = OMITTED,
+        rejection_reason_code: Literal[
+            "not_eligible",
+            "failed_compliance",
+            "no_response",
+            "declined_by_organisation",
+            "other",
+            "incorrect_documentation",
+            "not_attributable_to_registry",
+            "validation_request_failed",
+            "user_verification_expired",
+            "user_failed_percent_review",
+            "reapply",
+            "fake_email_used",
+            "no_online_presence",
+            "nonprofit_association_expired",
+            "invalid_documentation",
+            "fake_documentation",
+            "mismatched_information",
+            "blank_corrupted_documentation",
+            "suspicious_application",
+        ]
+        | None
+        | Omitted = OMITTED,
+        outcome: Literal["won", "lost"] | None | Omitted = OMITTED,
+        results: Dict[str, Any] | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Do to one of your records what somebody else would do, and answer the record.
+
+        `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are
+        required). `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for
+        it apply. The challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that
+        pays confirms it.
+
+        `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all
+        that is settled and owed to it in that currency, unless the payout waits for something. `return`: the
+        bank returns the payout, and the next one is held, until `release`. `reassign` (organisationId): it is
+        given to another organisation.
+
+        `approve`, `reject` (rejectionReasonCode, `other` unless given), `expire` and `reopen` on a monetary
+        donation verification; `succeed_check` and `fail_check` end its check of the `type`. A failed check
+        rejects it, the last one to succeed approves it.
+
+        `confirm_email`, `approve` and `reject` (rejectionReasonCode, `other` unless given) on an agent
+        verification: the applicant confirms the address, a reviewer lets the applicant through or does not.
+
+        `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on.
+        Of a monitoring subscription's, what is left out stays as it is.
+
+        `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was
+        wrong.
+
+        Needs a secret key with the scope `sandbox`.
+
+        id: The record.
+        action: What happens to the record.
+        amount: In the currency's minor unit, such as cents.
+        currency_code: ISO 4217 code.
+        first_name: First name.
+        last_name: Last name.
+        email: Email address.
+        anonymous: Whether the nonprofit is not told who gave.
+        consented_to_be_contacted_by_org: Whether the nonprofit may write to the donor.
+        card: The number of a test card.
+        way: How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`.
+        organisation_id: The organisation that a donation is reassigned to.
+        ground: Why it is reassigned, as its donor is told.
+        type: The check to end.
+        rejection_reason_code: Why it is rejected: one of the codes of such a record, `other` unless it is
+            given.
+        outcome: Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor.
+        results: The results of a subscription, as its record shows them.
+        """
+        return self._core.raw(
+            Call(
+                method="POST",
+                path="/v1/sandbox/simulate",
+                body={
+                    "id": id,
+                    "action": action,
+                    "amount": amount,
+                    "currencyCode": currency_code,
+                    "firstName": first_name,
+                    "lastName": last_name,
+                    "email": email,
+                    "anonymous": anonymous,
+                    "consentedToBeContactedByOrg": consented_to_be_contacted_by_org,
+                    "card": card,
+                    "way": way,
+                    "organisationId": organisation_id,
+                    "ground": ground,
+                    "type": type,
+                    "rejectionReasonCode": rejection_reason_code,
+                    "outcome": outcome,
+                    "results": results,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            )
+        )
+
+
+class UsersResource:
+    """Calls of `/v1/users`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def create(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> User:
+        """Create a user, to tie the donations of somebody in your product together.
+
+        Needs a secret key with the scope `users:write`.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/users",
+                body={},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            User,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> User:
+        """Retrieve a user.
+
+        Needs a secret key with the scope `users:read`.
+
+        id: The user's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/users/{id}", id=id),
+                timeout=timeout,
+            ),
+            User,
+        )
+
+    def has_gift_aid(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> HasGiftAid:
+        """Retrieve the id of a user's newest gift aid declaration; 404 if there is none.
+
+        Needs a secret key with the scope `users:read`.
+
+        id: The user's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/users/{id}/has-gift-aid", id=id),
+                timeout=timeout,
+            ),
+            HasGiftAid,
+        )
+
+    def set_organisation(
+        self,
+        id: str,
+        *,
+        organisation_id: str,
+        timeout: float | None = None,
+    ) -> UserOrganisation:
+        """Choose the default organisation of a user's gifts.
+
+        Needs a secret key with the scope `users:write`.
+
+        id: The user's identifier.
+        organisation_id: The organisation.
+        """
+        return self._core.record(
+            Call(
+                method="PUT",
+                path=path_of("/v1/users/{id}/organisation", id=id),
+                body={"organisationId": organisation_id},
+                timeout=timeout,
+            ),
+            UserOrganisation,
+        )
+
+
+class ValidationInvitesResource:
+    """Calls of `/v1/validation-invites`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> Page[ValidationInvite]:
+        """List validation invites, newest first.
+
+        Needs a secret key with the scope `validation_invites:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/validation-invites",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                timeout=timeout,
+            ),
+            ValidationInvite,
+        )
+
+    def create(
+        self,
+        *,
+        redirect_url: str | None | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        language: str | Omitted = OMITTED,
+        hosted_config_id: str | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationInvite:
+        """Invite an applicant to the hosted form: one link for one submission, open for seven days.
+
+        Needs a secret key with the scope `validation_invites:write`.
+
+        redirect_url: Where the applicant is sent after the form, with `validationSubmissionId` as a parameter;
+            https. Without it the application's own page is shown.
+        metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        language: RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may
+            choose another one.
+        hosted_config_id: Your default configuration if absent.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/validation-invites",
+                body={
+                    "redirectUrl": redirect_url,
+                    "metadata": metadata,
+                    "language": language,
+                    "hostedConfigId": hosted_config_id,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationInvite,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ValidationInvite:
+        """Retrieve a validation invite.
+
+        Needs a secret key with the scope `validation_invites:read`.
+
+        id: The validation invite's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-invites/{id}", id=id),
+                timeout=timeout,
+            ),
+            ValidationInvite,
+        )
+
+
+class ValidationRequestsResource:
+    """Calls of `/v1/validation-requests`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal["pending", "accepted", "rejected"] | None = None,
+        query: str | None = None,
+        sort: Literal["id", "name"] | None = None,
+        start_date: date | datetime | None = None,
+        end_date: date | datetime | None = None,
+        timeout: float | None = None,
+    ) -> Page[ValidationRequest]:
+        """List validation requests, newest first unless sorted by name.
+
+        Needs a secret key with the scope `validation_requests:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: Only those in this status.
+        query: Words, or parts of them, of the name or identifier.
+        sort: `id` is the order of creation.
+        start_date: Created then or later.
+        end_date: Created before then.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/validation-requests",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "status": status,
+                    "query": query,
+                    "sort": sort,
+                    "startDate": start_date,
+                    "endDate": end_date,
+                },
+                timeout=timeout,
+            ),
+            ValidationRequest,
+        )
+
+    def create(
+        self,
+        *,
+        name: str,
+        registry_name: str,
+        registry_id: str,
+        website: str,
+        country_code: str,
+        email: str | None | Omitted = OMITTED,
+        address_line1: str | None | Omitted = OMITTED,
+        address_line2: str | None | Omitted = OMITTED,
+        city: str | None | Omitted = OMITTED,
+        state: str | None | Omitted = OMITTED,
+        postal: str | None | Omitted = OMITTED,
+        usa_group_exempt: bool | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationRequest:
+        """Ask whether a nonprofit is what an official registry says of it.
+
+        It is decided by itself where the register lists it as active under this name; otherwise by a person.
+
+        Needs a secret key with the scope `validation_requests:write`.
+
+        name: Its name.
+        registry_name: Id, code or name of the registry it is registered in.
+        registry_id: Its identifier there, in any spelling.
+        website: A web address, with or without its scheme.
+        country_code: Three-letter country code.
+        email: Email address.
+        address_line1: Street and number.
+        address_line2: The rest of the street address.
+        city: City or town.
+        state: State, province or county.
+        postal: Postcode.
+        usa_group_exempt: Whether it is exempt by the ruling of a group.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/validation-requests",
+                body={
+                    "name": name,
+                    "registryName": registry_name,
+                    "registryId": registry_id,
+                    "website": website,
+                    "countryCode": country_code,
+                    "email": email,
+                    "addressLine1": address_line1,
+                    "addressLine2": address_line2,
+                    "city": city,
+                    "state": state,
+                    "postal": postal,
+                    "usaGroupExempt": usa_group_exempt,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationRequest,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ValidationRequest:
+        """Retrieve a validation request.
+
+        Needs a secret key with the scope `validation_requests:read`.
+
+        id: The validation request's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-requests/{id}", id=id),
+                timeout=timeout,
+            ),
+            ValidationRequest,
+        )
+
+    def add_document(
+        self,
+        id: str,
+        *,
+        file: FileInput,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationRequest:
+        """Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole
+        request.
+
+        Needs a secret key with the scope `validation_requests:write`.
+
+        id: The validation request's identifier.
+        file: The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/validation-requests/{id}/document", id=id),
+                body={},
+                upload=("file", file),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationRequest,
+        )
+
+    def get_dossier(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ValidationRequestDossier:
+        """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+
+        JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check
+        it: the key is at /.well-known/almoner-keys.
+
+        Needs a secret key with the scope `validation_requests:read`.
+
+        id: The validation request's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-requests/{id}/dossier", id=id),
+                timeout=timeout,
+            ),
+            ValidationRequestDossier,
+        )
+
+    def get_dossier_pdf(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> bytes:
+        """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+
+        JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check
+        it: the key is at /.well-known/almoner-keys.
+
+        Needs a secret key with the scope `validation_requests:read`.
+
+        Answers the bytes of application/pdf.
+
+        id: The validation request's identifier.
+        """
+        return self._core.content(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-requests/{id}/dossier", id=id),
+                headers={"Accept": "application/pdf"},
+                timeout=timeout,
+            )
+        )
+
+
+class ValidationSubmissionConfigurationsResource:
+    """Calls of `/v1/validation-submission-configurations`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        direction: Literal["ASC", "DESC"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[ValidationSubmissionConfiguration]:
+        """List all submission configurations, in one page.
+
+        Needs a secret key with the scope `validation_configurations:read`.
+
+        direction: Sort direction.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/validation-submission-configurations",
+                query={"direction": direction},
+                timeout=timeout,
+            ),
+            ValidationSubmissionConfiguration,
+        )
+
+    def create(
+        self,
+        *,
+        name: str | None | Omitted = OMITTED,
+        branding: NewBranding | None | Omitted = OMITTED,
+        is_default: bool | Omitted = OMITTED,
+        checks: List[Literal["validation_request", "compliance", "eligibility", "agent_verification"]]
+        | Omitted = OMITTED,
+        allowed_organisation_types: List[Literal["nonprofit", "social_impact", "education"]] | Omitted = OMITTED,
+        compliance_flags: List[
+            Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMedia", "controversial"]
+        ]
+        | Omitted = OMITTED,
+        allowed_activity_sub_tags: List[str] | None | Omitted = OMITTED,
+        email_verification: bool | Omitted = OMITTED,
+        partner_fields: List[NewPartnerField] | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationSubmissionConfiguration:
+        """Create a submission configuration: which checks an application runs, what fails them, how its form
+        looks.
+
+        Needs a secret key with the scope `validation_configurations:write`.
+
+        name: Its name.
+        branding: Name, colour and logo that it shows.
+        is_default: Whether it takes the place of the present default.
+        checks: The checks that follow, in this order.
+        allowed_organisation_types: Types of organisation that may apply.
+        compliance_flags: Categories of watch lists whose flags fail the check `compliance`.
+        allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
+        email_verification: Whether applicants confirm their email address.
+        partner_fields: Your own questions in the hosted form.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/validation-submission-configurations",
+                body={
+                    "name": name,
+                    "branding": branding,
+                    "isDefault": is_default,
+                    "checks": checks,
+                    "allowedOrganisationTypes": allowed_organisation_types,
+                    "complianceFlags": compliance_flags,
+                    "allowedActivitySubTags": allowed_activity_sub_tags,
+                    "emailVerification": email_verification,
+                    "partnerFields": partner_fields,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationSubmissionConfiguration,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ValidationSubmissionConfiguration:
+        """Retrieve a submission configuration.
+
+        Needs a secret key with the scope `validation_configurations:read`.
+
+        id: The submission configuration's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-submission-configurations/{id}", id=id),
+                timeout=timeout,
+            ),
+            ValidationSubmissionConfiguration,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        name: str | None | Omitted = OMITTED,
+        branding: NewBranding | Omitted = OMITTED,
+        is_default: bool | Omitted = OMITTED,
+        checks: List[Literal["validation_request", "compliance", "eligibility", "agent_verification"]]
+        | Omitted = OMITTED,
+        allowed_organisation_types: List[Literal["nonprofit", "social_impact", "education"]] | Omitted = OMITTED,
+        compliance_flags: List[
+            Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMedia", "controversial"]
+        ]
+        | Omitted = OMITTED,
+        allowed_activity_sub_tags: List[str] | None | Omitted = OMITTED,
+        email_verification: bool | Omitted = OMITTED,
+        partner_fields: List[NewPartnerField] | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> ValidationSubmissionConfiguration:
+        """Change a submission configuration. What it says of flags and activities counts for what runs under it,
+        too.
+
+        Needs a secret key with the scope `validation_configurations:write`.
+
+        id: The submission configuration's identifier.
+        name: Its name.
+        branding: Name, colour and logo that it shows.
+        is_default: Whether invites that name no configuration go by this one.
+        checks: The checks that follow, in this order.
+        allowed_organisation_types: Types of organisation that may apply.
+        compliance_flags: Categories of watch lists whose flags fail the check `compliance`.
+        allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
+        email_verification: Whether applicants confirm their email address.
+        partner_fields: Your own questions in the hosted form.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/validation-submission-configurations/{id}", id=id),
+                body={
+                    "name": name,
+                    "branding": branding,
+                    "isDefault": is_default,
+                    "checks": checks,
+                    "allowedOrganisationTypes": allowed_organisation_types,
+                    "complianceFlags": compliance_flags,
+                    "allowedActivitySubTags": allowed_activity_sub_tags,
+                    "emailVerification": email_verification,
+                    "partnerFields": partner_fields,
+                },
+                timeout=timeout,
+            ),
+            ValidationSubmissionConfiguration,
+        )
+
+    def set_logo(
+        self,
+        id: str,
+        *,
+        logo: FileInput,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationSubmissionConfiguration:
+        """Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+
+        It is shown in a square: one that is none is centred in one, with transparent edges.
+
+        Needs a secret key with the scope `validation_configurations:write`.
+
+        id: The submission configuration's identifier.
+        logo: The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/validation-submission-configurations/{id}/logo", id=id),
+                body={},
+                upload=("logo", logo),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationSubmissionConfiguration,
+        )
+
+
+class ValidationSubmissionDocumentsResource:
+    """Calls of `/v1/validation-submission-documents`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def create(
+        self,
+        *,
+        file: FileInput,
+        type: Literal["validation_request", "agent_verification"],
+        validation_submission_id: str | None | Omitted = OMITTED,
+        validation_invite_id: str | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationSubmissionDocument:
+        """Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
+
+        A submission that was answered takes documents while an appeal is open, and no others. A publishable key
+        uploads documents of open invites alone.
+
+        Needs a publishable or a secret key with the scope `validation_submissions:write`.
+
+        validation_submission_id: The validation submission.
+        validation_invite_id: The invite that it came by.
+        type: Which check it is for: the nonprofit's, or the applicant's.
+        file: The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/validation-submission-documents",
+                body={
+                    "validationSubmissionId": validation_submission_id,
+                    "validationInviteId": validation_invite_id,
+                    "type": type,
+                },
+                upload=("file", file),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationSubmissionDocument,
+        )
+
+
+class ValidationSubmissionsResource:
+    """Calls of `/v1/validation-submissions`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal["pending", "processed", "succeeded", "failed"] | None = None,
+        statuses: List[Literal["pending", "processed", "succeeded", "failed"]] | None = None,
+        configuration_ids: List[str] | None = None,
+        organisation_ids: List[str] | None = None,
+        validation_request_ids: List[str] | None = None,
+        country_codes: List[str] | None = None,
+        email: str | None = None,
+        query: str | None = None,
+        timeout: float | None = None,
+    ) -> Page[ValidationSubmission]:
+        """List validation submissions.
+
+        Needs a secret key with the scope `validation_submissions:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: Beside `statuses[]` one more that will do.
+        statuses: Only those in one of these statuses. Also accepted as `statuses`.
+        configuration_ids: Only those of these configurations. Also accepted as `configurationIds`.
+        organisation_ids: Only those of these organisations. Also accepted as `organisationIds`.
+        validation_request_ids: Only those with these validation requests. Also accepted as
+            `validationRequestIds`.
+        country_codes: Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). Also
+            accepted as `countryCodes`.
+        email: The whole address of the applicant.
+        query: Words, or parts of them, of the name or identifier.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/validation-submissions",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "status": status,
+                    "statuses[]": statuses,
+                    "configurationIds[]": configuration_ids,
+                    "organisationIds[]": organisation_ids,
+                    "validationRequestIds[]": validation_request_ids,
+                    "countryCodes[]": country_codes,
+                    "email": email,
+                    "query": query,
+                },
+                timeout=timeout,
+            ),
+            ValidationSubmission,
+        )
+
+    def create(
+        self,
+        *,
+        configuration_id: str | None | Omitted = OMITTED,
+        validation_invite_id: str | None | Omitted = OMITTED,
+        organisation_id: str | None | Omitted = OMITTED,
+        validation_request_id: str | None | Omitted = OMITTED,
+        organisation_name: str | None | Omitted = OMITTED,
+        registry_name: str | None | Omitted = OMITTED,
+        registry_id: str | None | Omitted = OMITTED,
+        website: str | None | Omitted = OMITTED,
+        country_code: str | None | Omitted = OMITTED,
+        organisation_email: str | None | Omitted = OMITTED,
+        address_line1: str | None | Omitted = OMITTED,
+        address_line2: str | None | Omitted = OMITTED,
+        city: str | None | Omitted = OMITTED,
+        state: str | None | Omitted = OMITTED,
+        postal: str | None | Omitted = OMITTED,
+        language: str | None | Omitted = OMITTED,
+        first_name: str | None | Omitted = OMITTED,
+        last_name: str | None | Omitted = OMITTED,
+        email: str | None | Omitted = OMITTED,
+        title: str | None | Omitted = OMITTED,
+        suggested_activity_sub_tags: List[str] | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        partner_fields: Dict[str, str | int | float] | None | Omitted = OMITTED,
+        document_ids: List[str] | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> ValidationSubmission:
+        """Apply: every check of the configuration starts, and the application ends in one answer.
+
+        With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and
+        the answer shows nothing personal.
+
+        Needs a publishable or a secret key with the scope `validation_submissions:write`.
+
+        configuration_id: Your default configuration if absent.
+        validation_invite_id: An open invite, which is complete then; it names the configuration.
+        organisation_id: The organisation.
+        validation_request_id: One that was made before, pending or accepted.
+        organisation_name: The organisation's name.
+        registry_name: Id, code or name of the registry it is registered in.
+        registry_id: Its identifier there, in any spelling.
+        website: Web address.
+        country_code: Three-letter country code.
+        organisation_email: Of the nonprofit, for its validation request.
+        address_line1: Street and number.
+        address_line2: The rest of the street address.
+        city: City or town.
+        state: State, province or county.
+        postal: Postcode.
+        language: Of e-mails and pages (RFC 5646); English with an organisationId alone.
+        first_name: First name.
+        last_name: Last name.
+        email: Email address.
+        title: Job title.
+        suggested_activity_sub_tags: What you believe that it does, for the check `eligibility`.
+        metadata: That of the invite if absent; with a publishable key always that of the invite.
+        partner_fields: Answers to the questions of the configuration, by their ids; with an invite all that are
+            required have to be answered.
+        document_ids: Documents that were uploaded for the invite.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/validation-submissions",
+                body={
+                    "configurationId": configuration_id,
+                    "validationInviteId": validation_invite_id,
+                    "organisationId": organisation_id,
+                    "validationRequestId": validation_request_id,
+                    "organisationName": organisation_name,
+                    "registryName": registry_name,
+                    "registryId": registry_id,
+                    "website": website,
+                    "countryCode": country_code,
+                    "organisationEmail": organisation_email,
+                    "addressLine1": address_line1,
+                    "addressLine2": address_line2,
+                    "city": city,
+                    "state": state,
+                    "postal": postal,
+                    "language": language,
+                    "firstName": first_name,
+                    "lastName": last_name,
+                    "email": email,
+                    "title": title,
+                    "suggestedActivitySubTags": suggested_activity_sub_tags,
+                    "metadata": metadata,
+                    "partnerFields": partner_fields,
+                    "documentIds": document_ids,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            ValidationSubmission,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> ValidationSubmission:
+        """Retrieve a validation submission: where each check stands, and what is missing.
+
+        Needs a secret key with the scope `validation_submissions:read`.
+
+        id: The validation submission's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-submissions/{id}", id=id),
+                timeout=timeout,
+            ),
+            ValidationSubmission,
+        )
+
+    def create_appeal(
+        self,
+        id: str,
+        *,
+        text: str,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Appeal:
+        """Appeal against a failed submission: another operator looks at it again, within ten business days.
+
+        The applicant can do the same on the application's own page. One appeal is open at a time.
+
+        Needs a secret key with the scope `validation_submissions:write`.
+
+        id: The validation submission's identifier.
+        text: Why the decision is wrong, for the reviewer.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/validation-submissions/{id}/appeals", id=id),
+                body={"text": text},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            Appeal,
+        )
+
+    def list_documents(
+        self,
+        id: str,
+        *,
+        direction: Literal["ASC", "DESC"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[ValidationSubmissionDocument]:
+        """List the documents of a validation submission, in one page.
+
+        Needs a secret key with the scope `validation_submissions:read`.
+
+        id: The validation submission's identifier.
+        direction: Sort direction.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/validation-submissions/{id}/documents", id=id),
+                query={"direction": direction},
+                timeout=timeout,
+            ),
+            ValidationSubmissionDocument,
+        )
+
+
+class ValidationSubmissionsOrganisationsResource:
+    """Calls of `/v1/validation-submissions-organisations`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def find(
+        self,
+        *,
+        query: str | None = None,
+        organisation_ids: List[str] | None = None,
+        validation_request_ids: List[str] | None = None,
+        timeout: float | None = None,
+    ) -> SubmissionsOrganisations:
+        """Find earlier applications of the same nonprofit: by words, by organisation or by validation request.
+
+        Needs a secret key with the scope `validation_submissions:read`.
+
+        query: Words, or parts of them, of the name or identifier.
+        organisation_ids: Only those of these organisations. Also accepted as `organisationIds`.
+        validation_request_ids: Only those with these validation requests. Also accepted as
+            `validationRequestIds`.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path="/v1/validation-submissions-organisations",
+                query={
+                    "query": query,
+                    "organisationIds[]": organisation_ids,
+                    "validationRequestIds[]": validation_request_ids,
+                },
+                timeout=timeout,
+            ),
+            SubmissionsOrganisations,
+        )
+
+
+class WebhookSourceAddressesResource:
+    """Calls of `/v1/webhook-source-addresses`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        timeout: float | None = None,
+    ) -> WebhookSourceAddresses:
+        """Retrieve the addresses that webhook deliveries come from.
+
+        Needs no key.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path="/v1/webhook-source-addresses",
+                timeout=timeout,
+            ),
+            WebhookSourceAddresses,
+        )
+
+
+class WebhookSubscriptionsResource:
+    """Calls of `/v1/webhook-subscriptions`."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        event: str | None = None,
+        deleted: bool | None = None,
+        timeout: float | None = None,
+    ) -> Page[WebhookSubscription]:
+        """List webhook subscriptions, without their secrets.
+
+        Needs a secret key with the scope `webhooks:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        event: Only those that receive this event type.
+        deleted: List the deleted ones instead of those in use.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/webhook-subscriptions",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "event": event,
+                    "deleted": deleted,
+                },
+                timeout=timeout,
+            ),
+            WebhookSubscription,
+        )
+
+    def create(
+        self,
+        *,
+        events: List[str],
+        url: str,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> WebhookSubscription:
+        """Subscribe an address to events; to those that name donors with the scope `donations:personal` alone.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        events: Event types, at least one; `*` stands for all of them.
+        url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path="/v1/webhook-subscriptions",
+                body={"events": events, "url": url},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            WebhookSubscription,
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> WebhookSubscription:
+        """Retrieve a webhook subscription with its secret.
+
+        Needs a secret key with the scope `webhooks:read`.
+
+        id: The webhook subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/webhook-subscriptions/{id}", id=id),
+                timeout=timeout,
+            ),
+            WebhookSubscription,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        events: List[str] | Omitted = OMITTED,
+        url: str | Omitted = OMITTED,
+        status: Literal["active", "suspended"] | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> WebhookSubscription:
+        """Change a subscription's address or events, suspend or resume it.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The webhook subscription's identifier.
+        events: Event types, at least one; `*` stands for all of them.
+        url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
+        status: How it stands.
+        """
+        return self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/webhook-subscriptions/{id}", id=id),
+                body={"events": events, "url": url, "status": status},
+                timeout=timeout,
+            ),
+            WebhookSubscription,
+        )
+
+    def delete(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Delete a subscription; nothing more is delivered to it.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The webhook subscription's identifier.
+        """
+        self._core.empty(
+            Call(
+                method="DELETE",
+                path=path_of("/v1/webhook-subscriptions/{id}", id=id),
+                timeout=timeout,
+            )
+        )
+
+    def list_deliveries(
+        self,
+        id: str,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        status: Literal["pending", "succeeded", "failed", "cancelled"] | None = None,
+        timeout: float | None = None,
+    ) -> Page[WebhookDelivery]:
+        """List a subscription's deliveries with all their attempts.
+
+        Deliveries are kept for 90 days, their attempts for 30.
+
+        Needs a secret key with the scope `webhooks:read`.
+
+        id: The webhook subscription's identifier.
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        status: Only those in this status.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path=path_of("/v1/webhook-subscriptions/{id}/deliveries", id=id),
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size, "status": status},
+                timeout=timeout,
+            ),
+            WebhookDelivery,
+        )
+
+    def replay_events(
+        self,
+        id: str,
+        *,
+        start_date: date | datetime | None | Omitted = OMITTED,
+        end_date: date | datetime | None | Omitted = OMITTED,
+        failed_only: bool | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> WebhookReplay:
+        """Send the events of a window again to one subscription, with the same ids and bytes.
+
+        At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The webhook subscription's identifier.
+        start_date: From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent.
+        end_date: Before this moment; without it, until now.
+        failed_only: Leave out events that have arrived or are still tried.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/webhook-subscriptions/{id}/replay", id=id),
+                body={"startDate": start_date, "endDate": end_date, "failedOnly": failed_only},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            WebhookReplay,
+        )
+
+    def rotate_secret(
+        self,
+        id: str,
+        *,
+        confirm: bool | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> WebhookSubscription:
+        """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+
+        `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it
+        stays on the old secret until you call this again with `confirm` true, or until the 24 hours are over.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The webhook subscription's identifier.
+        confirm: False makes a new secret; the old one goes on signing beside it for 24 hours. True says that
+            the receiver has the new secret: the old ones stop signing at once, and `Service-Signature` changes
+            to the new one.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/webhook-subscriptions/{id}/rotate-secret", id=id),
+                body={"confirm": confirm},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            WebhookSubscription,
+        )
+
+    def test(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> WebhookDelivery:
+        """Send a test event to a subscription; the list of deliveries shows how it went.
+
+        Needs a secret key with the scope `webhooks:write`.
+
+        id: The webhook subscription's identifier.
+        """
+        return self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/webhook-subscriptions/{id}/test", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            WebhookDelivery,
+        )
+
+
+class Resources:
+    """All resources, as attributes of a client."""
+
+    def __init__(self, core: SyncCore) -> None:
+        self.activity_tags = ActivityTagsResource(core)
+        self.agent_verifications = AgentVerificationsResource(core)
+        self.appeals = AppealsResource(core)
+        self.categories = CategoriesResource(core)
+        self.countries = CountriesResource(core)
+        self.disbursements = DisbursementsResource(core)
+        self.donation_requests = DonationRequestsResource(core)
+        self.donation_sessions = DonationSessionsResource(core)
+        self.donations = DonationsResource(core)
+        self.eligibility_subscriptions = EligibilitySubscriptionsResource(core)
+        self.events = EventsResource(core)
+        self.gift_aid = GiftAidResource(core)
+        self.monetary_donation_verifications = MonetaryDonationVerificationsResource(core)
+        self.monitoring_subscriptions = MonitoringSubscriptionsResource(core)
+        self.organisations = OrganisationsResource(core)
+        self.registries = RegistriesResource(core)
+        self.sandbox = SandboxResource(core)
+        self.users = UsersResource(core)
+        self.validation_invites = ValidationInvitesResource(core)
+        self.validation_requests = ValidationRequestsResource(core)
+        self.validation_submission_configurations = ValidationSubmissionConfigurationsResource(core)
+        self.validation_submission_documents = ValidationSubmissionDocumentsResource(core)
+        self.validation_submissions = ValidationSubmissionsResource(core)
+        self.validation_submissions_organisations = ValidationSubmissionsOrganisationsResource(core)
+        self.webhook_source_addresses = WebhookSourceAddressesResource(core)
+        self.webhook_subscriptions = WebhookSubscriptionsResource(core)
+
+
+_ = (date, datetime, Any, Dict, List, Literal, OMITTED, Omitted, FileInput)

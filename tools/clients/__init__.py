@@ -1,0 +1,1 @@
+"""Makes the generated parts of the clients in ``clients/`` from the API description."""
