@@ -41,6 +41,7 @@ from almoner.giving.donor_emails import jobs as donor_emails_jobs
 from almoner.giving.donor_statements import jobs as donor_statements_jobs
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
 from almoner.giving.receipts import jobs as receipts_jobs
+from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs as organisations_jobs
 from almoner.nonprofits.organisations.domain import Organisation
@@ -195,6 +196,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         watchlists_jobs.tasks.collected,
         watchlists_jobs.refresh_tasks.using(parts.watchlists),
         sessions_jobs.tasks.collected,
+        charging_jobs.tasks.collected,
         donations_jobs.tasks.collected,
         donation_requests_jobs.tasks.collected,
         suspense_jobs.tasks.collected,

@@ -50,6 +50,7 @@ from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import DonationStatusPages
+from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
 from almoner.job_registry import BackgroundParts, build_background_tasks
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
@@ -148,6 +149,7 @@ ROUTES = (
     gift_aid,
     donation_sessions,
     donations,
+    donation_subscriptions,
     donation_requests,
     disbursements,
     monetary_donation_verifications,

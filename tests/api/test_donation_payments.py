@@ -53,7 +53,7 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
         "anonymous": "no",
         "giftAidId": None,
         "donationRequestId": None,
-        "subscription": {"initial": True},
+        "subscription": {"initial": True, "id": None},
         "metadata": {"campaign": "winter"},
         "createdAt": donation["createdAt"],
         "cancelledAt": None,

@@ -78,6 +78,13 @@ S GET    /v1/donations/{id}
 S PATCH  /v1/donations/{id}
 S POST   /v1/donations/{id}/cancel
 S POST   /v1/donations/{id}/refund
+S GET    /v1/donation-subscriptions
+S GET    /v1/donation-subscriptions/{id}
+S PATCH  /v1/donation-subscriptions/{id}
+S POST   /v1/donation-subscriptions/{id}/pause
+S POST   /v1/donation-subscriptions/{id}/resume
+S POST   /v1/donation-subscriptions/{id}/skip
+S POST   /v1/donation-subscriptions/{id}/cancel
 S GET    /v1/donation-requests
 S GET    /v1/donation-requests/{id}
 S GET    /v1/disbursements

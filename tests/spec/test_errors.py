@@ -49,6 +49,7 @@ DOMAIN_CODES = {
     "donation": "gift_aid_missing missing_organisation user_not_found invalid_state wrong_target_currency "
     "wrong_partner_currency cannot_accept_donations invalid_metadata cannot_edit_organisation_invalid_donation_type",
     "donation_request": "invalid_state",
+    "donation_subscription": "invalid_metadata invalid_pause invalid_state",
     "gift_aid": "user_not_found",
     "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations cannot_be_paid "
     "invalid_state",

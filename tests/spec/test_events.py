@@ -20,7 +20,8 @@ monetary_donation_verification.progressed
 OWN = """
 validation_request_document.rejected validation_submission_document.rejected donation.receipt_undeliverable
 donation.payment_requested donation.disputed donation.dispute_closed
-donation_session.completed
+donation_session.completed donation_subscription.created donation_subscription.updated
+donation_subscription.payment_failed donation_subscription.cancelled
 donation_session.expired donation_request.created donation_request.updated disbursement.created disbursement.updated
 validation_invite.completed validation_invite.expired
 donation.refunded donation.payout_returned organisation.updated webhook_subscription.failing
@@ -30,7 +31,7 @@ INTERFACE = set(f"{NAMED_IN_THE_TABLE} {SETTLED} {OWN}".split())
 
 
 def test_the_catalogue_is_that_of_the_interface() -> None:
-    assert len(INTERFACE) == 40
+    assert len(INTERFACE) == 44
     assert set(EVENT_TYPES) == INTERFACE
 
 

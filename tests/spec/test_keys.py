@@ -21,6 +21,7 @@ from almoner.scim import application
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
 from tests.support import agents, appeals, eligibility, factories, monitoring, requests, submissions
 from tests.support.client import Client, data
+from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
 
@@ -57,6 +58,10 @@ async def _donation_request(service: Service, api: Client, _tenant: Tenant) -> s
 
 async def _agent(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await agents.create(service, api))["id"])
+
+
+async def _donation_subscription(service: Service, api: Client, _tenant: Tenant) -> str:
+    return (await begin_plan(service, api)).id
 
 
 async def _verification(service: Service, api: Client, _tenant: Tenant) -> str:
@@ -112,6 +117,7 @@ OWNED: dict[str, Make] = {
     "donationsession": _session,
     "donation": _donation,
     "donationrequest": _donation_request,
+    "donationsubscription": _donation_subscription,
     "monetarydonationverification": _verification,
     "agentverification": _agent,
     "disbursement": _disbursement,

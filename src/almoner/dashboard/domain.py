@@ -22,6 +22,7 @@ _VIEW: Final = frozenset(
         "disbursements",
         "donation_requests",
         "donation_sessions",
+        "donation_subscriptions",
         "donations",
         "eligibility_subscriptions",
         "monetary_donation_verifications",
@@ -51,7 +52,7 @@ _MORE: Final[Mapping[Role, frozenset[str]]] = {
             "validation_submissions:write",
         }
     ),
-    "finance": frozenset({PERSONAL, "donation_sessions:write", "donations:write"}),
+    "finance": frozenset({PERSONAL, "donation_sessions:write", "donation_subscriptions:write", "donations:write"}),
     "support": frozenset({PERSONAL, "events:read", SUPPORT_REFUNDS}),
     "read_only": frozenset(),
 }

@@ -10,7 +10,8 @@ from typing import Final
 from uuid import UUID
 
 TYPES = frozenset(
-    "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
+    "organisation category registry member group user giftaid donation donationrequest donationsession "
+    "donationsubscription disbursement "
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "

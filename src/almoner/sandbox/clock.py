@@ -1,7 +1,7 @@
 """Moves the business clock from one due moment to the next and runs what is due (settled 9)."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,6 +16,7 @@ MAX_ADVANCE: Final = timedelta(days=60)
 PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.02
 _FOLLOW_SECONDS: Final = 5.0
+_MOMENT: Final = timedelta(seconds=1)
 
 
 class ClockInUse(Conflict):
@@ -56,7 +57,8 @@ class SandboxClock:
         """Advance by a duration.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
-        no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
+        no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left. It
+        ends before the first date of a donation subscription that was not worked off: ``remaining`` is not 0 then.
         Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
         """
         if not timedelta() <= by <= MAX_ADVANCE:
@@ -83,9 +85,20 @@ class SandboxClock:
                 break
             await self._set(step)
             await self._wait_until_idle(deadline)
-        await self._set(ahead)
+        reached = await self._reachable(ahead)
+        await self._set(reached)
         await self._wait_until_idle(deadline)
-        return await self.read()
+        reading = await self.read()
+        return replace(reading, remaining=max(reading.remaining, 1)) if reached < ahead else reading
+
+    async def _reachable(self, ahead: timedelta) -> timedelta:
+        """As far as the clock may go now; the moment before what it has to wait for."""
+        async with self._background.db.read() as tx:
+            waits_at = await self._background.clock_waits_at(tx)
+        ticked = self._clock.now() - self._clock.offset
+        if waits_at is None or waits_at > ticked + ahead:
+            return ahead
+        return max(waits_at - ticked - _MOMENT, self._clock.offset)
 
     async def _set(self, ahead: timedelta) -> None:
         """Set the offset, and wait until every live process lives in the new time."""

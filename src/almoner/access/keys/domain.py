@@ -44,6 +44,8 @@ SCOPES: Final = frozenset(
         "donation_requests:read",
         "donation_sessions:read",
         "donation_sessions:write",
+        "donation_subscriptions:read",
+        "donation_subscriptions:write",
         "donations:personal",
         "donations:read",
         "donations:write",

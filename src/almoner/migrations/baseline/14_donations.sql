@@ -143,6 +143,7 @@ end;
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
 -- confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24 hours
 -- (settled 5).
+-- subscription_id: the plan whose gift it is; subscription_due_on: for which of its dates, null for the first gift.
 -- Vacuumed early: index-only scans need the visibility map.
 create table donation (
     id uuid primary key,
@@ -184,6 +185,8 @@ create table donation (
     last_disputed_at timestamptz,
     dispute_status text check (dispute_status in ('open', 'won', 'lost')),
     receipt_delivery text check (receipt_delivery in ('pending', 'sent', 'undeliverable')),
+    subscription_id uuid,
+    subscription_due_on date,
     unique (id, session_id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
@@ -228,10 +231,17 @@ create table donation (
         and (disputed_at is not null) = coalesce(dispute_status = 'open', false)
     ),
     constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
-    constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null)
+    constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null),
+    constraint donation_of_date check (
+        (subscription_id is null or type = 'hosted') and (subscription_due_on is null or subscription_id is not null)
+    )
 ) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);
--- At most one donation of a session is not cancelled.
-create unique index donation_one_per_session on donation (session_id) where status <> 'CANCELLED';
+-- At most one donation of a session is not cancelled, apart from the later gifts of its plan.
+create unique index donation_one_per_session on donation (session_id)
+    where status <> 'CANCELLED' and subscription_due_on is null;
+-- One donation for each date of a plan, whatever became of it: a date is never charged by two.
+create unique index donation_one_per_date on donation (subscription_id, subscription_due_on)
+    where subscription_due_on is not null;
 create index donation_of_disbursement on donation (disbursement_id, status, id) where disbursement_id is not null;
 -- Personal data of donations that were never paid is erased (V6).
 create index donation_to_erase on donation (cancelled_at) where status = 'CANCELLED' and email is not null;
@@ -258,7 +268,7 @@ create index donation_of_user on donation (user_id, partner_id, id)
 create index donation_of_request on donation (request_id, status, id)
     include (partner_id, organisation_id, user_id, created_at) where request_id is not null;
 create index donation_unpaid on donation (created_at)
-    where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null;
+    where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null and subscription_due_on is null;
 create index donation_awaiting_transfer on donation (confirmed_at)
     where status = 'REQUESTED_PAYMENT' and confirmed_at is not null;
 create index donation_of_session on donation (session_id, id) where session_id is not null;
@@ -276,9 +286,10 @@ create trigger donation_immutable before update on donation for each row
     when ((old.id, old.partner_id, old.type, old.created_at) is distinct from
               (new.id, new.partner_id, new.type, new.created_at)
           or old.session_id is distinct from new.session_id
+          or old.subscription_due_on is distinct from new.subscription_due_on
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
-              and (old.amount_minor, old.currency, old.payment_id) is distinct from
-                  (new.amount_minor, new.currency, new.payment_id)))
+              and (old.amount_minor, old.currency, old.payment_id, old.subscription_id) is distinct from
+                  (new.amount_minor, new.currency, new.payment_id, new.subscription_id)))
     execute function guard_immutable();
 
 -- Donations are added to a pending disbursement, removed before it is sent or after its return, and disbursed with it.
@@ -419,6 +430,7 @@ grant select, insert, update on donation to almoner_app;
 
 -- One attempt at a payment provider. The provider's idempotency key is derived from the id.
 -- max_attempts: how many cards the provider may try (H6); tries counts them.
+-- off_session: it is charged to a saved payment method, without the donor. called_at: since when the provider may know it.
 create table payment (
     id uuid primary key,
     donation_id uuid not null references donation (id),
@@ -436,6 +448,8 @@ create table payment (
     created_at timestamptz not null,
     status_changed_at timestamptz not null,
     max_attempts smallint not null check (max_attempts between 1 and 5),
+    off_session boolean not null default false,
+    called_at timestamptz,
     constraint payment_of_provider unique (provider, provider_payment),
     unique (id, donation_id, amount_minor, currency),
     constraint payment_known_to_provider check (status in ('starting', 'cancelled') or provider_payment is not null)

@@ -77,6 +77,22 @@ _DECLARED: Final = (
         "donation.receipt_undeliverable", "donation", "the email with the receipt of a donation cannot be delivered"
     ),
     EventType("donation.payout_returned", "donation", "the bank returns the payout of a donation"),
+    EventType(
+        "donation_subscription.created",
+        "donation_subscription",
+        "a donor chooses to give regularly; the first gift is not paid yet",
+    ),
+    EventType(
+        "donation_subscription.updated",
+        "donation_subscription",
+        "a donation subscription begins, is paid, paused, resumed or changed, or a date of it is skipped",
+    ),
+    EventType(
+        "donation_subscription.payment_failed",
+        "donation_subscription",
+        "a gift of a donation subscription cannot be charged",
+    ),
+    EventType("donation_subscription.cancelled", "donation_subscription", "a donation subscription ends"),
     EventType("donation_session.completed", "donation_session", "a donation completes a session"),
     EventType("donation_session.expired", "donation_session", "a session ends without a donation"),
     EventType(

@@ -53,6 +53,10 @@ class BackgroundWorker:
         overdue = sum(moment <= tx.now for moment in await self.sweeper.next_due_times(tx))
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
+    async def clock_waits_at(self, tx: Tx) -> datetime | None:
+        """The moment that the sandbox's clock does not move past until what is due then is done."""
+        return await self.sweeper.clock_waits_at(tx)
+
     async def next_due_at(self, tx: Tx) -> datetime | None:
         """When the next work will be due."""
         job = await queue.next_job_due_at(tx)

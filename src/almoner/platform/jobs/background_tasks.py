@@ -57,13 +57,15 @@ class Schedule:
 
     ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
     is 0.
-    ``every``: sweeps that only tidy up run at most once in each such period, at its end.
+    ``every``: sweeps that only tidy up run at most once in each such period, at its end. ``clock_waits_at``: the moment
+    that the sandbox's clock does not move past until what is due then is done.
     """
 
     name: str
     next_due: Callable[[Tx], Awaitable[datetime | None]]
     run: Callable[[Tx], Awaitable[int]]
     every: timedelta | None = None
+    clock_waits_at: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
         """When the job is due next; None if nothing is in sight."""
@@ -169,9 +171,17 @@ class Tasks:
 
         return declare
 
-    def periodic(self, name: str, due: Due, sweep: Sweep, *, every: timedelta | None = None) -> None:
+    def periodic(
+        self,
+        name: str,
+        due: Due,
+        sweep: Sweep,
+        *,
+        every: timedelta | None = None,
+        clock_waits_at: Due | None = None,
+    ) -> None:
         """Declare what is done when its moment has passed; see ``Schedule``."""
-        self._schedules.append(Schedule(name, due, sweep, every))
+        self._schedules.append(Schedule(name, due, sweep, every, clock_waits_at))
 
 
 class TasksWith(Generic[_P]):

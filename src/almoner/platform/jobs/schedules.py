@@ -115,6 +115,11 @@ class ScheduleRunner:
         due = [await schedule.due_at(tx) for schedule in self._schedules]
         return [moment for moment in due if moment is not None]
 
+    async def clock_waits_at(self, tx: Tx) -> datetime | None:
+        """The moment that the sandbox's clock does not move past by itself."""
+        waits = [await one.clock_waits_at(tx) for one in self._schedules if one.clock_waits_at is not None]
+        return min((moment for moment in waits if moment is not None), default=None)
+
 
 async def last_run_at(tx: Tx, name: str) -> datetime | None:
     """When the schedule last ran; None before the first time."""

@@ -10,6 +10,7 @@ from almoner.giving.checkout.donations.domain import Donation, DonationDetails
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
+from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
@@ -26,11 +27,14 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
     if session.currency is not None and gift.money.currency != session.currency:
         raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
     if (promised := await store.find_uncancelled_by_session(tx, session.id)) is not None:
-        return await _change_details(tx, promised, gift)
+        return await _change_details(tx, session, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
-    donation = domain.new_hosted_donation(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
+    plan_id = await donation_subscriptions.begin(tx, session, gift, None, donor_shown=shown)
+    donation = domain.new_hosted_donation(
+        tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=plan_id
+    )
     return await _insert_created(tx, donation)
 
 
@@ -42,7 +46,7 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     cover = donation.cover_minor if donation.money == money else 0
     gift, covered = replace(domain.donation_details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
     if donation.status == "REQUESTED_PAYMENT":
-        await store.update_details(tx, donation.id, gift, covered)
+        await store.update_details(tx, donation.id, gift, covered, donation.subscription_id)
         return replace(donation, money=money, cover_minor=cover)
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
@@ -63,19 +67,22 @@ async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     return donation
 
 
-async def change_donor(tx: Tx, donation: Donation, gift: DonationDetails) -> None:
-    """Update the donor of a donation whose amount stays the same."""
-    await _change_details(tx, donation, gift)
+async def change_donor(tx: Tx, session: DonationSession, donation: Donation, gift: DonationDetails) -> None:
+    """Update the donor of a donation whose amount stays the same. The caller has locked the session."""
+    await _change_details(tx, session, donation, gift)
 
 
-async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Donation:
+async def _change_details(tx: Tx, session: DonationSession, known: Donation, gift: DonationDetails) -> Donation:
     # Held first: whoever cancels its declaration may have taken that off since it was read.
     if (promised := await store.get_for_update(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
-    if domain.donation_details_of(promised) != replace(gift, declarer=None) or covered != current:
-        await store.update_details(tx, promised.id, gift, covered)
+    former_id, shown = promised.subscription_id, promised.donor_shown
+    plan_id = await donation_subscriptions.begin(tx, session, gift, former_id, donor_shown=shown)
+    chosen = replace(gift, declarer=None, frequency="one_time", agreement=None)
+    if (domain.donation_details_of(promised), former_id, current) != (chosen, plan_id, covered):
+        await store.update_details(tx, promised.id, gift, covered, plan_id)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:

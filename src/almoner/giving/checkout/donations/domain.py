@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
@@ -10,10 +10,12 @@ from uuid import UUID
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, payment_mismatch_reason
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement, DonationSubscription
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.records import record
+from almoner.kit.recurrence import Frequency
 from almoner.kit.states import Lifecycle
 
 DONATION: Final = Lifecycle(
@@ -26,6 +28,7 @@ DONATION: Final = Lifecycle(
     },
 )
 DonationType = Literal["direct", "hosted"]
+DonationFrequency = Literal["one_time"] | Frequency
 DonationDisputeStatus = Literal["open", "won", "lost"]
 ReceiptDelivery = Literal["none", "pending", "sent", "undeliverable"]
 """``none``: there is no receipt. ``undeliverable``: no mail server took it, and it is not tried again."""
@@ -48,6 +51,8 @@ REASSIGNED: Final = "donation.reassigned"
 REFUNDED: Final = "donation.refunded"
 RECEIPT_UNDELIVERABLE: Final = "donation.receipt_undeliverable"
 
+REGULAR_PAGE: Final = "regular-donations"
+"""Path of the donors' pages about their plans, to which they come back from paying a later gift."""
 GIFT_PAGE_PURPOSE: Final = "gift"
 """Purpose of the token in the private link of a donor's gift, and the path that it opens."""
 
@@ -107,6 +112,7 @@ class DonationDetails:
 
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
     a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
+    ``frequency``: how often the donor wants to give that much, and ``agreement`` what they agreed to.
     """
 
     money: Money
@@ -118,6 +124,8 @@ class DonationDetails:
     cover_minor: int = 0
     message: str | None = None
     declarer: Declarer | None = None
+    frequency: DonationFrequency = "one_time"
+    agreement: Agreement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,7 @@ class Donation:
     ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
     ``last_disputed_at``, ``dispute_status``: of the last dispute, also after its end.
     ``donor_shown``: the partner's answers name the donor. ``confirmed_at``: since when a transfer is under way.
+    ``subscription_id``: the plan whose gift it is; ``subscription_due_on``: for which date, None for the first one.
     """
 
     id: UUID
@@ -180,6 +189,8 @@ class Donation:
     last_disputed_at: datetime | None = None
     dispute_status: DonationDisputeStatus | None = None
     receipt_delivery: ReceiptDelivery = "none"
+    subscription_id: UUID | None = None
+    subscription_due_on: date | None = None
 
     @property
     def left(self) -> Money:
@@ -192,6 +203,14 @@ class Donation:
         """What is owed or was paid to the nonprofit: the amount less fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class DonationOrigin:
+    """Where a hosted donation comes from. ``later_of``: the plan of which it is a later gift; it is locked for it."""
+
+    session_id: UUID
+    later_of: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +320,8 @@ def unallocated_reason_of(
         return UnallocatedReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
         return UnallocatedReason.DONATION_CANCELLED
-    if now >= session.grace_ends_at() and donation.confirmed_at is None:
+    initial = donation.subscription_due_on is None
+    if initial and now >= session.grace_ends_at() and donation.confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
     return payment_mismatch_reason(donation.money, reference, found)
 
@@ -314,6 +334,7 @@ def new_hosted_donation(
     *,
     donor_shown: bool = True,
     gift_aid_id: UUID | None = None,
+    subscription_id: UUID | None = None,
 ) -> Donation:
     """A new hosted donation; the session's metadata go with it (settled 4)."""
     return Donation(
@@ -338,6 +359,38 @@ def new_hosted_donation(
         message=gift.message,
         gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
+        subscription_id=subscription_id,
+    )
+
+
+def new_later_donation(
+    donation_id: UUID, plan: DonationSubscription, due_on: date, now: datetime, gift_aid_id: UUID | None
+) -> Donation:
+    """A new donation for a date of a plan; the plan's metadata go with it."""
+    return Donation(
+        id=donation_id,
+        partner_id=plan.partner_id,
+        organisation_id=plan.organisation_id,
+        user_id=plan.user_id,
+        type="hosted",
+        session_id=plan.session_id,
+        payment_id=None,
+        status="REQUESTED_PAYMENT",
+        money=plan.money,
+        first_name=plan.first_name,
+        last_name=plan.last_name,
+        email=plan.email,
+        consented=plan.consented,
+        anonymous=plan.anonymous,
+        metadata=dict(plan.metadata or {}),
+        created_at=now,
+        cancelled_at=None,
+        cover_minor=plan.cover_minor,
+        message=plan.message,
+        gift_aid_id=gift_aid_id,
+        donor_shown=plan.donor_shown,
+        subscription_id=plan.id,
+        subscription_due_on=due_on,
     )
 
 

@@ -25,9 +25,12 @@ from almoner.giving.checkout.payments.domain import (
     MAX_TRIES,
     RETURN_PURPOSE,
     SETTLED_STATUSES,
+    Decline,
+    DeclineAction,
     ForeignPaymentError,
     NoSuchPayment,
     Payment,
+    PaymentMethodGone,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -35,11 +38,14 @@ from almoner.giving.checkout.payments.domain import (
     ProviderUnavailable,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, PaymentOrder, PaymentProvider
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession, SessionExpired
+from almoner.giving.subscriptions.donation_subscriptions import domain as donation_subscriptions_domain
+from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
+from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.leases import FlowDone
 from almoner.platform.observability.loggers import get_logger
@@ -82,9 +88,12 @@ class _PaymentFlow:
         except ProviderFailure as failure:
             raise ProviderUnavailable from failure
 
-    def create(self, tx: Tx, payment: Payment, session_id: UUID) -> ProviderCall:
+    async def create(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
-        page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
+        if donation.subscription_due_on is None and donation.session_id is not None:
+            page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', donation.session_id)}"
+        else:
+            page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.text('donation', donation.id)}"
         token = f"?token={tx.vault.page_token(RETURN_PURPOSE, payment.id)}"
         order = PaymentOrder(
             key=payments.payment_idempotency_key(tx, payment.id),
@@ -96,8 +105,68 @@ class _PaymentFlow:
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
             tries=payment.max_attempts,
+            save_for=await self._future_use(tx, donation) if donation.subscription_id else None,
         )
         return ProviderCall(payment.id, lambda: self._provider.create(order))
+
+    async def _future_use(self, tx: Tx, donation: Donation) -> FutureUse | None:
+        """What the donor agreed to have the payment method charged for later."""
+        assert donation.subscription_id is not None, "asked of gifts of plans alone"
+        found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
+        if found is None or donation.email is None:
+            return None
+        agreement, _ = found
+        return FutureUse(agreement.text, agreement.version, donation.email)
+
+    async def start(self, tx: Tx, payment: Payment) -> ProviderCall | None:
+        """The call that an attempt begins with; None for one that must not be paid any more, of which nobody knows."""
+        donation = await service.get(tx, ALL_PARTNERS, payment.donation_id)
+        return await (self.charge if payment.off_session else self.create)(tx, payment, donation)
+
+    async def charge(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall | None:
+        """Charge the plan's payment method while its date lasts; after that, only learn whether it was charged."""
+        due_on = donation.subscription_due_on
+        assert donation.subscription_id is not None, "only gifts of plans are charged off session"
+        assert due_on is not None, "the first gift is paid on a page"
+        plan = await donation_subscriptions.get(tx, ALL_PARTNERS, donation.subscription_id)
+        last_day = donation_subscriptions_domain.last_day_of(due_on)
+        over = (
+            donation.status != "REQUESTED_PAYMENT"
+            or plan.status not in donation_subscriptions_domain.CHARGED_STATUSES
+            or tx.deployment.issuer_day_at(tx.now) > last_day
+        )
+        if over and await payments.cancel_uncalled(tx, payment.id):
+            return None
+        saved, first = plan.payment_method, await payments.find(tx, plan.first_payment_id or payment.id)
+        assert saved is not None, "a plan is charged to what its first payment has saved"
+        assert first is not None, "a plan references its first payment"
+        charge = OffSessionCharge(
+            key=payments.payment_idempotency_key(tx, payment.id),
+            money=payment.money,
+            description=payment.description,
+            reference=payments.payment_reference(payment.id),
+            customer=saved.customer,
+            payment_method=saved.id,
+            first_payment=first.provider_payment or "",
+            callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
+            language=payment.language,
+        )
+        live = not tx.deployment.sandbox
+        if over:
+            return ProviderCall(payment.id, lambda: self._find_charge(charge, live=live))
+        await payments.mark_called(tx, payment.id)
+        return ProviderCall(payment.id, lambda: self._charge(charge, live=live))
+
+    async def _charge(self, charge: OffSessionCharge, *, live: bool) -> ProviderPayment:
+        try:
+            return await self._provider.charge_off_session(charge)
+        except PaymentMethodGone:
+            decline = Decline(DeclineAction.NEVER, "payment_method_gone")
+            return _not_made(charge, ProviderStatus.FAILED, decline, live=live)
+
+    async def _find_charge(self, charge: OffSessionCharge, *, live: bool) -> ProviderPayment:
+        found = await self._provider.find_charge(charge.reference, charge.customer)
+        return found or _not_made(charge, ProviderStatus.CANCELLED, None, live=live)
 
     def fetch(self, payment: str) -> ProviderCall:
         """Look at a payment."""
@@ -117,6 +186,7 @@ class _PaymentFlow:
         if (
             happened
             and (payment := await payments.find_by_provider_payment(tx, self._provider.name, found)) is not None
+            and not payment.off_session
         ):
             await card_testing.record_payment_outcome(tx, self._figures, _payment_outcome(payment, found))
         await service.apply_provider_state(tx, self._provider.name, found)
@@ -152,9 +222,9 @@ class _StartPayment(_PaymentFlow):
         if tx.now >= session.grace_ends_at():
             raise SessionExpired
         if payment.provider_payment is None:
-            return self.create(tx, payment, session.id)
+            return await self.create(tx, payment, donation)
         if self._gift.money == payment.money and payment.provider == self._way:
-            await service.change_donor(tx, donation, self._gift)
+            await service.change_donor(tx, session, donation, self._gift)
             return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
         if payment.provider == BANK_TRANSFER:
@@ -190,7 +260,7 @@ class _StartPayment(_PaymentFlow):
         if self._browser is not None:
             await card_testing.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
         await service.enqueue_attempt_cancellation(tx, payment, due)
-        return self.create(tx, payment, session.id)
+        return await self.create(tx, payment, donation)
 
     async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> FlowDone[SessionDonation]:
         """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
@@ -291,7 +361,7 @@ class _CancelPayment(_PaymentFlow):
             await payments.end_transfer(tx, payment)
             return FlowDone(True)
         if payment.provider_payment is None:
-            return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))
+            return await self.start(tx, payment) or FlowDone(True)
         if self._asked:
             return FlowDone(False)
         self._asked = True
@@ -302,8 +372,40 @@ class _CancelPayment(_PaymentFlow):
         await self.apply_answer(tx, found)
 
 
-class _RecoverPayment(_PaymentFlow):
-    """A call was never recorded: make it again with the same key."""
+class _PayLaterDonation(_PaymentFlow):
+    """The donor pays a date of a plan that could not be charged, on the provider's page."""
+
+    def __init__(self, work: PaymentContext, donation_id: UUID) -> None:
+        super().__init__(work)
+        self._donation_id = donation_id
+
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
+        """A new attempt, or the one that waits; then the provider's page, None where nothing is to be paid."""
+        origin = await service.origin_of(tx, self._donation_id)
+        if origin.later_of is None:
+            raise NotFound
+        plan = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
+        donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
+        payment = await payments.newest_attempt(tx, donation.id)
+        if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
+            return FlowDone(None)
+        if payment.is_payable:
+            started = payment.provider_payment is not None or payment.off_session
+            return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
+        donation = await service.set_amount(tx, donation, plan)
+        payment = await payments.create_attempt(
+            tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
+        )
+        await service.enqueue_attempt_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
+        return await self.create(tx, payment, donation)
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+        """Learn, and go on."""
+        await self.apply_answer(tx, found)
+
+
+class _FinishPayment(_PaymentFlow):
+    """A saved payment method is to be charged, or a call was never recorded: make it, or make it again."""
 
     def __init__(self, work: PaymentContext, payment_id: UUID) -> None:
         super().__init__(work)
@@ -315,13 +417,21 @@ class _RecoverPayment(_PaymentFlow):
         if payment is None or not payment.is_payable or payment.provider == BANK_TRANSFER:
             return FlowDone(None)
         if payment.provider_payment is None:
-            return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))
+            return await self.start(tx, payment) or FlowDone(None)
         return self.fetch(payment.provider_payment)
 
     async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[None]:
         """Learn."""
         await self.apply_answer(tx, found)
         return FlowDone(None)
+
+
+def _not_made(
+    charge: OffSessionCharge, status: ProviderStatus, decline: Decline | None, *, live: bool
+) -> ProviderPayment:
+    """A payment that its provider never made; it needs a name there all the same."""
+    name = f"none/{charge.reference}"
+    return ProviderPayment(name, None, status, charge.money, charge.reference, 0, live, decline=decline)
 
 
 def _payment_outcome(payment: Payment, found: ProviderPayment) -> PaymentOutcome:
@@ -345,6 +455,19 @@ async def start_payment(
     in simulations.
     """
     return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+
+
+async def pay_later_donation(work: PaymentContext, donation_id: UUID) -> str | None:
+    """The page on which the donor pays an open date of a plan; None where it is paid, being charged, or over.
+
+    Raises NotFound, ProviderUnavailable.
+    """
+    return await leases.run_leased_flow(work.db, _PayLaterDonation(work, donation_id))
+
+
+async def refresh_payment(work: PaymentContext, payment_id: UUID) -> None:
+    """The donor is back from paying a date of a plan: learn how it went. Raises ProviderUnavailable."""
+    await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))
 
 
 async def start_transfer(
@@ -389,6 +512,6 @@ async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
     return await leases.run_leased_flow(work.db, _CancelPayment(work, payment_id))
 
 
-async def recover_payment(work: PaymentContext, payment_id: UUID) -> None:
-    """Finish a provider call that a crash left unrecorded. Raises ProviderUnavailable."""
-    await leases.run_leased_flow(work.db, _RecoverPayment(work, payment_id))
+async def finish_payment(work: PaymentContext, payment_id: UUID) -> None:
+    """Charge a saved payment method, or finish a call that a crash left unrecorded. Raises ProviderUnavailable."""
+    await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))

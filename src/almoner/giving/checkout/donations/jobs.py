@@ -3,29 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
-
-import msgspec
 
 from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donations import flows, service
 from almoner.giving.checkout.donations.flows import LEASE_KIND, PaymentContext
-from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, CancelPayment
+from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPayment, FinishPayment
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Result
 
-
-class RecoverPayment(msgspec.Struct, frozen=True):
-    """Which attempt."""
-
-    payment: UUID
-
-
-_RECOVER_PAYMENT: Final = JobKind("donations.finish_payment", RecoverPayment)
 RETRY_DELAY: Final = timedelta(minutes=1)
 
 
@@ -52,12 +41,12 @@ async def cancel_payment(parts: Parts, work: JobContext, job: JobOf[CancelPaymen
     return JobDone() if ended else JobRetry(RETRY_DELAY, "the provider is busy with the payment")
 
 
-@provider_tasks.job(_RECOVER_PAYMENT)
-async def recover_payment(parts: Parts, work: JobContext, job: JobOf[RecoverPayment]) -> Result:
-    """Finish a call of a process that crashed between asking and recording (I5)."""
+@provider_tasks.job(FINISH_PAYMENT)
+async def finish_payment(parts: Parts, work: JobContext, job: JobOf[FinishPayment]) -> Result:
+    """Charge a saved payment method, or finish a call of a process that crashed between asking and recording (I5)."""
     try:
         context = PaymentContext(work.db, parts.provider, parts.limits)
-        await flows.recover_payment(context, job.details.payment)
+        await flows.finish_payment(context, job.details.payment)
     except ProviderUnavailable as error:
         return _result_of_failure(error)
     return JobDone()
@@ -76,7 +65,7 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_jobs(tx, [_RECOVER_PAYMENT.new_job(RecoverPayment(payment_id)) for payment_id in lost])
+    await queue.enqueue_jobs(tx, [FINISH_PAYMENT.new_job(FinishPayment(payment_id)) for payment_id in lost])
     return len(lost)
 
 

@@ -133,10 +133,17 @@ class HostedDonationOut(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str
 
 
-class DonationSubscriptionOut(msgspec.Struct, frozen=True, rename="camel"):
-    """``initial``: a one-off gift, or the first of a series."""
+class DonationSeriesOut(msgspec.Struct, frozen=True, rename="camel"):
+    """``initial``: a one-off gift, or the first of a donation subscription. ``id``: the donation subscription's."""
 
     initial: bool
+    id: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="The donation subscription's identifier; null for a one-off gift.",
+            examples=[Ids(sandbox=True).example("donationsubscription")],
+        ),
+    ]
 
 
 class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -166,7 +173,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     anonymous: YesNo
     gift_aid_id: str | None
     donation_request_id: str | None
-    subscription: DonationSubscriptionOut
+    subscription: DonationSeriesOut
     metadata: dict[str, str]
     created_at: str
     cancelled_at: str | None
@@ -193,7 +200,14 @@ class DonationOut(ResponseRecord, object_name="donation"):
     ]
 
 
-_ONE_OFF = DonationSubscriptionOut(initial=True)
+_ONE_OFF = DonationSeriesOut(initial=True, id=None)
+
+
+def _series_out(ids: Ids, donation: Donation) -> DonationSeriesOut:
+    if donation.subscription_id is None:
+        return _ONE_OFF
+    initial = donation.subscription_due_on is None
+    return DonationSeriesOut(initial, ids.text("donationsubscription", donation.subscription_id))
 
 
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
@@ -217,7 +231,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         anonymous="yes" if donation.anonymous else "no",
         gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
         donation_request_id=ids.text_or_none("donationrequest", donation.request_id),
-        subscription=_ONE_OFF,
+        subscription=_series_out(ids, donation),
         metadata=dict(donation.metadata),
         created_at=iso_timestamp(donation.created_at),
         cancelled_at=iso_timestamp_or_none(donation.cancelled_at),

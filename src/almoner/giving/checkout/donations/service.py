@@ -15,7 +15,18 @@ from almoner.giving.checkout.donations import domain, schemas, store, store_list
 from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
 from almoner.giving.checkout.donations.creation import restore_donation
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, ReceiptDelivery, SessionDonation
+from almoner.giving.checkout.donations.domain import (
+    DisbursementBatch,
+    Donation,
+    DonationOrigin,
+    ReceiptDelivery,
+    SessionDonation,
+)
+from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as FINISH_PAYMENT
+from almoner.giving.checkout.donations.later_donations import FinishPayment as FinishPayment
+from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
+from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
+from almoner.giving.checkout.donations.later_donations import set_amount as set_amount
 from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
@@ -40,6 +51,7 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declaration
+from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
@@ -105,11 +117,16 @@ async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
 
 
+async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin:
+    """Where a hosted donation comes from. Raises LookupError for any other."""
+    if (origin := await store.origin_of(tx, donation_id)) is None:
+        raise LookupError(f"donation {donation_id} has no session")
+    return origin
+
+
 async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
     """The session of a hosted donation. Raises LookupError for any other."""
-    if (session_id := await store.session_id_of(tx, donation_id)) is None:
-        raise LookupError(f"donation {donation_id} has no session")
-    return session_id
+    return (await origin_of(tx, donation_id)).session_id
 
 
 async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
@@ -124,7 +141,8 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
 async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) -> None:
     """Apply a payment's state at the provider; idempotent and independent of order (M4).
 
-    Locks session, donation and payment, in this order, as everything does that needs more than one of them.
+    Locks session, donation and payment, in this order, as everything does that needs more than one of them; for a later
+    gift of a plan the plan instead of the session, which is done with.
     """
     payment = await payments.find_by_provider_payment(tx, provider, found)
     if payment is None:
@@ -133,7 +151,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) ->
                 tx, provider, found, None, _foreign_reason(tx, found) or UnallocatedReason.UNKNOWN_PAYMENT
             )
         return
-    session = await sessions.get_for_update(tx, await session_id_of(tx, payment.donation_id))
+    session = await _lock_origin(tx, payment.donation_id)
     donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
@@ -145,11 +163,26 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) ->
         case ProviderStatus.SUCCEEDED:
             await _apply_payment(tx, session, donation, payment, found)
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
-            if payment.is_payable:
-                await payments.update_attempt_status(tx, payment, found.status.value, found)
+            await _end_attempt(tx, donation, payment, found)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
             if payment.status == "starting":
                 await payments.update_attempt_status(tx, payment, "open", found)
+
+
+async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession:
+    """The session that a donation comes from; locked, or where it is done with, the plan is."""
+    origin = await origin_of(tx, donation_id)
+    if origin.later_of is None:
+        return await sessions.get_for_update(tx, origin.session_id)
+    await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
+    return await sessions.get_for_page(tx, origin.session_id)
+
+
+async def _end_attempt(tx: Tx, donation: Donation, payment: Payment, found: ProviderPayment) -> None:
+    if payment.is_payable:
+        await payments.update_attempt_status(tx, payment, found.status.value, found)
+        if payment.off_session and found.decline is not None:
+            await donation_subscriptions.record_decline(tx, donation, found.decline)
 
 
 async def _apply_payment(
@@ -165,11 +198,14 @@ async def _apply_payment(
     await payments.update_attempt_status(tx, payment, "succeeded", found)
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
-    if donation.confirmed_at is None:  # which has completed it before (settled 5)
+    # A transfer that was confirmed has completed it before (settled 5), the first gift of a plan has, too.
+    if donation.confirmed_at is None and donation.subscription_due_on is None:
         await sessions.complete(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
+    if donation.subscription_id is not None:
+        await donation_subscriptions.record_payment(tx, donation, payment, found.payment_method)
     ledger.post_at_commit(
         tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )
@@ -262,7 +298,20 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
             tx, domain.CANCELLED, [(one.partner_id, serialise_for_api(tx, one)) for one in cancelled]
         )
         await _enqueue_live_cancels(tx, [donation.id for donation in cancelled])
+        await donation_subscriptions.end_unpaid(tx, [one.subscription_id for one in cancelled if one.subscription_id])
     return len(cancelled)
+
+
+async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
+    """Cancel the unpaid donation of a date that is over; its plan is locked."""
+    if (cancelled := await store.cancel_unpaid(tx, donation_id)) is not None:
+        await emit_event(tx, domain.CANCELLED, cancelled)
+        await _enqueue_live_cancels(tx, [donation_id])
+
+
+async def has_live_payment(tx: Tx, donation_id: UUID) -> bool:
+    """Whether a donation is being paid at this moment."""
+    return bool(await payments.list_payable_attempts(tx, [donation_id]))
 
 
 async def next_due_at(tx: Tx) -> datetime | None:

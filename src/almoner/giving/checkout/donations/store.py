@@ -10,6 +10,7 @@ from asyncpg import Record
 from almoner.giving.checkout.donations.domain import (
     Donation,
     DonationDetails,
+    DonationOrigin,
     ReceiptDelivery,
     RefundedAmount,
     SettledAmount,
@@ -25,7 +26,7 @@ BASE_COLUMNS: Final = (
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
-    "last_disputed_at, dispute_status, receipt_delivery"
+    "last_disputed_at, dispute_status, receipt_delivery, subscription_id, subscription_due_on"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -37,10 +38,11 @@ def donation_from_row(row: Record) -> Donation:
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
     withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status = row[29:36]
-    delivery, shown = row[36:38]
+    delivery, subscription_id, due_on, shown = row[36:40]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
     values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status, delivery or "none"]
+    values += [subscription_id, due_on]
     return Donation(*values)
 
 
@@ -48,8 +50,8 @@ _INSERT: Final = f"""
 with made as (
     insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor, currency,
                           first_name, last_name, email, consented, anonymous, metadata, created_at, cover_minor,
-                          message, status_changed_at, gift_aid_id)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19)
+                          message, status_changed_at, gift_aid_id, subscription_id, subscription_due_on)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19, $20, $21)
     returning partner_id
 ) {counters.increment_sql(LIST, "partner_id", "from made")}
 """
@@ -78,6 +80,8 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.cover_minor,
         donation.message,
         donation.gift_aid_id,
+        donation.subscription_id,
+        donation.subscription_due_on,
     )
 
 
@@ -106,17 +110,27 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
 
 
 @across_partners("held")
-async def session_id_of(tx: Tx, donation_id: UUID) -> UUID | None:
-    """The session that a donation belongs to; it never changes."""
-    found: UUID | None = await tx.fetchval("select session_id from donation where id = $1", donation_id)
-    return found
+async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin | None:
+    """Where a hosted donation comes from."""
+    row = await tx.fetchrow(
+        """
+        select session_id, case when subscription_due_on is not null then subscription_id end from donation
+        where id = $1 and session_id is not null
+        """,
+        donation_id,
+    )
+    return DonationOrigin(*row) if row else None
 
 
 @across_partners("link")
 async def find_uncancelled_by_session(tx: Tx, session_id: UUID) -> Donation | None:
-    """The one donation of a session that is not cancelled."""
+    """The one donation of a session that is not cancelled; later gifts of its plan are not meant."""
     row = await tx.fetchrow(
-        f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
+        f"""
+        select {COLUMNS} from donation
+        where session_id = $1 and status <> 'CANCELLED' and subscription_due_on is null
+        """,
+        session_id,
     )
     return donation_from_row(row) if row else None
 
@@ -126,7 +140,7 @@ async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
     row = await tx.fetchrow(
         f"""
-        select {COLUMNS} from donation where session_id = $1
+        select {COLUMNS} from donation where session_id = $1 and subscription_due_on is null
         order by status = 'CANCELLED', id desc limit 1
         """,
         session_id,
@@ -134,12 +148,15 @@ async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     return donation_from_row(row) if row else None
 
 
-async def update_details(tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None) -> None:
+async def update_details(
+    tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None, subscription_id: UUID | None
+) -> None:
     """What the donor gives instead, before it is paid."""
     await tx.execute(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
-                            consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11
+                            consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11,
+                            subscription_id = $12
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
@@ -153,6 +170,18 @@ async def update_details(tx: Tx, donation_id: UUID, gift: DonationDetails, gift_
         gift.cover_minor,
         gift.message,
         gift_aid_id,
+        subscription_id,
+    )
+
+
+@across_partners("held")
+async def update_amount(tx: Tx, donation_id: UUID, minor: int, cover_minor: int) -> None:
+    """Set the amount of a locked donation that is not paid."""
+    await tx.execute(
+        "update donation set amount_minor = $2, cover_minor = $3 where id = $1 and status = 'REQUESTED_PAYMENT'",
+        donation_id,
+        minor,
+        cover_minor,
     )
 
 
@@ -164,6 +193,20 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
         where partner_id = $1 and id = $2 and type = 'direct' and status = 'ACTIVE' returning {COLUMNS}
         """,
         partner.id,
+        donation_id,
+        tx.now,
+    )
+    return donation_from_row(row) if row else None
+
+
+@across_partners("held")
+async def cancel_unpaid(tx: Tx, donation_id: UUID) -> Donation | None:
+    """Cancel a hosted donation that was not paid; None when it was, or is cancelled."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
+        where id = $1 and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
+        """,
         donation_id,
         tx.now,
     )
@@ -258,7 +301,10 @@ async def cancel_abandoned_donations(tx: Tx, until: datetime, limit: int, *, awa
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
     """
     due = "confirmed_at" if awaited else "created_at"
-    which = "type = 'hosted' and confirmed_at is null" if not awaited else "confirmed_at is not null"
+    unpaid = (
+        "type = 'hosted' and confirmed_at is null and subscription_due_on is null"  # a date ends with its plan's rules
+    )
+    which = "confirmed_at is not null" if awaited else unpaid
     rows = await tx.fetch(
         f"""
         with due as materialized (
@@ -281,7 +327,8 @@ async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
     row = await tx.fetchrow(
         """
         select (select min(created_at) from donation
-                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null),
+                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null
+                      and subscription_due_on is null),
                (select min(confirmed_at) from donation where status = 'REQUESTED_PAYMENT' and confirmed_at is not null)
         """
     )

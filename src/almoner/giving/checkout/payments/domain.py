@@ -64,6 +64,8 @@ class Payment:
 
     ``tries``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most (H6).
     ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
+    ``off_session``: a saved payment method is charged without the donor. ``called_at``: since when its provider may
+    know of it.
     """
 
     id: UUID
@@ -80,6 +82,8 @@ class Payment:
     max_attempts: int
     pages_url: str
     api_url: str
+    off_session: bool = False
+    called_at: datetime | None = None
 
     @property
     def is_payable(self) -> bool:

@@ -12,9 +12,11 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
+from almoner.giving.checkout.payments.store import cancel_uncalled as cancel_uncalled
 from almoner.giving.checkout.payments.store import count_card_tries as count_card_tries
 from almoner.giving.checkout.payments.store import find as find
 from almoner.giving.checkout.payments.store import list_payable_attempts as list_payable_attempts
+from almoner.giving.checkout.payments.store import mark_called as mark_called
 from almoner.giving.checkout.payments.store import newest_attempt as newest_attempt
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
@@ -35,7 +37,15 @@ def payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
 
 
 async def create_attempt(
-    tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str, allowed: int
+    tx: Tx,
+    provider: str,
+    donation_id: UUID,
+    money: Money,
+    description: str,
+    language: str,
+    allowed: int,
+    *,
+    off_session: bool = False,
 ) -> Payment:
     """Create a payment attempt; the provider is called after the commit."""
     described = description[:_DESCRIPTION_LENGTH]
@@ -54,6 +64,7 @@ async def create_attempt(
         max_attempts=allowed,
         pages_url=tx.links.pages,
         api_url=tx.links.api,
+        off_session=off_session,
     )
     await store.insert(tx, payment)
     return payment

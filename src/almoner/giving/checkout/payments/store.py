@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "tries, created_at, max_attempts, pages_url, api_url"
+    "tries, created_at, max_attempts, pages_url, api_url, off_session, called_at"
 )
 
 
@@ -31,6 +31,8 @@ def _payment(row: Record) -> Payment:
         row["max_attempts"],
         row["pages_url"],
         row["api_url"],
+        row["off_session"],
+        row["called_at"],
     )
 
 
@@ -39,8 +41,8 @@ async def insert(tx: Tx, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at, max_attempts, pages_url, api_url)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13)
+                             tries, created_at, status_changed_at, max_attempts, pages_url, api_url, off_session)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14)
         """,
         payment.id,
         payment.donation_id,
@@ -55,7 +57,26 @@ async def insert(tx: Tx, payment: Payment) -> None:
         payment.max_attempts,
         payment.pages_url,
         payment.api_url,
+        payment.off_session,
     )
+
+
+async def mark_called(tx: Tx, payment_id: UUID) -> None:
+    """From now on the provider may know of an attempt."""
+    await tx.execute("update payment set called_at = $2 where id = $1 and called_at is null", payment_id, tx.real_now)
+
+
+async def cancel_uncalled(tx: Tx, payment_id: UUID) -> bool:
+    """End an attempt that no provider knows of; whether it could be."""
+    ended = await tx.fetchval(
+        """
+        update payment set status = 'cancelled', status_changed_at = $2
+        where id = $1 and status = 'starting' and off_session and called_at is null returning true
+        """,
+        payment_id,
+        tx.now,
+    )
+    return ended is not None
 
 
 async def find(tx: Tx, payment_id: UUID) -> Payment | None:

@@ -1,0 +1,61 @@
+"""The donation of a date of a plan, and the attempts to charge it without the donor. The plan is locked."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.checkout.donations import domain, schemas, store
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events import outbox
+from almoner.platform.jobs.queue import JobKind
+
+_DEFAULT_LANGUAGE: Final = "en"
+
+
+class FinishPayment(msgspec.Struct, frozen=True):
+    """Which attempt."""
+
+    payment: UUID
+
+
+FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPayment)
+
+
+async def create_later_donation(
+    tx: Tx, plan: DonationSubscription, due_on: date, gift_aid_id: UUID | None = None
+) -> Donation:
+    """The donation of a date. Raises UniqueViolationError for a date that has one."""
+    donation = domain.new_later_donation(tx.new_id(), plan, due_on, tx.now, gift_aid_id)
+    await store.insert(tx, Partner(plan.partner_id), donation)
+    await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
+    return donation
+
+
+async def set_amount(tx: Tx, donation: Donation, plan: DonationSubscription) -> Donation:
+    """Let an unpaid donation be of what its plan is of now."""
+    if donation.money == plan.money:
+        return donation
+    await store.update_amount(tx, donation.id, plan.money.minor, plan.cover_minor)
+    return replace(donation, money=plan.money, cover_minor=plan.cover_minor)
+
+
+async def charge_off_session(tx: Tx, plan: DonationSubscription, donation: Donation, description: str) -> None:
+    """Charge a donation to the plan's payment method, right after the commit."""
+    assert plan.provider is not None, "asked of plans that can be charged"
+    payment = await payments.create_attempt(
+        tx,
+        plan.provider,
+        donation.id,
+        donation.money,
+        description,
+        plan.language or _DEFAULT_LANGUAGE,
+        1,
+        off_session=True,
+    )
+    await FINISH_PAYMENT.enqueue(tx, FinishPayment(payment.id))

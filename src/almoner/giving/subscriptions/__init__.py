@@ -1,0 +1,1 @@
+"""Regular gifts: plans that donors agree to, and their dates."""

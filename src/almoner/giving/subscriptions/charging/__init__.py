@@ -1,0 +1,1 @@
+"""Charges the dates of plans that are due."""

@@ -1,0 +1,56 @@
+"""What is to be done about the dates of a plan: pure (settled 11)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Final
+
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription, last_day_of
+from almoner.kit import recurrence
+
+LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
+"""When a date is looked at again whose donor is paying it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueDates:
+    """What has become due of a plan. ``opened``: the date to charge; ``missed``: older ones that it stands for.
+
+    ``too_late``: dates that may not be charged any more. ``first_try_at``: of the opened one.
+    """
+
+    opened: date | None
+    missed: Sequence[date]
+    too_late: Sequence[date]
+    first_try_at: datetime | None
+
+    @property
+    def last(self) -> date:
+        """The last of them."""
+        return max([*([self.opened] if self.opened else []), *self.missed, *self.too_late])
+
+
+def due_dates(plan: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
+    """The dates that are due by now: at most one is charged, and none on a day on which the plan was charged."""
+    today = now.astimezone(zone).date()
+    due = [day for day in plan.dates_until(today) if plan.moment_of(day, zone) <= now]
+    if not due:
+        return None
+    in_time = [day for day in due if today <= last_day_of(day)]
+    too_late = [day for day in due if today > last_day_of(day)]
+    if not in_time:
+        return DueDates(None, (), too_late, None)
+    *missed, opened = in_time
+    return DueDates(opened, missed, too_late, _first_try(plan, now, zone))
+
+
+def _first_try(plan: DonationSubscription, now: datetime, zone: tzinfo) -> datetime:
+    today = now.astimezone(zone).date()
+    if plan.last_charged_on is None or plan.last_charged_on < today:
+        return now
+    return plan.moment_of(today + timedelta(days=1), zone)
+
+
+def closes_at(due_on: date, zone: tzinfo) -> datetime:
+    """From when on a date is not charged any more."""
+    return recurrence.moment_of(last_day_of(due_on) + timedelta(days=1), time(), zone)

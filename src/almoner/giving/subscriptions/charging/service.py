@@ -1,0 +1,182 @@
+"""Looks at the plans whose moment has come: opens dates, charges them, gives them up, ends plans.
+
+Everything about one plan happens under its lock. A date has one row and one donation, both made here; the call to the
+provider is the job of the payment attempt (``giving.checkout.donations``).
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.users import service as users
+from almoner.giving.subscriptions.charging import domain, store
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    CHARGED_STATUSES,
+    UPDATED,
+    DonationSubscription,
+    SkipReason,
+    SubscriptionCharge,
+    at_date,
+    card_notice_time,
+    past_due_until,
+    reminder_time,
+)
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS, failure_log_fields
+from almoner.platform.observability.loggers import get_logger
+
+BATCH: Final = 50
+_LEAST_NOTICE: Final = timedelta(days=1)
+_POSTPONED: Final = timedelta(hours=1)
+_log: Final = get_logger("almoner.giving")
+
+
+async def wake(tx: Tx, limit: int = BATCH) -> int:
+    """Look at plans whose moment has come; returns how many."""
+    plans = await subscriptions.lock_due(tx, limit)
+    for plan in plans:
+        try:
+            async with tx.savepoint():
+                await _look_at(tx, plan)
+        except Exception as error:  # one plan keeps no other from being charged
+            if isinstance(error, UNAVAILABLE_ERRORS):
+                raise
+            _log.error("subscription_failed", subscription=str(plan.id), **failure_log_fields(error))
+            await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
+    return len(plans)
+
+
+async def next_due_at(tx: Tx) -> datetime | None:
+    """When a plan is to be looked at next."""
+    return await subscriptions.next_wake_at(tx)
+
+
+async def next_unfinished_at(tx: Tx) -> datetime | None:
+    """As ``next_due_at``, and now while a saved payment method is being charged."""
+    return tx.now if await store.has_unfinished_charges(tx) else await next_due_at(tx)
+
+
+async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
+    """Do what is due about a locked plan, one thing after the other."""
+    charge = await subscriptions.find_open_charge(tx, plan.id)
+    if plan.status in ("cancelled", "paused"):
+        if charge is not None:
+            await _close(tx, charge, "cancelled" if plan.status == "cancelled" else "paused")
+        if plan.status == "paused" and plan.paused_until is not None and plan.paused_until <= tx.now:
+            await subscriptions.resume_locked(tx, plan)
+        else:
+            await subscriptions.save(tx, plan)
+        return
+    if await _was_erased(tx, plan):
+        await subscriptions.erase_donor(tx, plan)
+        return
+    ends_at = past_due_until(plan, tx.deployment.time_zone)
+    if ends_at is not None and tx.now >= ends_at:
+        await subscriptions.cancel_locked(tx, plan, "payment_failed")
+        return
+    if charge is not None and tx.now >= domain.closes_at(charge.due_on, tx.deployment.time_zone):
+        await _close(tx, charge, None)
+        charge = None
+    plan, charge = await _open_due_date(tx, plan, charge)
+    if charge is not None and plan.chargeable and charge.next_try_at is not None and charge.next_try_at <= tx.now:
+        plan = await _charge(tx, plan, charge)
+    if plan.status in CHARGED_STATUSES:
+        await subscriptions.save(tx, await _remind(tx, plan))
+
+
+async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
+    """Give an open date up, with its donation; a payment under way is ended, and sent back if it comes all the same."""
+    await subscriptions.close_charge(tx, charge, reason)
+    if charge.donation_id is not None:
+        await donations.cancel_later_donation(tx, charge.donation_id)
+
+
+async def _was_erased(tx: Tx, plan: DonationSubscription) -> bool:
+    if plan.user_id is None:
+        return False
+    return (await users.get(tx, Partner(plan.partner_id), plan.user_id)).deleted_at is not None
+
+
+async def _open_due_date(
+    tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge | None
+) -> tuple[DonationSubscription, SubscriptionCharge | None]:
+    """Open the date that is due; older ones are skipped, and told."""
+    zone = tx.deployment.time_zone
+    due = domain.due_dates(plan, tx.now, zone)
+    if due is None:
+        return plan, charge
+    if charge is not None:
+        await _close(tx, charge, None)
+        charge = None
+    await subscriptions.skip_dates(tx, plan.id, due.too_late, "too_late")
+    await subscriptions.skip_dates(tx, plan.id, due.missed, "missed_date")
+    if due.opened is not None:
+        charge = SubscriptionCharge(plan.id, due.opened, "open", next_try_at=due.first_try_at)
+        await subscriptions.open_charge(tx, charge)
+    plan = at_date(plan, plan.next_date(due.last), zone)
+    if skipped := sorted([*due.too_late, *due.missed]):
+        plan = await subscriptions.save(tx, plan, UPDATED)
+        await subscriptions.notify_donor(tx, plan, "dates_skipped", skipped[0])
+    return plan, charge
+
+
+async def _charge(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge) -> DonationSubscription:
+    """Begin an attempt, where the nonprofit may receive it and the donor is not paying at this moment."""
+    organisation = await organisations.get(tx, Partner(plan.partner_id), plan.organisation_id)
+    if plan.money.currency not in organisation.donation_currencies:
+        return await _stop(tx, plan, charge, organisation)
+    if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
+        await subscriptions.update_charge(tx, replace(charge, next_try_at=tx.now + domain.LIVE_PAYMENT_RETRY))
+        return plan
+    if charge.donation_id is None:
+        donation = await donations.create_later_donation(tx, plan, charge.due_on)
+    else:
+        donation = await donations.get_for_update(tx, Partner(plan.partner_id), charge.donation_id)
+        donation = await donations.set_amount(tx, donation, plan)
+    await donations.charge_off_session(tx, plan, donation, organisation.shown_name)
+    charge = replace(charge, donation_id=donation.id, tries=charge.tries + 1, next_try_at=None)
+    await subscriptions.update_charge(tx, charge)
+    return replace(plan, last_charged_on=tx.deployment.issuer_day_at(tx.now))
+
+
+async def _stop(
+    tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge, organisation: Organisation
+) -> DonationSubscription:
+    """The nonprofit may not receive any more: nothing is charged until the donor has decided."""
+    await _close(tx, charge, "organisation_cannot_receive")
+    plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
+    successor = await _find_successor(tx, plan, organisation)
+    if successor is not None:
+        plan = await subscriptions.propose_organisation(tx, plan, successor)
+    return plan
+
+
+async def _find_successor(tx: Tx, plan: DonationSubscription, organisation: Organisation) -> UUID | None:
+    """The nonprofit that took its place, where that one can receive what the plan gives."""
+    if organisation.succeeded_by is None:
+        return None
+    try:
+        successor = await organisations.get(tx, ALL_PARTNERS, organisation.succeeded_by)
+    except NotFound:
+        return None
+    return successor.id if plan.money.currency in successor.donation_currencies else None
+
+
+async def _remind(tx: Tx, plan: DonationSubscription) -> DonationSubscription:
+    """Tell the donor of a yearly gift to come, and of a card that ends."""
+    remind_at = reminder_time(plan, tx.deployment.time_zone)
+    if remind_at is not None and remind_at <= tx.now:
+        if plan.next_donation_at is not None and plan.next_donation_at - tx.now >= _LEAST_NOTICE:
+            await subscriptions.notify_donor(tx, plan, "yearly_reminder", plan.next_due_on)
+        plan = replace(plan, reminded_on=plan.next_due_on)
+    announce_at = card_notice_time(plan)
+    if announce_at is not None and announce_at <= tx.now and plan.payment_method is not None:
+        await subscriptions.notify_donor(tx, plan, "card_expiring")
+        plan = replace(plan, card_announced_at=plan.payment_method.expires_at)
+    return plan

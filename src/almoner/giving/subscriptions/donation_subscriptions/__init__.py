@@ -1,0 +1,1 @@
+"""Plans of regular gifts: the record, its changes, its calls."""

@@ -1,0 +1,390 @@
+"""Plans of regular gifts: their states, their dates and what may change (settled 11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.kit import recurrence
+from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
+from almoner.kit.money import Money
+from almoner.kit.records import record
+from almoner.kit.recurrence import Frequency
+from almoner.kit.states import Lifecycle
+
+DONATION_SUBSCRIPTION: Final = Lifecycle(
+    "donation_subscription",
+    {
+        "pending": frozenset({"active", "cancelled"}),
+        "active": frozenset({"past_due", "paused", "cancelled"}),
+        "past_due": frozenset({"active", "paused", "cancelled"}),
+        "paused": frozenset({"active", "cancelled"}),
+    },
+)
+SubscriptionStatus = Literal["pending", "active", "past_due", "paused", "cancelled"]
+ChangedBy = Literal["donor", "partner", "service"]
+PauseReason = Literal["donor", "partner", "organisation_cannot_receive"]
+CancellationReason = Literal[
+    "donor", "partner", "payment_failed", "revoked", "not_started", "payment_method_not_saved", "donor_erased"
+]
+ChargeStatus = Literal["open", "paid", "failed", "skipped"]
+SkipReason = Literal[
+    "donor", "partner", "paused", "too_late", "missed_date", "organisation_cannot_receive", "cancelled"
+]
+
+CREATED: Final = "donation_subscription.created"
+UPDATED: Final = "donation_subscription.updated"
+PAYMENT_FAILED: Final = "donation_subscription.payment_failed"
+CANCELLED: Final = "donation_subscription.cancelled"
+
+LIVE_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due", "paused")
+CHARGED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due")
+CHARGED_WITHIN: Final = timedelta(days=7)
+"""After its date, a gift is charged within these days or not at all."""
+RETRY_DAYS: Final = (1, 3, 5, 7)
+CANCELLED_AFTER: Final = timedelta(days=28)
+"""How long a plan may be past due."""
+ERASED_AFTER: Final = timedelta(days=30)
+"""How long the donor of a plan that never began is remembered."""
+REMINDED_BEFORE: Final = timedelta(days=14)
+"""When a yearly gift is announced: between 30 and 7 days before."""
+MAX_NEXT_DATE: Final = timedelta(days=366)
+MAX_PAUSE: Final = timedelta(days=366)
+_PERIODS_A_YEAR: Final[Mapping[Frequency, int]] = {"weekly": 52, "monthly": 12, "quarterly": 4, "yearly": 1}
+
+
+class InvalidState(BadRequest):
+    code = "donation_subscription/invalid_state"
+    message = "The donation subscription is in a state that does not allow this"
+
+
+class InvalidMetadata(BadRequest):
+    code = "donation_subscription/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+class InvalidPause(BadRequest):
+    code = "donation_subscription/invalid_pause"
+    message = "A pause ends in the future, within 366 days"
+
+
+class InvalidDate(BadRequest):
+    code = "donation_subscription/invalid_date"
+    message = "The next gift is on a day to come, within 366 days"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a donor agreed to: the ``text`` as it was shown, its ``version`` and language."""
+
+    version: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """A change that waits for the donor: another amount, another frequency, or both."""
+
+    money: Money
+    frequency: Frequency
+    requested_at: datetime
+
+
+@record
+class DonationSubscription:
+    """One plan.
+
+    ``anchor_on``: the day from which its dates are counted, in the issuer's time zone, as all its days are.
+    ``charge_time``: the time of day at which they are charged. ``next_due_on``: the next date; ``next_donation_at``:
+    when it is charged. ``wake_at``: when the scheduler looks at the plan next. ``first_payment_id``: the payment that
+    the donor made; later ones refer to it. ``donor_shown``: the partner's answers name the donor.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    user_id: UUID | None
+    session_id: UUID
+    status: SubscriptionStatus
+    money: Money
+    cover_minor: int
+    frequency: Frequency
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented: bool
+    anonymous: bool
+    message: str | None
+    language: str | None
+    metadata: Mapping[str, str] | None
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None = None
+    anchor_on: date | None = None
+    charge_time: time | None = None
+    next_due_on: date | None = None
+    next_donation_at: datetime | None = None
+    wake_at: datetime | None = None
+    reminded_on: date | None = None
+    paused_until: datetime | None = None
+    pause_reason: PauseReason | None = None
+    cancelled_at: datetime | None = None
+    cancellation_reason: CancellationReason | None = None
+    past_due_since: datetime | None = None
+    pending_change: PendingChange | None = None
+    proposed_organisation_id: UUID | None = None
+    provider: str | None = None
+    payment_method: SavedPaymentMethod | None = None
+    chargeable: bool = False
+    first_payment_id: UUID | None = None
+    donations_count: int = 0
+    total_minor: int = 0
+    last_charged_on: date | None = None
+    card_announced_at: datetime | None = None
+    donor_shown: bool = True
+
+    def moment_of(self, day: date, zone: tzinfo) -> datetime:
+        """When a date is charged."""
+        assert self.charge_time is not None, "a plan that has begun has its time"
+        return recurrence.moment_of(day, self.charge_time, zone)
+
+    def next_date(self, after: date) -> date:
+        """The first of its dates later than a day."""
+        assert self.anchor_on is not None, "a plan that has begun has its day"
+        return recurrence.next_date(self.anchor_on, self.frequency, after)
+
+    def dates_until(self, last: date) -> list[date]:
+        """Its dates from the next one to a day, this one included."""
+        found = []
+        due = self.next_due_on
+        while due is not None and due <= last:
+            found.append(due)
+            due = self.next_date(due)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionCharge:
+    """One date of a plan, once it is due. ``next_try_at``: None while a payment is under way, or the donor must act."""
+
+    subscription_id: UUID
+    due_on: date
+    status: ChargeStatus
+    donation_id: UUID | None = None
+    tries: int = 0
+    next_try_at: datetime | None = None
+    skip_reason: SkipReason | None = None
+    decline_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionFilters:
+    """What a list of plans is narrowed by; None: not narrowed."""
+
+    user_id: UUID | None = None
+    organisation_id: UUID | None = None
+    status: str | None = None
+    email: str | None = None
+
+
+NoticeKind = Literal[
+    "begun",
+    "payment_failed",
+    "authentication_needed",
+    "card_expiring",
+    "dates_skipped",
+    "paused",
+    "resumed",
+    "date_skipped",
+    "changed",
+    "change_requested",
+    "change_declined",
+    "yearly_reminder",
+    "cancelled",
+    "organisation_stopped",
+    "organisation_proposed",
+    "organisation_moved",
+    "payment_method_changed",
+]
+"""What donors are told of their plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionNotice:
+    """Something that a donor is told. ``due_on``: the date that it is about (ISO 8601), the first of several."""
+
+    subscription: UUID
+    partner: UUID
+    kind: NoticeKind
+    due_on: str | None = None
+
+
+NOTICE: Final = InternalEvent("internal.donation_subscription_notice", SubscriptionNotice)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentMethodReplaced:
+    """A saved payment method that no plan uses any more."""
+
+    provider: str
+    customer: str
+    payment_method: str
+
+
+PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced", PaymentMethodReplaced)
+
+
+def needs_consent(plan: DonationSubscription, money: Money, frequency: Frequency) -> bool:
+    """Whether the donor must agree first: to a higher amount, or to more gifts a year."""
+    return plan.money < money or _PERIODS_A_YEAR[plan.frequency] < _PERIODS_A_YEAR[frequency]
+
+
+def last_day_of(due_on: date) -> date:
+    """The last day on which a date may be charged."""
+    return due_on + CHARGED_WITHIN
+
+
+def retry_day(due_on: date, today: date) -> date | None:
+    """The next day on which a date is tried again, later than today; None when there is none."""
+    days = (due_on + timedelta(days=after) for after in RETRY_DAYS)
+    return next((day for day in days if day > today), None)
+
+
+def ensure_status(plan: DonationSubscription, *allowed: SubscriptionStatus) -> None:
+    """Raises InvalidState unless the plan has one of these states."""
+    if plan.status not in allowed:
+        raise InvalidState(f"the donation subscription is {plan.status}, and must be {' or '.join(allowed)}")
+
+
+def begun_at(plan: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo) -> DonationSubscription:
+    """The plan as its first gift begins it: dates are counted from that day, at that time of day."""
+    local = moment.astimezone(zone)
+    plan = replace(
+        plan,
+        status="active",
+        started_at=moment,
+        anchor_on=local.date(),
+        charge_time=local.time().replace(microsecond=0),
+        first_payment_id=payment_id,
+        last_charged_on=local.date(),
+    )
+    return at_date(plan, plan.next_date(local.date()), zone)
+
+
+def at_date(plan: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
+    """The plan with another next date."""
+    return replace(plan, next_due_on=due_on, next_donation_at=plan.moment_of(due_on, zone))
+
+
+def paused(
+    plan: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
+) -> DonationSubscription:
+    """The plan without its dates until then; None: until it is resumed."""
+    plan = replace(plan, status="paused", paused_until=until, pause_reason=reason, past_due_since=None)
+    if until is None:
+        return replace(plan, next_donation_at=None)
+    assert plan.next_due_on is not None, "a plan that has begun has its next date"
+    due_on = plan.next_due_on
+    while plan.moment_of(due_on, zone) <= until:
+        due_on = plan.next_date(due_on)
+    return replace(plan, next_donation_at=plan.moment_of(due_on, zone))
+
+
+def resumed(plan: DonationSubscription, now: datetime, zone: tzinfo) -> tuple[DonationSubscription, list[date]]:
+    """The plan from now on, and the dates that fell into the pause."""
+    missed = [day for day in plan.dates_until(now.astimezone(zone).date()) if plan.moment_of(day, zone) <= now]
+    plan = replace(plan, status="active", paused_until=None, pause_reason=None)
+    assert plan.next_due_on is not None, "a plan that has begun has its next date"
+    return at_date(plan, plan.next_date(missed[-1]) if missed else plan.next_due_on, zone), missed
+
+
+def cancelled(plan: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
+    """The plan at its end."""
+    return replace(
+        plan,
+        status="cancelled",
+        cancelled_at=now,
+        cancellation_reason=reason,
+        next_due_on=None,
+        next_donation_at=None,
+        paused_until=None,
+        pause_reason=None,
+        past_due_since=None,
+        pending_change=None,
+        proposed_organisation_id=None,
+    )
+
+
+def with_frequency(plan: DonationSubscription, frequency: Frequency, today: date, zone: tzinfo) -> DonationSubscription:
+    """The plan with another frequency: its next date is the first later than today, and than the last that was due."""
+    if plan.frequency == frequency or plan.next_due_on is None or plan.anchor_on == plan.next_due_on:
+        return replace(plan, frequency=frequency)  # a next date that was chosen stays
+    last = max(today, _date_before(plan))
+    changed = replace(plan, frequency=frequency)
+    due_on = changed.next_date(last)
+    if plan.status == "paused":
+        return replace(changed, next_due_on=due_on)
+    return at_date(changed, due_on, zone)
+
+
+def _date_before(plan: DonationSubscription) -> date:
+    """The date before the next one: the last that was due, or the first gift."""
+    assert plan.anchor_on is not None, "a plan that has begun has its day"
+    found, number = plan.anchor_on, 1
+    while (
+        plan.next_due_on is not None
+        and (due_on := recurrence.date_number(plan.anchor_on, plan.frequency, number)) < plan.next_due_on
+    ):
+        found, number = due_on, number + 1
+    return found
+
+
+def with_next_date(plan: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
+    """The plan with its next gift on this day, from which its dates are counted then. Raises InvalidDate."""
+    if not today < due_on <= today + MAX_NEXT_DATE:
+        raise InvalidDate(f"the next gift may be from {today + timedelta(days=1)} to {today + MAX_NEXT_DATE}")
+    return at_date(replace(plan, anchor_on=due_on), due_on, zone)
+
+
+def wake_time(plan: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
+    """When the scheduler has to look at the plan next."""
+    if plan.status == "pending" or (plan.status == "cancelled" and charge is None):
+        return None
+    if plan.status in ("cancelled", "paused") and charge is not None:
+        return plan.updated_at  # the open date is to be closed
+    if plan.status == "paused":
+        return plan.paused_until
+    moments: list[datetime | None] = [plan.next_donation_at]
+    moments.append(past_due_until(plan, zone))
+    if charge is not None:
+        after = last_day_of(charge.due_on) + timedelta(days=1)
+        moments.append(recurrence.moment_of(after, time(), zone))
+        moments.append(charge.next_try_at if plan.chargeable else None)
+    moments += [reminder_time(plan, zone), card_notice_time(plan)]
+    return min(moment for moment in moments if moment is not None)
+
+
+def past_due_until(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
+    """When a plan that stays past due ends: before a gift that is due on that day."""
+    if plan.past_due_since is None:
+        return None
+    return plan.moment_of(plan.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)
+
+
+def reminder_time(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
+    """When the donor is told of the next yearly gift; None where that is done, or gifts are more frequent."""
+    if plan.frequency != "yearly" or plan.next_due_on is None or plan.reminded_on == plan.next_due_on:
+        return None
+    return plan.moment_of(plan.next_due_on - REMINDED_BEFORE, zone)
+
+
+def card_notice_time(plan: DonationSubscription) -> datetime | None:
+    """When the donor is told that the card ends: at the beginning of its last month; None where that is done."""
+    saved = plan.payment_method
+    if saved is None or saved.expires_at == plan.card_announced_at:
+        return None
+    return saved.expires_at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

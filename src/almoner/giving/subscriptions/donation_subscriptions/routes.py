@@ -1,0 +1,105 @@
+"""Endpoints of donation subscriptions (settled 11)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.subscriptions.donation_subscriptions import service
+from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidMetadata, InvalidPause, InvalidState
+from almoner.giving.subscriptions.donation_subscriptions.schemas import (
+    DonationSubscriptionOut,
+    DonationSubscriptionPatch,
+    DonationSubscriptionsQuery,
+    PauseIn,
+    donation_subscription_out,
+    filters_of,
+)
+from almoner.kit.errors import Forbidden
+from almoner.kit.patch import UNSET
+from almoner.platform.http.caller import PERSONAL, SECRET
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import ListResponse
+
+SubscriptionId = Annotated[UUID, PathId("donationsubscription")]
+
+routes = Routes("Donation subscriptions", moves_money=True)
+
+
+@routes.get("/v1/donation-subscriptions", key=SECRET, scope="donation_subscriptions:read")
+async def list_donation_subscriptions(
+    call: ApiCall, query: DonationSubscriptionsQuery
+) -> ListResponse[DonationSubscriptionOut]:
+    """List donation subscriptions, newest first: the plans of donors who give regularly."""
+    if query.email is not None and not call.caller.has_scope(PERSONAL):
+        raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
+    page = call.requested_page(query)
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
+    return call.list_response(
+        page, rows, total, lambda row: donation_subscription_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
+
+
+@routes.get("/v1/donation-subscriptions/{id}", key=SECRET, scope="donation_subscriptions:read")
+async def get_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+    """Retrieve a donation subscription."""
+    return donation_subscription_out(call.tx, await service.get(call.tx, call.partner, id))
+
+
+@routes.patch(
+    "/v1/donation-subscriptions/{id}",
+    key=SECRET,
+    scope="donation_subscriptions:write",
+    errors=(InvalidMetadata, InvalidState),
+)
+async def update_donation_subscription(
+    call: ApiCall, id: SubscriptionId, body: DonationSubscriptionPatch
+) -> DonationSubscriptionOut:
+    """Change a donation subscription's metadata, key by key, its amount or its frequency.
+
+    What makes the donor give less holds at once. What makes the donor give more waits as `pendingChange` until the
+    donor agrees to it on a page whose link is mailed; a later request takes its place.
+    """
+    plan = await service.get_for_update(call.tx, call.partner, id)
+    if body.amount is not UNSET or body.frequency is not UNSET:
+        minor = plan.money.minor if body.amount is UNSET else body.amount
+        frequency = plan.frequency if body.frequency is UNSET else body.frequency
+        plan = await service.request_change(call.tx, plan, minor, frequency)
+    if body.metadata is not UNSET:
+        plan = await service.change_metadata(call.tx, plan, body.metadata)
+    return donation_subscription_out(call.tx, plan)
+
+
+@routes.post(
+    "/v1/donation-subscriptions/{id}/pause",
+    key=SECRET,
+    scope="donation_subscriptions:write",
+    errors=(InvalidState, InvalidPause),
+)
+async def pause_donation_subscription(call: ApiCall, id: SubscriptionId, body: PauseIn) -> DonationSubscriptionOut:
+    """Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged later."""
+    return donation_subscription_out(call.tx, await service.pause(call.tx, call.partner, id, body.until, "partner"))
+
+
+@routes.post(
+    "/v1/donation-subscriptions/{id}/resume", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
+)
+async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+    """Resume a donation subscription that is `paused`: it goes on with its next date."""
+    return donation_subscription_out(call.tx, await service.resume(call.tx, call.partner, id))
+
+
+@routes.post(
+    "/v1/donation-subscriptions/{id}/skip", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
+)
+async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+    """Leave out the next gift of a donation subscription that is `active` or `past_due`."""
+    return donation_subscription_out(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
+
+
+@routes.post(
+    "/v1/donation-subscriptions/{id}/cancel", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
+)
+async def cancel_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+    """End a donation subscription for good. A gift that is being charged at this moment still arrives."""
+    return donation_subscription_out(call.tx, await service.cancel(call.tx, call.partner, id, "partner"))

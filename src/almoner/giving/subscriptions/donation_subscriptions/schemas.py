@@ -1,0 +1,250 @@
+"""Plans of regular gifts on the wire (settled 11)."""
+
+from typing import Annotated, ClassVar
+from uuid import UUID
+
+import msgspec
+from pydantic import Field
+
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    CancellationReason,
+    DonationSubscription,
+    PauseReason,
+    PendingChange,
+    SubscriptionFilters,
+    SubscriptionStatus,
+)
+from almoner.kit import money
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.ids import Ids
+from almoner.kit.patch import UNSET
+from almoner.kit.recurrence import Frequency
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import EmailAddress
+from almoner.platform.http.wire import (
+    Maybe,
+    MetadataPatch,
+    Moment,
+    PageQuery,
+    PatchBody,
+    RequestBody,
+    ResponseRecord,
+)
+
+
+class DonationSubscriptionsQuery(PageQuery):
+    """Filters of a list of donation subscriptions."""
+
+    user_id: Annotated[str, IdText("user")] | None = None
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    status: SubscriptionStatus | None = None
+    email: EmailAddress | None = Field(
+        None, description="The donor's email address. Needs a key with the scope `donations:personal`."
+    )
+
+
+def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
+    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    reasons = []
+
+    def parsed(name: str, text: str | None, type_: str) -> UUID | None:
+        found = tx.ids.parse(type_, text) if text is not None else None
+        if text is not None and found is None:
+            reasons.append(f"query.{name} must be the id of {'an' if type_[0] in 'aeio' else 'a'} {type_}")
+        return found
+
+    filters = SubscriptionFilters(
+        parsed("userId", query.user_id, "user"),
+        parsed("organisationId", query.organisation_id, "organisation"),
+        query.status,
+        query.email,
+    )
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return filters
+
+
+class DonationSubscriptionPatch(PatchBody):
+    """Changes to a donation subscription."""
+
+    amount: Maybe[
+        Annotated[
+            int,
+            Field(
+                ge=1,
+                le=money.MAX_MINOR,
+                examples=[1500],
+                description="Of each gift, in minor units. A lower amount holds at once; a higher one waits as "
+                "`pendingChange` until the donor agrees to it.",
+            ),
+        ]
+    ] = UNSET
+    frequency: Maybe[
+        Annotated[
+            Frequency,
+            Field(
+                description="Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the "
+                "donor agrees."
+            ),
+        ]
+    ] = UNSET
+    metadata: Maybe[MetadataPatch | None] = UNSET
+
+
+class PauseIn(RequestBody):
+    """A pause."""
+
+    until: Moment | None = Field(
+        None, description="When it ends, within 366 days. Without it the pause lasts until the subscription is resumed."
+    )
+
+
+class PendingChangeOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A change that waits until the donor agrees to it."""
+
+    amount: Annotated[
+        int, msgspec.Meta(description="Of each gift then, in the currency's minor unit.", examples=[3000])
+    ]
+    frequency: Annotated[Frequency, msgspec.Meta(description="How often the donor would give then.")]
+    requested_at: Annotated[
+        str, msgspec.Meta(description="When it was asked for, in UTC.", examples=["2026-11-21T09:30:00.000Z"])
+    ]
+
+
+class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What later gifts are charged to, as the payment provider shows it."""
+
+    type: Annotated[str, msgspec.Meta(description="What it is: `card`.", examples=["card"])]
+    brand: Annotated[str, msgspec.Meta(description="The card's brand.", examples=["visa"])]
+    last4: Annotated[str, msgspec.Meta(description="The last four digits of the card.", examples=["4242"])]
+    expires_at: Annotated[
+        str, msgspec.Meta(description="When the card expires, in UTC.", examples=["2028-12-31T23:59:59.000Z"])
+    ]
+
+
+class DonationSubscriptionOut(ResponseRecord, object_name="donation_subscription"):
+    """A donor's plan to give regularly."""
+
+    personal: ClassVar = ("first_name", "last_name", "email")
+
+    id: str
+    status: Annotated[
+        SubscriptionStatus,
+        msgspec.Meta(
+            description="`pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; "
+            "it is tried again, or the donor is asked for another card."
+        ),
+    ]
+    amount: Annotated[int, msgspec.Meta(description="Of each gift, in the currency's minor unit.", examples=[2500])]
+    currency_code: str
+    frequency: Annotated[Frequency, msgspec.Meta(description="How often the donor gives.")]
+    organisation_id: str
+    user_id: str | None
+    session_id: Annotated[
+        str,
+        msgspec.Meta(
+            description="The donation session in which the donor chose it.",
+            examples=[Ids(sandbox=True).example("donationsession")],
+        ),
+    ]
+    first_name: Annotated[str | None, msgspec.Meta(description="Empty where the donor has one name alone.")]
+    last_name: str | None
+    email: str | None
+    started_at: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="When the first gift was paid, in UTC; null before.",
+            examples=["2026-12-21T09:30:00.000Z"],
+        ),
+    ]
+    next_donation_at: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="When the next gift is charged, in UTC; null while none is.",
+            examples=["2026-12-21T09:30:00.000Z"],
+        ),
+    ]
+    paused_until: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="When the pause ends, in UTC; null without an end, and unless it is paused.",
+            examples=["2026-12-21T09:30:00.000Z"],
+        ),
+    ]
+    pause_reason: Annotated[
+        PauseReason | None,
+        msgspec.Meta(description="Who paused it; `organisation_cannot_receive`: the nonprofit may not receive."),
+    ]
+    cancelled_at: str | None
+    cancellation_reason: Annotated[
+        CancellationReason | None,
+        msgspec.Meta(
+            description="Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be "
+            "charged for 28 days. `revoked`: the donor told the bank to stop."
+        ),
+    ]
+    pending_change: Annotated[
+        PendingChangeOut | None, msgspec.Meta(description="What waits until the donor agrees to it.")
+    ]
+    payment_method: Annotated[
+        PaymentMethodOut | None,
+        msgspec.Meta(description="What later gifts are charged to; null before the first gift."),
+    ]
+    donations_count: Annotated[
+        int, msgspec.Meta(description="How many gifts were paid, the first included.", examples=[3])
+    ]
+    total_amount: Annotated[
+        int,
+        msgspec.Meta(
+            description="What they come to, in the currency's minor unit; refunds are not taken off.", examples=[7500]
+        ),
+    ]
+    metadata: dict[str, str] | None
+    created_at: str
+    updated_at: str
+
+
+def _pending_change_out(change: PendingChange) -> PendingChangeOut:
+    return PendingChangeOut(change.money.minor, change.frequency, iso_timestamp(change.requested_at))
+
+
+def _payment_method_out(plan: DonationSubscription) -> PaymentMethodOut | None:
+    saved = plan.payment_method
+    if saved is None:
+        return None
+    return PaymentMethodOut(saved.type, saved.brand, saved.last4, iso_timestamp(saved.expires_at))
+
+
+def donation_subscription_out(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionOut:
+    """The answer for one plan, and the record in its events."""
+    ids, shown = tx.ids, plan.donor_shown
+    names = (plan.first_name, plan.last_name) if shown else (None, None)
+    first_name, last_name = (name if name or not any(names) else "" for name in names)
+    return DonationSubscriptionOut(
+        id=ids.text("donationsubscription", plan.id),
+        status=plan.status,
+        amount=plan.money.minor,
+        currency_code=plan.money.currency,
+        frequency=plan.frequency,
+        organisation_id=ids.text("organisation", plan.organisation_id),
+        user_id=ids.text_or_none("user", plan.user_id),
+        session_id=ids.text("donationsession", plan.session_id),
+        first_name=first_name,
+        last_name=last_name,
+        email=plan.email if shown else None,
+        started_at=iso_timestamp_or_none(plan.started_at),
+        next_donation_at=iso_timestamp_or_none(plan.next_donation_at),
+        paused_until=iso_timestamp_or_none(plan.paused_until),
+        pause_reason=plan.pause_reason,
+        cancelled_at=iso_timestamp_or_none(plan.cancelled_at),
+        cancellation_reason=plan.cancellation_reason,
+        pending_change=_pending_change_out(plan.pending_change) if plan.pending_change else None,
+        payment_method=_payment_method_out(plan),
+        donations_count=plan.donations_count,
+        total_amount=plan.total_minor,
+        metadata=None if plan.metadata is None else dict(plan.metadata),
+        created_at=iso_timestamp(plan.created_at),
+        updated_at=iso_timestamp(plan.updated_at),
+    )

@@ -1,0 +1,469 @@
+"""Operations on plans of regular gifts. A plan is locked before any donation of a date of its own."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.donations.domain import Donation, DonationDetails
+from almoner.giving.checkout.payments.domain import Decline, DeclineAction, Payment, SavedPaymentMethod
+from almoner.giving.checkout.sessions.domain import DonationSession
+from almoner.giving.subscriptions.donation_subscriptions import domain, schemas, store, store_charges
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    Agreement,
+    CancellationReason,
+    DonationSubscription,
+    NoticeKind,
+    PauseReason,
+    SubscriptionCharge,
+    SubscriptionNotice,
+)
+from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionOut
+from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
+from almoner.giving.subscriptions.donation_subscriptions.store import find_live_of_donor as find_live_of_donor
+from almoner.giving.subscriptions.donation_subscriptions.store import list_of_donor as list_of_donor
+from almoner.giving.subscriptions.donation_subscriptions.store import list_page as list_page
+from almoner.giving.subscriptions.donation_subscriptions.store import (
+    list_using_payment_method as list_using_payment_method,
+)
+from almoner.giving.subscriptions.donation_subscriptions.store import lock_due as lock_due
+from almoner.giving.subscriptions.donation_subscriptions.store import next_wake_at as next_wake_at
+from almoner.giving.subscriptions.donation_subscriptions.store import postpone as postpone
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import close_charge as close_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charge as find_open_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import open_charge as open_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_dates as skip_dates
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import update_charge as update_charge
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.kit.recurrence import Frequency
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
+
+BATCH: Final = 1000
+_CHARGES_SHOWN: Final = 100
+
+
+async def get(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
+    """One plan. Raises NotFound."""
+    if (plan := await store.find(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return plan
+
+
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
+    """One plan, locked until the transaction ends. Raises NotFound."""
+    if (plan := await store.get_for_update(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return plan
+
+
+def serialise_for_api(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionOut:
+    """The plan as an API record."""
+    return schemas.donation_subscription_out(tx, plan)
+
+
+async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge]:
+    """The newest dates of a plan, newest first."""
+    return await store_charges.list_newest(tx, subscription_id, _CHARGES_SHOWN)
+
+
+async def save(tx: Tx, plan: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
+    """Store a locked plan that has changed, with when it is to be looked at next, and emit an event about it.
+
+    Raises InvalidState when its status may not become this one.
+    """
+    plan = replace(plan, updated_at=tx.now)
+    charge = await find_open_charge(tx, plan.id)
+    plan = replace(plan, wake_at=domain.wake_time(plan, charge, tx.deployment.time_zone))
+    if not await store.update(tx, plan):
+        raise domain.InvalidState(f"the donation subscription may not become {plan.status}")
+    if event_type is not None:
+        await outbox.emit(tx, plan.partner_id, event_type, serialise_for_api(tx, plan))
+    return plan
+
+
+async def notify_donor(tx: Tx, plan: DonationSubscription, kind: NoticeKind, due_on: date | None = None) -> None:
+    """Have the donor told of something."""
+    notice = SubscriptionNotice(plan.id, plan.partner_id, kind, due_on.isoformat() if due_on else None)
+    await outbox.emit_internal(tx, domain.NOTICE, notice, partner=plan.partner_id)
+
+
+async def begin(
+    tx: Tx, session: DonationSession, gift: DonationDetails, former_id: UUID | None, *, donor_shown: bool
+) -> UUID | None:
+    """The plan that a donor's choice on the page of a locked session begins once it is paid; None for a single gift.
+
+    ``former_id``: the plan of what the donor chose before on that page.
+    """
+    former = await store.get_for_update(tx, ALL_PARTNERS, former_id) if former_id is not None else None
+    if former is not None and former.status != "pending":
+        former = None
+    if gift.frequency == "one_time":
+        if former is not None:
+            await _end(tx, former, "not_started")
+        return None
+    plan = _chosen(former or _new_plan(tx, session, gift.money, gift.frequency, donor_shown=donor_shown), gift)
+    plan = replace(plan, frequency=gift.frequency)
+    if former is None:
+        await store.insert(tx, Partner(plan.partner_id), plan)
+        await outbox.emit(tx, plan.partner_id, domain.CREATED, serialise_for_api(tx, plan))
+    elif plan != former:
+        plan = await save(tx, plan, domain.UPDATED)
+    if gift.agreement is not None and (former is None or plan != former):
+        await store.insert_agreement(tx, plan, gift.agreement)
+    return plan.id
+
+
+def _new_plan(
+    tx: Tx, session: DonationSession, money: Money, frequency: Frequency, *, donor_shown: bool
+) -> DonationSubscription:
+    return DonationSubscription(
+        id=tx.new_id(),
+        partner_id=session.partner_id,
+        organisation_id=session.organisation_id,
+        user_id=session.user_id,
+        session_id=session.id,
+        status="pending",
+        money=money,
+        cover_minor=0,
+        frequency=frequency,
+        first_name=None,
+        last_name=None,
+        email=None,
+        consented=False,
+        anonymous=False,
+        message=None,
+        language=session.language,
+        metadata=session.metadata,
+        created_at=tx.now,
+        updated_at=tx.now,
+        donor_shown=donor_shown,
+    )
+
+
+def _chosen(plan: DonationSubscription, gift: DonationDetails) -> DonationSubscription:
+    return replace(
+        plan,
+        money=gift.money,
+        cover_minor=gift.cover_minor,
+        first_name=gift.first_name or None,
+        last_name=gift.last_name or None,
+        email=gift.email,
+        consented=gift.consented,
+        anonymous=gift.anonymous,
+        message=gift.message,
+    )
+
+
+async def end_unpaid(tx: Tx, subscription_ids: list[UUID]) -> None:
+    """End plans whose first gift was not paid."""
+    for subscription_id in subscription_ids:
+        plan = await get_for_update(tx, ALL_PARTNERS, subscription_id)
+        if plan.status == "pending":
+            await _end(tx, plan, "not_started")
+
+
+async def _end(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
+    ended = await save(tx, domain.cancelled(plan, reason, tx.now), domain.CANCELLED)
+    if plan.started_at is not None:
+        await notify_donor(tx, ended, "cancelled")
+        await _release_payment_method(tx, plan)
+    return ended
+
+
+async def _release_payment_method(tx: Tx, plan: DonationSubscription) -> None:
+    """Have the provider forget what a plan was charged to until now."""
+    if plan.payment_method is not None and plan.provider is not None:
+        saved = plan.payment_method
+        replaced = domain.PaymentMethodReplaced(plan.provider, saved.customer, saved.id)
+        await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=plan.partner_id)
+
+
+async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
+    """What a paid donation means for its plan: the first one begins it, later ones settle their date."""
+    assert donation.subscription_id is not None, "asked of gifts of plans alone"
+    plan = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
+    plan = replace(
+        plan,
+        donations_count=plan.donations_count + 1,
+        total_minor=plan.total_minor + donation.money.minor,
+    )
+    if donation.subscription_due_on is None:
+        await _record_first_payment(tx, plan, payment, saved)
+    else:
+        await _record_later_payment(tx, plan, donation, payment, saved)
+
+
+async def _record_first_payment(
+    tx: Tx, plan: DonationSubscription, payment: Payment, saved: SavedPaymentMethod | None
+) -> None:
+    if plan.status != "pending":
+        await save(tx, plan, domain.UPDATED)
+        return
+    zone = tx.deployment.time_zone
+    begun = domain.begun_at(plan, payment.created_at, payment.id, zone)
+    if saved is None:
+        await save(tx, domain.cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED)
+        await notify_donor(tx, begun, "cancelled")
+        return
+    begun = replace(begun, provider=payment.provider, payment_method=saved, chargeable=True)
+    await save(tx, begun, domain.UPDATED)
+    await notify_donor(tx, begun, "begun")
+
+
+async def _record_later_payment(
+    tx: Tx, plan: DonationSubscription, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None
+) -> None:
+    charge = await store_charges.find_by_donation(tx, donation.id)
+    assert charge is not None, "a donation of a date is that of its charge"
+    charged_on = tx.deployment.issuer_day_at(payment.created_at)
+    await store_charges.mark_paid(tx, charge, charged_on)
+    plan = replace(plan, last_charged_on=max(plan.last_charged_on or charged_on, charged_on))
+    if plan.status == "past_due":
+        plan = replace(plan, status="active", past_due_since=None)
+    if saved is not None and not payment.off_session:
+        await _release_payment_method(tx, plan)
+        plan = replace(plan, provider=payment.provider, payment_method=saved)
+    if plan.payment_method is not None:
+        plan = replace(plan, chargeable=True)  # the last fact counts: it has just been paid
+    await save(tx, plan, domain.UPDATED)
+
+
+async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
+    """What it means for a plan that its payment method was declined for an open date."""
+    assert donation.subscription_id is not None, "asked of gifts of plans alone"
+    plan = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
+    charge = await store_charges.find_by_donation(tx, donation.id)
+    if charge is None or charge.status != "open" or plan.status not in domain.CHARGED_STATUSES:
+        return
+    zone = tx.deployment.time_zone
+    retry_on = domain.retry_day(charge.due_on, tx.deployment.issuer_day_at(tx.now))
+    again = decline.action is DeclineAction.RETRY and retry_on is not None
+    charge = replace(
+        charge,
+        decline_code=decline.code,
+        next_try_at=plan.moment_of(retry_on, zone) if again and retry_on else None,
+    )
+    await update_charge(tx, charge)
+    plan = replace(plan, chargeable=decline.action is DeclineAction.RETRY)
+    if plan.status == "active":
+        plan = replace(plan, status="past_due", past_due_since=tx.now)
+    plan = await save(tx, plan, domain.PAYMENT_FAILED)
+    if decline.action is DeclineAction.REVOKED:
+        await _end(tx, plan, "revoked")
+    else:
+        needs = decline.action is DeclineAction.AUTHENTICATE
+        await notify_donor(tx, plan, "authentication_needed" if needs else "payment_failed", charge.due_on)
+
+
+async def change_metadata(
+    tx: Tx, plan: DonationSubscription, patch: Mapping[str, str | None] | None
+) -> DonationSubscription:
+    """Merge the metadata of a locked plan key by key; None removes all. Raises InvalidMetadata."""
+    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+        raise domain.InvalidMetadata(*found)
+    merged = {} if patch is None else metadata_rules.merge_metadata(plan.metadata or {}, patch)
+    if found := metadata_rules.metadata_problems(merged):
+        raise domain.InvalidMetadata(*found)
+    return await save(tx, replace(plan, metadata=merged or None), domain.UPDATED)
+
+
+async def request_change(tx: Tx, plan: DonationSubscription, minor: int, frequency: Frequency) -> DonationSubscription:
+    """A partner's change of a locked plan: at once where the donor gives less, else it waits for the donor.
+
+    Raises InvalidState.
+    """
+    domain.ensure_status(plan, *domain.LIVE_STATUSES)
+    money = Money(minor, plan.money.currency)
+    if domain.needs_consent(plan, money, frequency):
+        change = domain.PendingChange(money, frequency, tx.now)
+        plan = await save(tx, replace(plan, pending_change=change), domain.UPDATED)
+        await notify_donor(tx, plan, "change_requested")
+        return plan
+    return await _apply_change(tx, plan, money, frequency)
+
+
+async def _apply_change(
+    tx: Tx, plan: DonationSubscription, money: Money, frequency: Frequency, agreement: Agreement | None = None
+) -> DonationSubscription:
+    former = (plan.money, plan.frequency)
+    cover = plan.cover_minor if plan.money == money else 0
+    plan = replace(plan, money=money, cover_minor=cover, pending_change=None)
+    plan = domain.with_frequency(plan, frequency, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone)
+    plan = await save(tx, plan, domain.UPDATED)
+    if agreement is not None:
+        await store.insert_agreement(tx, plan, agreement)
+    if former != (money, frequency):
+        await notify_donor(tx, plan, "changed")
+    return plan
+
+
+async def change_by_donor(
+    tx: Tx, partner: Partner, subscription_id: UUID, minor: int, frequency: Frequency, agreement: Agreement
+) -> DonationSubscription:
+    """A change that the donor makes, and agrees to. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(plan, *domain.LIVE_STATUSES)
+    return await _apply_change(tx, plan, Money(minor, plan.money.currency), frequency, agreement)
+
+
+async def confirm_change(tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement) -> DonationSubscription:
+    """The donor agrees to the change that waits. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    if (change := plan.pending_change) is None:
+        raise domain.InvalidState("no change waits for the donor")
+    return await _apply_change(tx, plan, change.money, change.frequency, agreement)
+
+
+async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
+    """The donor does not agree to the change that waits. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    if plan.pending_change is None:
+        raise domain.InvalidState("no change waits for the donor")
+    return await save(tx, replace(plan, pending_change=None), domain.UPDATED)
+
+
+async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date) -> DonationSubscription:
+    """Another day of the next gift, from which later ones are counted. Raises NotFound, InvalidState, InvalidDate."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
+    if await store_charges.has_charge(tx, plan.id, day):
+        raise domain.InvalidDate("the gift of this day was skipped")
+    plan = domain.with_next_date(plan, day, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone)
+    plan = await save(tx, plan, domain.UPDATED)
+    await notify_donor(tx, plan, "changed")
+    return plan
+
+
+async def pause(
+    tx: Tx, partner: Partner, subscription_id: UUID, until: datetime | None, reason: PauseReason
+) -> DonationSubscription:
+    """Charge nothing until then, None: until it is resumed. Raises NotFound, InvalidState, InvalidPause."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
+    if until is not None and not tx.now < until <= tx.now + domain.MAX_PAUSE:
+        raise domain.InvalidPause
+    return await pause_locked(tx, plan, until, reason)
+
+
+async def pause_locked(
+    tx: Tx, plan: DonationSubscription, until: datetime | None, reason: PauseReason
+) -> DonationSubscription:
+    """As ``pause``, of a locked plan that is charged."""
+    plan = await save(tx, domain.paused(plan, until, reason, tx.deployment.time_zone), domain.UPDATED)
+    await notify_donor(tx, plan, "organisation_stopped" if reason == "organisation_cannot_receive" else "paused")
+    return plan
+
+
+async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
+    """Charge again, from the next date on. Raises NotFound, InvalidState."""
+    return await resume_locked(tx, await get_for_update(tx, partner, subscription_id))
+
+
+async def resume_locked(tx: Tx, plan: DonationSubscription) -> DonationSubscription:
+    """As ``resume``, of a locked plan."""
+    domain.ensure_status(plan, "paused")
+    plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
+    await skip_dates(tx, plan.id, missed, "paused")
+    charge = await find_open_charge(tx, plan.id)
+    if charge is not None and charge.next_try_at is None:  # it was resumed before the pause had given the date up
+        await update_charge(tx, replace(charge, next_try_at=tx.now))
+    plan = await save(tx, plan, domain.UPDATED)
+    await notify_donor(tx, plan, "resumed")
+    return plan
+
+
+async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason) -> DonationSubscription:
+    """Leave the next date out. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
+    skipped = plan.next_due_on
+    assert skipped is not None, "a plan that has begun has its next date"
+    await skip_dates(tx, plan.id, [skipped], by)
+    plan = domain.at_date(plan, plan.next_date(skipped), tx.deployment.time_zone)
+    plan = await save(tx, plan, domain.UPDATED)
+    await notify_donor(tx, plan, "date_skipped", skipped)
+    return plan
+
+
+async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: CancellationReason) -> DonationSubscription:
+    """End a plan that has begun. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(plan, *domain.LIVE_STATUSES)
+    return await _end(tx, plan, reason)
+
+
+async def cancel_locked(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
+    """End a locked plan that has begun."""
+    return await _end(tx, plan, reason)
+
+
+async def set_payment_method(tx: Tx, provider: str, plan: DonationSubscription, saved: SavedPaymentMethod) -> None:
+    """Charge a locked plan to another payment method, or to the same one renewed; what is past due at once."""
+    if plan.status not in domain.LIVE_STATUSES or plan.payment_method == saved:
+        return
+    former = plan.payment_method
+    if former is None or (former.customer, former.id) != (saved.customer, saved.id):
+        await _release_payment_method(tx, plan)
+    charge = await find_open_charge(tx, plan.id)
+    # With a payment under way its own answer says when to try again.
+    if charge is not None and charge.next_try_at is None and not plan.chargeable:
+        await update_charge(tx, replace(charge, next_try_at=tx.now))
+    plan = replace(plan, provider=provider, payment_method=saved, chargeable=True)
+    plan = await save(tx, plan, domain.UPDATED)
+    await notify_donor(tx, plan, "payment_method_changed")
+
+
+async def propose_organisation(tx: Tx, plan: DonationSubscription, organisation_id: UUID) -> DonationSubscription:
+    """Ask the donor of a locked plan whether it may be for the nonprofit's successor."""
+    plan = await save(tx, replace(plan, proposed_organisation_id=organisation_id))
+    await notify_donor(tx, plan, "organisation_proposed")
+    return plan
+
+
+async def accept_organisation(
+    tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement
+) -> DonationSubscription:
+    """The donor agrees that the plan is for the nonprofit that was proposed. Raises NotFound, InvalidState."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    if plan.proposed_organisation_id is None:
+        raise domain.InvalidState("no other organisation was proposed")
+    plan = replace(plan, organisation_id=plan.proposed_organisation_id, proposed_organisation_id=None)
+    if plan.status == "paused" and plan.pause_reason == "organisation_cannot_receive":
+        plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
+        await skip_dates(tx, plan.id, missed, "organisation_cannot_receive")
+    plan = await save(tx, plan, domain.UPDATED)
+    await store.insert_agreement(tx, plan, agreement)
+    await notify_donor(tx, plan, "organisation_moved")
+    return plan
+
+
+async def decline_organisation(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
+    """The donor does not want to give to the nonprofit that was proposed: the plan ends. Raises as above."""
+    plan = await get_for_update(tx, partner, subscription_id)
+    if plan.proposed_organisation_id is None:
+        raise domain.InvalidState("no other organisation was proposed")
+    return await _end(tx, plan, "donor")
+
+
+async def erase_donor(tx: Tx, plan: DonationSubscription) -> None:
+    """End a locked plan and forget its donor, who asked for it."""
+    if plan.status != "cancelled":
+        plan = await save(tx, domain.cancelled(plan, "donor_erased", tx.now), domain.CANCELLED)
+        await _release_payment_method(tx, plan)
+    erased = replace(plan, first_name=None, last_name=None, email=None, message=None, payment_method=None)
+    await save(tx, replace(erased, provider=None, chargeable=False))
+
+
+async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
+    """Erase donors of plans that never began (V6); returns how many."""
+    return await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
+
+
+async def next_erasure_at(tx: Tx) -> datetime | None:
+    """When the next donor is to be forgotten."""
+    oldest = await store.next_erasure_at(tx)
+    return None if oldest is None else oldest + domain.ERASED_AFTER

@@ -1,0 +1,331 @@
+"""SQL for plans of regular gifts, and for what donors agreed to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    DONATION_SUBSCRIPTION,
+    LIVE_STATUSES,
+    Agreement,
+    DonationSubscription,
+    PendingChange,
+    SubscriptionFilters,
+)
+from almoner.kit.money import Money
+from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.http.paging import Page
+
+LIST: Final = "donation_subscription"
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, user_id, session_id, status, amount_minor, currency, cover_minor, frequency, "
+    "first_name, last_name, email, consented, anonymous, message, language, metadata, created_at, updated_at, "
+    "started_at, anchor_on, charge_time, next_due_on, next_donation_at, wake_at, reminded_on, paused_until, "
+    "pause_reason, cancelled_at, cancellation_reason, past_due_since, pending_minor, pending_frequency, "
+    "pending_since, proposed_organisation_id, provider, provider_customer, provider_payment_method, "
+    "payment_method_type, card_brand, card_last4, card_expires_at, chargeable, first_payment_id, donations_count, "
+    "total_minor, last_charged_on, card_announced_at, "
+    "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
+)
+
+
+def _subscription(row: Record) -> DonationSubscription:
+    """From a row that begins with ``_COLUMNS``."""
+    minor, currency = row[6:8]
+    pending_minor, pending_frequency, pending_since = row[32:35]
+    change = PendingChange(Money(pending_minor, currency), pending_frequency, pending_since) if pending_since else None
+    customer, method, type_, brand, last4, expires_at = row[37:43]
+    saved = SavedPaymentMethod(customer, method, type_, brand, last4, expires_at) if method else None
+    values: list[Any] = [*row[:6], Money(minor, currency), *row[8:32], change, row[35], row[36], saved, *row[43:50]]
+    return DonationSubscription(*values)
+
+
+async def insert(tx: Tx, partner: Partner, plan: DonationSubscription) -> None:
+    """Store a plan that has yet to begin."""
+    await tx.execute(
+        """
+        insert into donation_subscription (
+            id, partner_id, organisation_id, user_id, session_id, status, amount_minor, currency, cover_minor,
+            frequency, first_name, last_name, email, consented, anonymous, message, language, metadata, created_at,
+            updated_at, status_changed_at, chargeable, donations_count, total_minor
+        ) values ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18,
+                  false, 0, 0)
+        """,
+        plan.id,
+        partner.id,
+        plan.organisation_id,
+        plan.user_id,
+        plan.session_id,
+        plan.money.minor,
+        plan.money.currency,
+        plan.cover_minor,
+        plan.frequency,
+        plan.first_name,
+        plan.last_name,
+        plan.email,
+        plan.consented,
+        plan.anonymous,
+        plan.message,
+        plan.language,
+        plan.metadata,
+        plan.created_at,
+    )
+    await counters.add_to_list_total(tx, partner, LIST, 1)
+
+
+_ATTRIBUTES: Final = (
+    "organisation_id", "status", "cover_minor", "frequency", "first_name", "last_name", "email", "consented",
+    "anonymous", "message", "metadata", "updated_at", "started_at", "anchor_on", "charge_time", "next_due_on",
+    "next_donation_at", "wake_at", "reminded_on", "paused_until", "pause_reason", "cancelled_at",
+    "cancellation_reason", "past_due_since", "proposed_organisation_id", "chargeable", "first_payment_id",
+    "donations_count", "total_minor", "last_charged_on", "card_announced_at",
+)  # fmt: skip
+"""What may change of a plan, by the names that record and table have in common."""
+_PARTS: Final = (
+    "amount_minor", "currency", "pending_minor", "pending_frequency", "pending_since", "provider", "provider_customer",
+    "provider_payment_method", "payment_method_type", "card_brand", "card_last4", "card_expires_at",
+)  # fmt: skip
+"""What the record holds in parts of its own."""
+_SET: Final = ", ".join(f"{name} = ${number}" for number, name in enumerate((*_ATTRIBUTES, *_PARTS), 4))
+_UPDATE: Final = f"""
+update donation_subscription set {_SET},
+    status_changed_at = case status when $5 then status_changed_at else $2 end
+where id = $1 and (status = $5 or status = any($3)) returning true
+"""
+
+
+async def update(tx: Tx, changed: DonationSubscription) -> bool:
+    """Store all of a locked plan that may change; False when its status may not become this one."""
+    sources = list(DONATION_SUBSCRIPTION.source_states_of(changed.status))
+    values = [getattr(changed, name) for name in _ATTRIBUTES]
+    return bool(await tx.fetchval(_UPDATE, changed.id, tx.now, sources, *values, *_parts(changed)))
+
+
+def _parts(plan: DonationSubscription) -> list[object]:
+    saved, change = plan.payment_method, plan.pending_change
+    requested = (change.money.minor, change.frequency, change.requested_at) if change else (None, None, None)
+    method: tuple[object, ...] = (None,) * 7
+    if saved is not None:
+        expires_at = saved.expires_at
+        method = (plan.provider, saved.customer, saved.id, saved.type, saved.brand, saved.last4, expires_at)
+    return [plan.money.minor, plan.money.currency, *requested, *method]
+
+
+async def find(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
+    """One plan."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from donation_subscription where id = $1 and ($2::uuid is null or partner_id = $2)",
+        subscription_id,
+        partner_id,
+    )
+    return _subscription(row) if row else None
+
+
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
+    """One plan, locked until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation_subscription where id = $1 and ($2::uuid is null or partner_id = $2)
+        for no key update
+        """,
+        subscription_id,
+        partner_id,
+    )
+    return _subscription(row) if row else None
+
+
+@across_partners("sweep")
+async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
+    """Plans that the scheduler is to look at, the longest due first, around those that are being worked on."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from donation_subscription where wake_at <= $1
+        order by wake_at limit $2 for no key update skip locked
+        """,
+        tx.now,
+        limit,
+    )
+    return [_subscription(row) for row in rows]
+
+
+@across_partners("sweep")
+async def next_wake_at(tx: Tx) -> datetime | None:
+    """When the scheduler is to look at a plan next."""
+    found: datetime | None = await tx.fetchval("select min(wake_at) from donation_subscription")
+    return found
+
+
+@across_partners("held")
+async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
+    """Look at a locked plan later."""
+    await tx.execute("update donation_subscription set wake_at = $2 where id = $1", subscription_id, until)
+
+
+async def list_of_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
+    """The plans of a donor that have begun, newest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from donation_subscription
+        where partner_id = $1 and lower(email) = lower($2) and started_at is not null order by id desc limit 100
+        """,
+        partner.id,
+        email,
+    )
+    return [_subscription(row) for row in rows]
+
+
+async def find_live_of_donor(
+    tx: Tx, partner: Partner, email: str, organisation_id: UUID
+) -> DonationSubscription | None:
+    """The newest plan of a donor for a nonprofit that has begun and not ended."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation_subscription
+        where partner_id = $1 and lower(email) = lower($2) and organisation_id = $3 and status = any($4)
+        order by id desc limit 1
+        """,
+        partner.id,
+        email,
+        organisation_id,
+        list(LIVE_STATUSES),
+    )
+    return _subscription(row) if row else None
+
+
+@across_partners("followers")
+async def lock_live_of_organisation(tx: Tx, organisation_id: UUID, after: UUID | None, limit: int) -> Sequence[UUID]:
+    """The plans for a nonprofit that have begun and not ended, by identifier, after one of them."""
+    rows = await tx.fetch(
+        """
+        select id from donation_subscription
+        where organisation_id = $1 and status = any($2) and ($3::uuid is null or id > $3) order by id limit $4
+        """,
+        organisation_id,
+        list(LIVE_STATUSES),
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]
+
+
+@across_partners("banking")
+async def list_using_payment_method(tx: Tx, provider: str, payment_method: str) -> list[UUID]:
+    """The plans that are charged to a saved payment method."""
+    rows = await tx.fetch(
+        "select id from donation_subscription where provider = $1 and provider_payment_method = $2 order by id",
+        provider,
+        payment_method,
+    )
+    return [row["id"] for row in rows]
+
+
+async def list_page(
+    tx: Tx, partner: Partner, page: Page, filters: SubscriptionFilters
+) -> tuple[list[DonationSubscription], int]:
+    """One page in reading order and the exact total, in one statement (P7)."""
+    if filters == SubscriptionFilters():
+        listed, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page)
+        return [_subscription(row) for row in listed], total
+    conditions = _conditions(filters)
+    where = conditions.sql
+    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        select listed.*, total from (select count(*) as total from donation_subscription where {where}) counted
+        left join lateral (
+            select {_COLUMNS} from donation_subscription
+            where {where} and ($2::uuid is null or id {comparison} $2) order by id {order} limit $3
+        ) listed on true
+        order by listed.id {order}
+        """,
+        partner.id,
+        page.after_id,
+        page.limit,
+        *conditions.values,
+    )
+    return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+def _conditions(filters: SubscriptionFilters) -> Conditions:
+    conditions = Conditions("partner_id = $1", bound=3)
+    if filters.user_id is not None:
+        conditions.add("user_id = {}", filters.user_id)
+    if filters.organisation_id is not None:
+        conditions.add("organisation_id = {}", filters.organisation_id)
+    if filters.status is not None:
+        conditions.add("status = {}", filters.status)
+    if filters.email is not None:
+        conditions.add("lower(email) = lower({})", filters.email)
+    return conditions
+
+
+async def insert_agreement(tx: Tx, plan: DonationSubscription, agreement: Agreement) -> None:
+    """What the donor of a locked plan agreed to."""
+    await tx.execute(
+        """
+        insert into donation_subscription_agreement (id, subscription_id, agreed_at, amount_minor, currency, frequency,
+                                                     organisation_id, text_version, language, shown_text)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """,
+        tx.new_id(),
+        plan.id,
+        tx.now,
+        plan.money.minor,
+        plan.money.currency,
+        plan.frequency,
+        plan.organisation_id,
+        agreement.version,
+        agreement.language,
+        agreement.text,
+    )
+
+
+async def find_agreement(tx: Tx, subscription_id: UUID) -> tuple[Agreement, datetime] | None:
+    """What the donor agreed to last, and when."""
+    row = await tx.fetchrow(
+        """
+        select text_version, language, shown_text, agreed_at from donation_subscription_agreement
+        where subscription_id = $1 order by id desc limit 1
+        """,
+        subscription_id,
+    )
+    return (Agreement(row[0], row[1], row[2]), row[3]) if row else None
+
+
+_FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"
+
+
+@across_partners("sweep")
+async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> int:
+    """Null who wanted to give regularly, of plans that never began: how many (V6)."""
+    rows = await tx.fetch(
+        f"""
+        with forgotten as (
+            select id from donation_subscription where {_FORGOTTEN} and cancelled_at <= $1
+            order by cancelled_at limit $2 for no key update skip locked
+        )
+        update donation_subscription set first_name = null, last_name = null, email = null, message = null
+        from forgotten where donation_subscription.id = forgotten.id returning 1
+        """,
+        cancelled_until,
+        limit,
+    )
+    return len(rows)
+
+
+@across_partners("sweep")
+async def next_erasure_at(tx: Tx) -> datetime | None:
+    """When the oldest of them was cancelled."""
+    found: datetime | None = await tx.fetchval(
+        f"select min(cancelled_at) from donation_subscription where {_FORGOTTEN}"
+    )
+    return found

@@ -1,0 +1,136 @@
+"""SQL for the dates of plans that were due."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.subscriptions.donation_subscriptions.domain import SkipReason, SubscriptionCharge
+from almoner.platform.database.transactions import Tx
+
+_COLUMNS: Final = "subscription_id, due_on, status, donation_id, tries, next_try_at, skip_reason, decline_code"
+
+
+def _charge(row: Record) -> SubscriptionCharge:
+    return SubscriptionCharge(*row)
+
+
+async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge | None:
+    """The date of a locked plan that is to be charged, or is being charged."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from donation_subscription_charge where subscription_id = $1 and status = 'open'",
+        subscription_id,
+    )
+    return _charge(row) if row else None
+
+
+async def find_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | None:
+    """The date whose donation it is."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from donation_subscription_charge where donation_id = $1", donation_id)
+    return _charge(row) if row else None
+
+
+async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[SubscriptionCharge]:
+    """The newest dates of a plan, newest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from donation_subscription_charge where subscription_id = $1 order by due_on desc limit $2
+        """,
+        subscription_id,
+        limit,
+    )
+    return [_charge(row) for row in rows]
+
+
+async def open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
+    """Open a date. Raises UniqueViolationError for one that there is, or while another is open."""
+    await tx.execute(
+        """
+        insert into donation_subscription_charge (subscription_id, due_on, status, donation_id, tries, next_try_at,
+                                                  created_at, status_changed_at)
+        values ($1, $2, 'open', $3, $4, $5, $6, $6)
+        """,
+        charge.subscription_id,
+        charge.due_on,
+        charge.donation_id,
+        charge.tries,
+        charge.next_try_at,
+        tx.now,
+    )
+
+
+async def skip_dates(tx: Tx, subscription_id: UUID, dates: Sequence[date], reason: SkipReason) -> None:
+    """Record dates that are not charged."""
+    if not dates:
+        return
+    await tx.execute(
+        """
+        insert into donation_subscription_charge (subscription_id, due_on, status, tries, skip_reason, created_at,
+                                                  status_changed_at)
+        select $1, due_on, 'skipped', 0, $3, $4, $4 from unnest($2::date[]) as t (due_on)
+        """,
+        subscription_id,
+        list(dates),
+        reason,
+        tx.now,
+    )
+
+
+async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
+    """Store how far an open date is."""
+    await tx.execute(
+        """
+        update donation_subscription_charge set donation_id = $3, tries = $4, next_try_at = $5, decline_code = $6
+        where subscription_id = $1 and due_on = $2 and status = 'open'
+        """,
+        charge.subscription_id,
+        charge.due_on,
+        charge.donation_id,
+        charge.tries,
+        charge.next_try_at,
+        charge.decline_code,
+    )
+
+
+async def mark_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> None:
+    """Settle an open date: it was paid, by a payment that began on this day."""
+    await tx.execute(
+        """
+        update donation_subscription_charge set status = 'paid', charged_on = $3, next_try_at = null,
+            status_changed_at = $4
+        where subscription_id = $1 and due_on = $2 and status = 'open'
+        """,
+        charge.subscription_id,
+        charge.due_on,
+        charged_on,
+        tx.now,
+    )
+
+
+async def close_charge(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
+    """Settle an open date unpaid: skipped for a reason, or failed."""
+    await tx.execute(
+        """
+        update donation_subscription_charge set status = $3, skip_reason = $4, next_try_at = null,
+            status_changed_at = $5
+        where subscription_id = $1 and due_on = $2 and status = 'open'
+        """,
+        charge.subscription_id,
+        charge.due_on,
+        "skipped" if reason else "failed",
+        reason,
+        tx.now,
+    )
+
+
+async def has_charge(tx: Tx, subscription_id: UUID, due_on: date) -> bool:
+    """Whether a date was due, or skipped before."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from donation_subscription_charge where subscription_id = $1 and due_on = $2)",
+            subscription_id,
+            due_on,
+        )
+    )

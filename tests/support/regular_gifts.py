@@ -1,0 +1,152 @@
+"""Donors who give regularly at the built-in provider: they begin plans, and their banks decline cards."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import DonationDetails, DonationFrequency
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement
+from almoner.kit.money import Money
+from almoner.kit.time import parse_timestamp
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.provider_test import service as provider_test
+from almoner.provider_test.domain import Card, DeclineReason
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+AGREEMENT = Agreement("1", "en", "I give this much on this day of each month until I end it.")
+PLANS = "/v1/donation-subscriptions"
+CARD = "4242424242424242"
+
+
+@dataclass(slots=True)
+class Plan:
+    """One plan, as its partner sees it and its donor's bank treats it."""
+
+    service: Service
+    api: Client
+    id: str
+    organisation: str
+
+    @property
+    def uuid(self) -> UUID:
+        """Its row."""
+        found = self.service.db.deployment.ids.parse("donationsubscription", self.id)
+        assert found is not None
+        return found
+
+    async def record(self) -> dict[str, Any]:
+        """The record."""
+        found: dict[str, Any] = data(await self.api.get(f"{PLANS}/{self.id}"))
+        return found
+
+    async def does(self, action: str, body: object = None, status: int = 200) -> dict[str, Any]:
+        """An action of the partner."""
+        reply = await self.api.post(f"{PLANS}/{self.id}/{action}", body)
+        assert reply.status_code == status, reply.text
+        found: dict[str, Any] = reply.json() if status != 200 else data(reply)
+        return found
+
+    async def gifts(self) -> list[dict[str, Any]]:
+        """Its donations, oldest first."""
+        found = data(await self.api.get("/v1/donations", organisationId=self.organisation, pageSize=100))
+        return [one for one in reversed(found) if one["subscription"]["id"] == self.id]
+
+    async def paid_on(self) -> list[str]:
+        """The days on which its paid gifts were made."""
+        return [one["createdAt"][:10] for one in await self.gifts() if one["status"] == "RECEIVED_PAYMENT"]
+
+    async def dates(self) -> list[tuple[str, str]]:
+        """Each date that was due, and what became of it."""
+        async with self.service.db.read() as tx:
+            found = await subscriptions.list_charges(tx, self.uuid)
+        return [(one.due_on.isoformat(), one.skip_reason or one.status) for one in reversed(found)]
+
+    async def method(self) -> SavedPaymentMethod:
+        """What it is charged to."""
+        async with self.service.db.read() as tx:
+            saved = (await subscriptions.get(tx, ALL_PARTNERS, self.uuid)).payment_method
+        assert saved is not None
+        return saved
+
+    async def decline_next(self, code: str = "insufficient_funds") -> None:
+        """The next charge is declined."""
+        saved = await self.method()
+        async with self.service.db.write() as tx:
+            assert await provider_test.fail_next_charge(tx, saved.customer, saved.id, DeclineReason(code))
+
+    async def events(self) -> list[str]:
+        """What its partner was told of plans."""
+        await self.service.drain()
+        told = data(await self.api.get("/v1/events", direction="ASC", pageSize=100))
+        return [
+            one["eventType"].removeprefix("donation_subscription.")
+            for one in told
+            if one["eventType"].startswith("donation_subscription.")
+        ]
+
+
+def context(service: Service) -> PaymentContext:
+    """What the flows of a service work with."""
+    assert service.services.provider is not None
+    return PaymentContext(service.db, service.services.provider)
+
+
+async def begin_plan(
+    service: Service,
+    api: Client,
+    frequency: DonationFrequency = "monthly",
+    *,
+    organisation: str | None = None,
+    card: str = CARD,
+    amount: int = 2500,
+    pays: bool = True,
+    **body: Any,
+) -> Plan:
+    """A donor chooses to give regularly, and pays the first gift."""
+    organisation = organisation or await factories.nonprofit(service)
+    session = await factories.session(service, api, organisation=organisation, **body)
+    session_id = service.db.deployment.ids.parse("donationsession", session["id"])
+    assert session_id is not None
+    gift = DonationDetails(
+        Money(amount, "USD"),
+        "Ada",
+        "Byron",
+        "ada@example.org",
+        consented=True,
+        anonymous=False,
+        frequency=frequency,
+        agreement=AGREEMENT,
+    )
+    work = context(service)
+    started = await donations_flows.start_payment(work, session_id, gift)
+    donation = started.donation
+    assert donation is not None
+    assert donation.subscription_id is not None
+    if pays:
+        async with service.db.write() as tx:
+            payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
+            assert await provider_test.pay_with_card(tx, payment, Card(card))
+        await donations_flows.handle_provider_return(work, session_id)
+    return Plan(
+        service, api, service.db.deployment.ids.text("donationsubscription", donation.subscription_id), organisation
+    )
+
+
+async def pass_days(service: Service, days: int, *, by: int = 1) -> None:
+    """Business time goes on, and what is due is done after each step."""
+    for _ in range(0, days, by):
+        service.clock.advance(days=by)
+        await service.drain()
+
+
+async def reach(service: Service, moment: str) -> None:
+    """Business time goes on to a moment, and what is due by then is done."""
+    service.clock.advance_to(parse_timestamp(moment))
+    await service.drain()
