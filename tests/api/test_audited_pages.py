@@ -133,6 +133,20 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     await doing.post(browser, home, "/donations/{id}/refund", form, f"/donations/{paid['id']}/refund")
     await doing.service.drain()
     await doing.post(browser, home, "/donations/{id}/receipt", {}, f"/donations/{paid['id']}/receipt")
+    await doing.post(browser, home, "/views", {"list": "/donations", "filter_status": "ACTIVE", "name": "Open"})
+    async with doing.service.db.read() as tx:
+        view = await tx.fetchval("select id from saved_view where partner_id = $1", tenant.partner.id)
+        named = f"/views/{tx.ids.text('savedview', view)}"
+    await doing.post(browser, home, "/views/{id}", {"name": "Not asked for"}, named)
+    await doing.post(browser, home, "/views/{id}/delete", {}, f"{named}/delete")
+    await doing.post(browser, home, "/support-refunds", {"EUR": "", "GBP": "", "USD": "5.00"})
+    other = await factories.donation(doing.service, api)
+    form = {
+        "organisationId": await factories.nonprofit(doing.service),
+        "ground": "failed_compliance",
+        "reason": "Gone.",
+    }
+    await doing.post(browser, home, "/donations/{id}/reassign", form, f"/donations/{other['id']}/reassign")
     direct = await factories.direct(doing.service, api)
     await doing.post(browser, home, "/donations/{id}/cancel", {}, f"/donations/{direct['id']}/cancel")
     hook = await factories.subscription(api)

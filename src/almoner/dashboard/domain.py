@@ -199,6 +199,21 @@ class RecordList:
         """The key of one of its texts: ``title``, ``singular``, ``about``, ``new.label``, ``cancel.done``."""
         return f"dashboard.list.{self.id_type}.{part}"
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of what its address may set."""
+        return tuple(one.parameter for one in self.filters)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """A person's view of a list by name. ``list``: its path; ``query``: the filters, as its address has them."""
+
+    id: UUID
+    list: str
+    name: str
+    query: str
+
 
 @dataclass(frozen=True, slots=True)
 class DonorView:

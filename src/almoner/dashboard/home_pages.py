@@ -1,39 +1,24 @@
-"""Where the dashboard begins: what needs attention and what happened last; and the search over everything."""
+"""Where the dashboard begins: what needs attention, and what happened last."""
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import charts
-from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
-from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
-from almoner.dashboard.record_lists import (
-    AGENTS,
-    DISBURSEMENTS,
-    DONATIONS,
-    ORGANISATIONS,
-    PATHS_BY_ID_TYPE,
-    REQUESTS_TO_PAY,
-    SUBMISSIONS,
-)
+from almoner.dashboard.domain import has_scope
+from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.record_lists import DISBURSEMENTS, DONATIONS, REQUESTS_TO_PAY, SUBMISSIONS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import PageTexts, texts_of
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.giving.checkout.donations import service as donations
 
-_ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
-_HITS: Final = 5
 _LAST: Final = 5
 
 
@@ -55,24 +40,6 @@ class FirstStep:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """One record that was found."""
-
-    title: str
-    detail: str
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class SearchGroup:
-    """What was found of one kind. ``title``: a key; ``more``: the whole list, where there may be more."""
-
-    title: str
-    hits: list[SearchHit]
-    more: str | None = None
-
-
 class HomePages:
     """The pages."""
 
@@ -84,7 +51,6 @@ class HomePages:
         """Starlette routes."""
         return [
             self._context.route("/home", self.show, *MEMBER_ROLES, methods=["GET"]),
-            self._context.route("/search", self.search, *MEMBER_ROLES, methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:
@@ -104,14 +70,6 @@ class HomePages:
             donations=latest.records,
             donations_total=latest.total,
         )
-
-    async def search(self, visitor: Visitor) -> Response:
-        """Whatever a word may be: an identifier leads to its record at once."""
-        typed = visitor.query.get("q", "").strip()[:500]
-        if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
-            return redirect_to(f"{visitor.place.home}{path}/{typed}")
-        groups = await self._groups(visitor, typed) if typed else []
-        return render_page(self._context, visitor, "search.html", typed=typed, groups=groups)
 
     async def _first_steps(self, visitor: Visitor, donations_total: int) -> list[FirstStep]:
         """What a new partner does before it goes live, as far as it is done; none once all of it is."""
@@ -154,35 +112,3 @@ class HomePages:
             AttentionItem(returned.total, "dashboard.attention.returned", f"{home}{DISBURSEMENTS.path}?status=RETURNED")
         )
         return [item for item in items if item.count]
-
-    async def _groups(self, visitor: Visitor, typed: str) -> list[SearchGroup]:
-        """What was found of each kind; only the lists that the form of the word fits are asked."""
-        if "@" in typed:
-            asked: Sequence[tuple[RecordList, str]] = [
-                *([(DONATIONS, "email")] if has_scope(visitor.person.roles, PERSONAL) else []),
-                (SUBMISSIONS, "email"),
-                (AGENTS, "email"),
-            ]
-        else:
-            asked = [(SUBMISSIONS, "query"), (ORGANISATIONS, "query")]
-        texts, groups = texts_of(self._context, visitor), []
-        for declared, parameter in asked:
-            try:
-                page = await self._calls.list_page(
-                    visitor, declared.call, [(parameter, typed), ("pageSize", str(_HITS))]
-                )
-            except CallRefused:
-                continue  # what is no address, or no word, is found in no list
-            if page.records:
-                address = f"{visitor.place.home}{declared.path}"
-                hits = [_hit(record, declared, address, texts) for record in page.records]
-                more = f"{address}?{urlencode({parameter: typed})}" if page.total > len(hits) else None
-                groups.append(SearchGroup(declared.text_key("title"), hits, more))
-        return groups
-
-
-def _hit(record: Record, declared: RecordList, address: str, texts: PageTexts) -> SearchHit:
-    title, *rest = (str(value_at_path(record, column.member) or "") for column in declared.columns[:3])
-    if declared is DONATIONS:
-        title, rest = record["id"], [texts.value(record["status"]), record["email"] or ""]
-    return SearchHit(title or record["id"], ", ".join(one for one in rest if one), f"{address}/{record['id']}")

@@ -1,14 +1,16 @@
-"""The background half of the dashboard: who looked at donors' data is kept for thirteen months."""
+"""The background half of the dashboard: the terms of the search; and views of donors' data are kept for 13 months."""
 
 from datetime import datetime, timedelta
 from typing import Final
 
-from almoner.dashboard import store
+from almoner.dashboard import store, store_search
 from almoner.dashboard.domain import VIEW_RETENTION
+from almoner.dashboard.search_terms import terms_of
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import Tasks
 
 _BATCH: Final = 1000
+_SEARCH_BATCH: Final = 500
 
 
 async def _next_deletion_at(tx: Tx) -> datetime | None:
@@ -20,5 +22,20 @@ async def _delete_old_views(tx: Tx) -> int:
     return await store.delete_views(tx, tx.now - VIEW_RETENTION, _BATCH)
 
 
+async def _search_update_due_at(tx: Tx) -> datetime | None:
+    return tx.now if await store_search.has_changes(tx) else None
+
+
+async def update_search(tx: Tx) -> int:
+    """Bring the oldest changes into the search; how many there were. The caller is the only one."""
+    changes = await store_search.take_changes(tx, _SEARCH_BATCH)
+    keys = list(dict.fromkeys(changes))
+    records = {(one.record_type, one.record_id): one for one in await store_search.load_records(tx, keys)}
+    found = [records.get((record_type, record_id)) for _, record_type, record_id in keys]
+    await store_search.replace_terms(tx, keys, [terms_of(record) if record else [] for record in found])
+    return len(changes)
+
+
 tasks: Final = Tasks()
+tasks.periodic("search.update", _search_update_due_at, update_search)
 tasks.periodic("dashboard.forget_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1))

@@ -19,8 +19,10 @@ from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATION
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
 from almoner.dashboard.refund_limit_pages import RefundLimitPages
+from almoner.dashboard.search_pages import SearchPages
 from almoner.dashboard.settings_pages import PATH as BRAND
 from almoner.dashboard.settings_pages import SettingsPages
+from almoner.dashboard.view_pages import ViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -54,6 +56,8 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
     records = RecordPages(context, calls, LISTS, {API_REQUESTS: ApiRequestSource(gate.db)})
     return [
         *HomePages(context, calls).routes(),
+        *SearchPages(context, calls, records).routes(),
+        *ViewPages(context, LISTS).routes(),
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),

@@ -12,13 +12,14 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of_visitor
 from almoner.access.people.domain import Role
-from almoner.dashboard import store
+from almoner.dashboard import store, store_views
 from almoner.dashboard.domain import (
     EXPORTERS,
     PERSONAL,
     Column,
     RecordAction,
     RecordList,
+    SavedView,
     has_scope,
     roles_with,
 )
@@ -142,8 +143,7 @@ class RecordPages:
             problems = _problems(refused, declared, texts)
             page = await self._page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
             given = []
-        names = await self._names(visitor, page.records)
-        await self._note_donors(visitor, declared, page.records)
+        await self.note_donors(visitor, declared, page.records)
         address = visitor.place.home + declared.path
         return render_page(
             self._context,
@@ -151,10 +151,12 @@ class RecordPages:
             "records.html",
             status=422 if problems else 200,
             declared=declared,
-            rows=[self._cells(visitor, declared, record, names) for record in page.records],
+            rows=await self.rows(visitor, declared, page.records),
             caption=_caption(texts, declared, page.total),
             typed=dict(_typed(visitor, declared)),
             chips=_chips(given, declared, address, texts),
+            views=await self._views(visitor, declared),
+            query=urlencode(given),
             next=page.next and _link(address, given, page.next),
             prev=page.prev and _link(address, given, page.prev),
             export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
@@ -162,6 +164,14 @@ class RecordPages:
             masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
         )
+
+    async def _views(self, visitor: Visitor, declared: RecordList) -> list[SavedView]:
+        """The visitor's own views of the list."""
+        if not declared.filters:
+            return []
+        async with self._context.db.read() as tx:
+            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+        return [view for view in views if view.list == declared.path]
 
     async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:
         """The record that the address names. Raises NotFound."""
@@ -175,7 +185,7 @@ class RecordPages:
             if refused.status == 404:
                 raise NotFound from None
             raise
-        await self._note_donors(visitor, declared, [record])
+        await self.note_donors(visitor, declared, [record])
         return record
 
     async def render_record(
@@ -227,9 +237,14 @@ class RecordPages:
             if written >= _MAX_EXPORT:
                 yield csv_line([texts.text("dashboard.list.limit", limit=texts.number(_MAX_EXPORT))])
                 return
-            await self._note_donors(visitor, declared, records)
+            await self.note_donors(visitor, declared, records)
             written += len(records)
             yield b"".join(csv_line(_text(value_at_path(record, member)) for member in members) for record in records)
+
+    async def rows(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
+        """What a list shows of each record."""
+        names = await self._names(visitor, records)
+        return [self._cells(visitor, declared, record, names) for record in records]
 
     def _cells(self, visitor: Visitor, declared: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
         made = []
@@ -250,7 +265,7 @@ class RecordPages:
             called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
-    async def _note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
+    async def note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
         """Who looked at which donor's data is kept."""
         if declared is not DONATIONS or not has_scope(visitor.person.roles, PERSONAL):
             return

@@ -17,7 +17,7 @@ TYPES = frozenset(
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
     "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation "
-    "receiptdonee email".split()
+    "receiptdonee email savedview".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -1,4 +1,4 @@
-// Keys of the dashboard, and buttons that copy identifiers. Everything works without it.
+// Keys of the dashboard, hits of the search as one types, and buttons that copy identifiers. Everything works without it.
 (() => {
   "use strict";
   const body = document.body;
@@ -45,6 +45,61 @@
     } else if (key === "?") dialog.showModal();
     else if (key === "j") move(1);
     else if (key === "k") move(-1);
+  });
+
+  const search = document.getElementById("search");
+  const hits = document.createElement("div");
+  const status = document.createElement("p");
+  hits.className = "search-hits";
+  hits.hidden = true;
+  status.className = "unseen";
+  status.setAttribute("role", "status");
+  search.form.append(hits, status);
+  let waiting = 0;
+  let asking = null;
+  const close = () => {
+    asking?.abort();
+    hits.hidden = true;
+    hits.replaceChildren();
+    status.textContent = "";
+  };
+  const complete = async () => {
+    const typed = search.value.trim();
+    if (typed.length < 2) return close();
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      const answer = await fetch(`${home}/search/hits?q=${encodeURIComponent(typed)}`, { signal: asking.signal });
+      if (!answer.ok || answer.redirected) return close();
+      hits.innerHTML = await answer.text();
+      hits.hidden = false;
+      status.textContent = hits.querySelector("[data-found]")?.dataset.found ?? "";
+    } catch (error) {
+      if (error.name !== "AbortError") close();
+    }
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(complete, 200);
+  });
+  search.form.addEventListener("submit", () => {
+    clearTimeout(waiting);
+    close();
+  });
+  search.form.addEventListener("keydown", (event) => {
+    const links = [...hits.querySelectorAll("a")];
+    if (event.key === "Escape" && !hits.hidden) {
+      event.preventDefault();
+      close();
+      search.focus();
+    } else if (["ArrowDown", "ArrowUp"].includes(event.key) && links.length) {
+      event.preventDefault();
+      const at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+      (links[at] ?? search).focus();
+    }
+  });
+  document.addEventListener("click", (event) => {
+    if (!search.form.contains(event.target)) close();
   });
 
   for (const shown of document.querySelectorAll("[data-copy]")) {

@@ -1,0 +1,125 @@
+"""The search over everything: its page, and the hits that are shown as one types."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.partners import service as partners
+from almoner.access.people.domain import MEMBER_ROLES
+from almoner.dashboard import store_search
+from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.record_lists import ORGANISATIONS, PATHS_BY_ID_TYPE, SEARCHED_LISTS
+from almoner.dashboard.record_pages import Cell, RecordPages
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.search_terms import query_terms
+from almoner.dashboard.store_search import HITS
+
+_ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
+_SHOWN_COLUMNS: Final = 4
+_SHORTEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SearchGroup:
+    """What was found of one kind. ``more``: the list of all that match, where a list can be filtered by it."""
+
+    declared: RecordList
+    rows: list[list[Cell]]
+    more: str | None = None
+
+
+class SearchPages:
+    """The pages."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            self._context.route("/search", self.show, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route("/search/hits", self.complete, *MEMBER_ROLES, methods=["GET"]),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """All kinds of hits; an identifier leads to its record at once."""
+        typed = _typed(visitor)
+        if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
+            return redirect_to(f"{visitor.place.home}{path}/{typed}")
+        groups = await self._groups(visitor, typed)
+        return render_page(self._context, visitor, "search.html", typed=typed, groups=groups)
+
+    async def complete(self, visitor: Visitor) -> Response:
+        """The hits alone, as one types."""
+        typed = _typed(visitor)
+        groups = await self._groups(visitor, typed)
+        return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups)
+
+    async def _groups(self, visitor: Visitor, typed: str) -> list[SearchGroup]:
+        """What was found of each kind of record that the visitor may see."""
+        if len(typed) < _SHORTEST:
+            return []
+        found = [
+            *[(one, await self._load_records(visitor, one, ids)) for one, ids in await self._find(visitor, typed)],
+            (ORGANISATIONS, await self._find_organisations(visitor, typed)),
+        ]
+        return [await self._group(visitor, one, records, typed) for one, records in found if records]
+
+    async def _find(self, visitor: Visitor, typed: str) -> list[tuple[RecordList, list[str]]]:
+        """The identifiers of the newest records of each kind that match."""
+        partner, found = partner_of_visitor(visitor), []
+        async with self._context.db.read() as tx:
+            shared = (await partners.get(tx, partner)).shares_donor_details
+            personal = shared and has_scope(visitor.person.roles, PERSONAL)
+            for one in SEARCHED_LISTS:
+                if has_scope(visitor.person.roles, one.scope):
+                    words = query_terms(partner.id, one.id_type, typed, personal=personal)
+                    ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
+                    found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
+        return found
+
+    async def _load_records(self, visitor: Visitor, declared: RecordList, ids: Sequence[str]) -> list[Record]:
+        """The records as the visitor may see them, without those that are gone by now."""
+        found = []
+        for name in ids:
+            try:
+                found.append(await self._calls.get(visitor, f"{declared.call}/{name}"))
+            except CallRefused as refused:
+                if refused.status != 404:
+                    raise
+        return found
+
+    async def _find_organisations(self, visitor: Visitor, typed: str) -> list[Record]:
+        """Nonprofits by name or number."""
+        if "@" in typed:
+            return []
+        asked = [("query", typed), ("pageSize", str(HITS))]
+        try:
+            return (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
+        except CallRefused as refused:
+            if refused.status != 400:
+                raise
+            return []  # what has no word in it is found nowhere
+
+    async def _group(
+        self, visitor: Visitor, declared: RecordList, records: Sequence[Record], typed: str
+    ) -> SearchGroup:
+        await self._records.note_donors(visitor, declared, records)
+        rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, declared, records)]
+        parameter = "email" if "@" in typed else "query"
+        filtered = len(records) == HITS and any(one.parameter == parameter for one in declared.filters)
+        address = f"{visitor.place.home}{declared.path}?{urlencode({parameter: typed})}"
+        return SearchGroup(declared, rows, address if filtered else None)
+
+
+def _typed(visitor: Visitor) -> str:
+    return visitor.query.get("q", "").strip()[:500]

@@ -1,0 +1,104 @@
+"""SQL of the search over a partner's records."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.dashboard.search_terms import MOST_WORDS, SearchableRecord
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
+
+RecordKey = tuple[UUID, str, UUID]
+"""Partner, type and identifier of a record."""
+
+_NEWEST: Final = 1000
+"""Records that are looked through before the index is asked: what many records share is found among them."""
+
+HITS: Final = 5
+"""Records of one type that a search finds."""
+
+
+def _find(words: int) -> str:
+    matching = " and ".join(f"terms && ${number}::bigint[]" for number in range(3, 3 + words))
+    return f"""
+    with newest as materialized (
+        select record_id from (
+            select record_id, terms from search_record where partner_id = $1 and record_type = $2
+            order by record_id desc limit {_NEWEST}
+        ) looked_through where {matching} order by record_id desc limit {HITS}
+    ), indexed as materialized (
+        select record_id from search_record
+        where {matching} and partner_id is not distinct from $1 and record_type is not distinct from $2
+          and (select count(*) from newest) < {HITS}
+        order by record_id desc limit {HITS}
+    )
+    select record_id from newest union select record_id from indexed order by record_id desc limit {HITS}
+    """
+
+
+_FIND: Final = {words: _find(words) for words in range(1, MOST_WORDS + 1)}
+
+
+@across_partners("sweep")
+async def has_changes(tx: Tx) -> bool:
+    """Whether the texts of a record have changed since its terms were made."""
+    return bool(await tx.fetchval("select exists (select from search_change)"))
+
+
+@across_partners("sweep")
+async def take_changes(tx: Tx, limit: int) -> list[RecordKey]:
+    """Take the oldest changes, at most ``limit``; of which records they are, each change by itself."""
+    rows = await tx.fetch(
+        """
+        delete from search_change where n in (select n from search_change order by n limit $1)
+        returning partner_id, record_type, record_id
+        """,
+        limit,
+    )
+    return [tuple(row) for row in rows]
+
+
+async def load_records(tx: Tx, keys: Sequence[RecordKey]) -> list[SearchableRecord]:
+    """The texts of these records, where there are any."""
+    rows = await tx.fetch(
+        """
+        select r.partner_id, r.record_type, r.id, r.personal, r.texts
+        from unnest($1::text[], $2::uuid[]) as given (record_type, id)
+        cross join lateral (
+            select * from searchable_record where record_type = given.record_type and id = given.id
+        ) r
+        """,
+        [record_type for _, record_type, _ in keys],
+        [record_id for _, _, record_id in keys],
+    )
+    return [SearchableRecord(*row) for row in rows]
+
+
+async def replace_terms(tx: Tx, keys: Sequence[RecordKey], terms: Sequence[Sequence[int]]) -> None:
+    """Store the terms of each record, in the order of ``keys``; a record without terms is found no more."""
+    pairs = sorted(zip(keys, terms, strict=True), key=lambda pair: pair[0])
+    kept, gone = [pair for pair in pairs if pair[1]], [key for key, found in pairs if not found]
+    if kept:
+        await tx.executemany(
+            """
+            insert into search_record (partner_id, record_type, record_id, terms) values ($1, $2, $3, $4)
+            on conflict (partner_id, record_type, record_id) do update set terms = excluded.terms
+            where search_record.terms <> excluded.terms
+            """,
+            [(*key, found) for key, found in kept],
+        )
+    if gone:
+        await tx.executemany(
+            "delete from search_record where (partner_id, record_type, record_id) = ($1, $2, $3)", gone
+        )
+
+
+async def find_records(tx: Tx, partner: Partner, record_type: str, words: Sequence[Sequence[int]]) -> list[UUID]:
+    """The newest records of a type that have one of the terms of every word.
+
+    The index is asked only where the newest records are not enough: it returns all records of a term before it can say
+    which are the newest.
+    """
+    statement = _FIND[len(words)]
+    rows = await tx.fetch(statement, partner.id, record_type, *words)
+    return [row["record_id"] for row in rows]

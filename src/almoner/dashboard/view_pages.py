@@ -1,0 +1,150 @@
+"""A person's saved views of lists: the filters of an address under a name."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.people.domain import MEMBER_ROLES
+from almoner.dashboard import store_views
+from almoner.dashboard.domain import RecordList, SavedView, has_scope
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import texts_of
+from almoner.kit.errors import NotFound
+from almoner.kit.text import clean_text
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+
+PATH: Final = "/views"
+ID_TYPE: Final = "savedview"
+_MOST: Final = 100
+"""Views of one person."""
+_NAME: Final = 80
+_QUERY: Final = 4000
+_DONE: Final = {"renamed": "dashboard.views.renamed", "deleted": "dashboard.views.deleted"}
+
+
+class ViewPages:
+    """The pages."""
+
+    def __init__(self, context: PageContext, lists: Sequence[RecordList]) -> None:
+        self._context = context
+        self._lists = {one.path: one for one in lists}
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            self._context.route(PATH, self.show, *MEMBER_ROLES),
+            self._context.route(f"{PATH}/{{id}}", self.rename, *MEMBER_ROLES),
+            self._context.route(f"{PATH}/{{id}}/delete", self.delete, *MEMBER_ROLES),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """All views of the person, each with its list; a posted form saves one."""
+        problem = ""
+        if visitor.form:
+            declared = self._list_of(visitor, visitor.form_value("list"))
+            query, name = _query(declared, visitor), _name(visitor)
+            async with self._context.db.write() as tx:
+                views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+                view = SavedView(tx.new_id(), declared.path, name, query)
+                problem = await self._save(tx, visitor, view, len(views))
+            if not problem:
+                return redirect_to(f"{visitor.place.home}{declared.path}?{query}")
+        async with self._context.db.read() as tx:
+            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+        return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
+
+    async def rename(self, visitor: Visitor) -> Response:
+        """A new name."""
+        view, problem = await self._view(visitor), ""
+        if visitor.form:
+            name = _name(visitor)
+            async with self._context.db.write() as tx:
+                if not name:
+                    problem = "dashboard.views.problem.unnamed"
+                elif not await store_views.rename_view(tx, partner_of_visitor(visitor), visitor.person.id, view, name):
+                    problem = "dashboard.views.problem.taken"
+                else:
+                    await self._record(tx, visitor, "saved_view.renamed", view)
+            if not problem:
+                return redirect_to(f"{visitor.place.home}{PATH}?done=renamed")
+        return self._render(visitor, "view_rename.html", problem, view=view, typed=_name(visitor) or view.name)
+
+    async def delete(self, visitor: Visitor) -> Response:
+        """Delete it, once that is confirmed."""
+        view = await self._view(visitor)
+        if not visitor.form:
+            return self._render(visitor, "view_delete.html", "", view=view)
+        async with self._context.db.write() as tx:
+            await store_views.delete_view(tx, partner_of_visitor(visitor), visitor.person.id, view)
+            await self._record(tx, visitor, "saved_view.deleted", view)
+        return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
+
+    async def _save(self, tx: Tx, visitor: Visitor, view: SavedView, stored: int) -> str:
+        """Store the view; the problem that keeps it from that, if any."""
+        if not view.name:
+            return "dashboard.views.problem.unnamed"
+        if not view.query:
+            return "dashboard.views.problem.unfiltered"
+        if stored >= _MOST:
+            return "dashboard.views.problem.limit"
+        if not await store_views.insert_view(tx, partner_of_visitor(visitor), visitor.person.id, view):
+            return "dashboard.views.problem.taken"
+        await self._record(tx, visitor, "saved_view.created", view)
+        return ""
+
+    async def _record(self, tx: Tx, visitor: Visitor, action: str, view: SavedView) -> None:
+        by = self._context.audit_context(visitor)
+        subject = self._context.id_text(ID_TYPE, view.id)
+        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, address=by.address)
+
+    async def _view(self, visitor: Visitor) -> SavedView:
+        """The person's view that the address names. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+        wanted: UUID = self._context.parse_id(ID_TYPE, name)
+        async with self._context.db.read() as tx:
+            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+        found = next((one for one in views if one.id == wanted), None)
+        if found is None:
+            raise NotFound
+        return found
+
+    def _list_of(self, visitor: Visitor, path: str) -> RecordList:
+        """The list that a view is of. Raises NotFound for one that the visitor does not see."""
+        declared = self._lists.get(path)
+        if declared is None or not has_scope(visitor.person.roles, declared.scope):
+            raise NotFound
+        return declared
+
+    def _may_see(self, visitor: Visitor, view: SavedView) -> bool:
+        declared = self._lists.get(view.list)
+        return declared is not None and has_scope(visitor.person.roles, declared.scope)
+
+    def _render(self, visitor: Visitor, template: str, problem: str, **facts: object) -> Response:
+        texts = texts_of(self._context, visitor)
+        return render_page(
+            self._context,
+            visitor,
+            template,
+            status=422 if problem else 200,
+            problems={"name": texts.text(problem, limit=texts.number(_MOST))} if problem else {},
+            lists=self._lists,
+            view_id=lambda view: self._context.id_text(ID_TYPE, view.id),
+            message=_DONE.get(visitor.query.get("done", "")),
+            **facts,
+        )
+
+
+def _name(visitor: Visitor) -> str:
+    return clean_text(visitor.form_value("name"))[:_NAME].strip()
+
+
+def _query(declared: RecordList, visitor: Visitor) -> str:
+    """The filters that the form of the list has set, in the order of the list."""
+    given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in declared.parameters]
+    return urlencode([(name, value) for name, value in given if value])[:_QUERY]
