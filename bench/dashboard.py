@@ -1,0 +1,238 @@
+"""The dashboard of a partner with a million donations: milliseconds and bytes of each page, one call at a time.
+
+``python -m bench.dashboard``; with ``--write`` the figures go to docs/evidence/dashboard.md. The account is filled by
+``bench.large_partner``, in a database of its own that is deleted afterwards.
+"""
+
+import argparse
+import asyncio
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import aiohttp
+import asyncpg
+import pyotp
+
+from almoner import wiring
+from almoner.access.accounts.domain import member_portal
+from almoner.access.credentials.service import authenticators, own_audit_context
+from almoner.access.people import service as people
+from almoner.access.people.domain import build_profile, member_realm
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser
+from almoner.kit.ids import Ids
+from almoner.platform.database.transactions import Partner
+from almoner.validation.applications.configurations import service as configurations
+from bench import machine
+from bench.large_partner import DONATIONS, EVENTS_OF_DONATION, SUBMISSIONS, LargePartner, donor, fill
+from bench.scale import Scale
+from bench.stage import Stage, server, staged
+
+REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "dashboard.md"
+AIM_MS: Final = 150
+SEARCH_MS: Final = 100
+AIM_BYTES: Final = 100_000
+CALLS: Final = 100
+_WARM: Final = 5
+_LOOKED_AT: Final = 200
+
+Ask = Callable[[random.Random], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A member at a browser. ``home``: of the account; ``cookie``: of the sign-in."""
+
+    home: str
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One page, as it was measured."""
+
+    page: str
+    taken: list[float]
+    size: int
+    aim: int
+
+    @property
+    def p99(self) -> float:
+        """Milliseconds."""
+        return statistics.quantiles(self.taken, n=100)[98]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it is as quick and as small as it is to be."""
+        return self.p99 < self.aim and self.size < AIM_BYTES
+
+    def line(self) -> str:
+        """A line of the table."""
+        p50, verdict = statistics.median(self.taken), "met" if self.is_met else "**missed**"
+        return f"| {self.page} | {p50:.1f} | {self.p99:.1f} | {self.aim} | {self.size / 1000:.1f} | {verdict} |"
+
+
+async def sign_in(stage: Stage, partner: Partner) -> Signed:
+    """An owner, signed in."""
+    services = await wiring.build_services(stage.settings)
+    try:
+        async with services.db.write() as tx:
+            await configurations.create_default(tx, partner)
+            profile = build_profile("owner@example.org", email="owner@example.org", name="Owner")
+            person = await people.create(tx, member_realm(partner), profile, ["owner"])
+            set_up = await authenticators.begin_setup(tx, person, "Almoner")
+            code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
+            await authenticators.confirm_setup(tx, person, code, own_audit_context(tx, person, None))
+            begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
+            portal = member_portal(person.realm, tx.ids.text("partner", partner.id), "")
+        return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")
+    finally:
+        await services.close()
+
+
+async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
+    """Identifiers of some records, by the type of record."""
+    ids, found = Ids(sandbox=stage.settings.sandbox), {}
+    connection = await asyncpg.connect(stage.settings.owner_dsn)
+    for table in ("donation", "validation_submission", "validation_request", "event", "donation_request"):
+        rows = await connection.fetch(
+            f"select id from {table} where partner_id = $1 order by id desc limit $2", partner.id, _LOOKED_AT
+        )
+        type_ = table.replace("_", "")
+        found[table] = [ids.text(type_, row["id"]) for row in rows]
+    await connection.close()
+    return found
+
+
+def pages(records: Mapping[str, list[str]], organisations: list[str], donations: int) -> dict[str, Ask]:
+    """The pages, and what is asked of each."""
+
+    def one_of(path: str, table: str) -> Ask:
+        return lambda pick: f"{path}/{pick.choice(records[table])}"
+
+    def listed(path: str, **asked: list[str]) -> Ask:
+        return lambda pick: f"{path}?{urlencode({name: pick.choice(values) for name, values in asked.items()})}"
+
+    statuses = ["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "CANCELLED"]
+    emails = [donor(number)[2] for number in range(0, min(donations, 100_000), 997)]
+    return {
+        "home": lambda _: "/home",
+        "donations": lambda _: "/donations",
+        "donations by status": listed("/donations", status=statuses),
+        "donations by status since a day": listed("/donations", status=statuses, startDate=["2026-01-01"]),
+        "donations of a nonprofit": listed("/donations", organisationId=organisations),
+        "donations of a donor": listed("/donations", email=emails),
+        "donation": one_of("/donations", "donation"),
+        "donation sessions": lambda _: "/donation-sessions",
+        "donation requests": lambda _: "/donation-requests",
+        "donation request": one_of("/donation-requests", "donation_request"),
+        "disbursements": lambda _: "/disbursements",
+        "nonprofits": lambda _: "/nonprofits",
+        "submissions": lambda _: "/validation-submissions",
+        "submissions by status": listed("/validation-submissions", status=["pending", "succeeded"]),
+        "submissions by name": listed("/validation-submissions", query=["relief", "society 000123", "000777"]),
+        "submission": one_of("/validation-submissions", "validation_submission"),
+        "validation requests": lambda _: "/validation-requests",
+        "validation requests by name": listed("/validation-requests", query=["relief", "society 000123", "000777"]),
+        "validation request": one_of("/validation-requests", "validation_request"),
+        "events": lambda _: "/events",
+        "events of a type": listed("/events", type=["donation.created", "organisation.updated"]),
+        "event": one_of("/events", "event"),
+        "webhooks": lambda _: "/webhooks",
+    }
+
+
+def searches(donations: int) -> dict[str, Ask]:
+    """What is searched for."""
+
+    def typed(*words: Callable[[int], str]) -> Ask:
+        return lambda pick: (
+            "/search/hits?" + urlencode({"q": " ".join(word(pick.randrange(donations)) for word in words)})
+        )
+
+    return {
+        "search: an email address": typed(lambda n: donor(n)[2]),
+        "search: the beginning of one": typed(lambda n: donor(n)[2][:9]),
+        "search: a first name that one in 20 has": typed(lambda n: donor(n)[0]),
+        "search: two names": lambda pick: "/search/hits?" + urlencode(
+            {"q": " ".join(donor(pick.randrange(donations))[:2])}
+        ),
+        "search: a metadata value that one in 40 has": typed(lambda n: f"appeal-{n % 40}"),
+        "search: a metadata value that all begin with": typed(lambda _: "appeal"),
+        "search: an order number": typed(lambda n: f"ORD-{n:07d}"),
+        "search: an order number and a name": lambda pick: "/search/hits?" + urlencode(
+            {"q": f"ORD-{(n := pick.randrange(donations)):07d} {donor(n)[1]}"}
+        ),
+        "search: a registry number": typed(lambda n: f"{n % 100_000:09d}"),
+        "search: a word of each submission": typed(lambda _: "relief"),
+        "search: nothing of it": typed(lambda n: f"nothing{n}"),
+    }  # fmt: skip
+
+
+async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, int]], calls: int) -> list[Figure]:
+    """Each page, one call after the other, as the server answers it."""
+    pick, figures = random.Random(20261127), []
+    with server(stage, "dashboard", "-m", "almoner", "serve") as running:
+        headers = {"Cookie": signed.cookie}
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{running.port}", headers=headers) as client:
+            for name, (ask, aim) in asked.items():
+                taken, size = [], 0
+                for number in range(calls + _WARM):
+                    started = time.perf_counter()
+                    async with client.get(signed.home + ask(pick), allow_redirects=False) as answer:
+                        body = await answer.read()
+                    if answer.status != 200:
+                        raise RuntimeError(f"{name}: {answer.status}\n{body[:2000].decode()}")
+                    if number >= _WARM:  # the first plan the statements and compile the page
+                        taken.append((time.perf_counter() - started) * 1000)
+                        size = max(size, len(body))
+                figures.append(Figure(name, taken, size, aim))
+                print(figures[-1].line(), flush=True)
+    return figures
+
+
+def main() -> None:
+    """Fill, measure, print; write where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--donations", type=int, default=DONATIONS)
+    parser.add_argument("--submissions", type=int, default=SUBMISSIONS)
+    parser.add_argument("--events", type=int, default=DONATIONS * EVENTS_OF_DONATION)
+    parser.add_argument("--calls", type=int, default=CALLS, help="of each page")
+    parser.add_argument("--write", action="store_true", help=f"write {REPORT.name}")
+    given = parser.parse_args()
+    with staged(Scale(share=0.01)) as stage:
+        partner = Partner(stage.partner_ids[1])
+        signed = asyncio.run(sign_in(stage, partner))
+        ids = Ids(sandbox=stage.settings.sandbox)
+        organisations = [found for name in stage.organisations if (found := ids.parse("organisation", name))]
+        large = LargePartner(partner.id, organisations, ids, given.donations, given.submissions, given.events)
+        seconds = asyncio.run(fill(stage.settings.owner_dsn, large))
+        records = asyncio.run(looked_at(stage, partner))
+        asked = {name: (ask, AIM_MS) for name, ask in pages(records, stage.organisations, given.donations).items()}
+        asked |= {name: (ask, SEARCH_MS) for name, ask in searches(given.donations).items()}
+        figures = asyncio.run(measure(stage, signed, asked, given.calls))
+        facts = machine.facts(stage.database_version)
+    missed = [figure.page for figure in figures if not figure.is_met]
+    report = [
+        *(f"- {fact}" for fact in facts),
+        f"- one partner: {given.donations:,} donations, {given.submissions:,} submissions, {given.events:,} events",
+        f"- written in {seconds:,.0f} s",
+        f"- {given.calls} calls of each page by an owner over HTTP, one at a time; bytes of the largest, uncompressed",
+        f"- p99 as below, under {AIM_BYTES:,} bytes each: {', '.join(missed) + ' **missed**' if missed else 'met'}",
+        "",
+        "| page | p50 ms | p99 ms | aim ms | kB | |",
+        "|---|---|---|---|---|---|",
+        *(figure.line() for figure in figures),
+        "",
+    ]
+    machine.publish("\n".join(report), REPORT, write=given.write)
+
+
+if __name__ == "__main__":
+    main()
