@@ -37,9 +37,10 @@ soak:  ## Run the long figures in parts (only=name,name minutes=most anew=1) and
 	@tools/browser
 	@exec $(python) -m tools.soak $(if $(only),--only $(only)) $(if $(minutes),--minutes $(minutes)) $(if $(anew),--anew)
 
-docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
+docs:  ## Write anew what is made from the code: openapi.json, docs/reference/, and then clients.
 	@tools/bootstrap dev
-	@exec $(python) -m tools.reference
+	@$(python) -m tools.reference
+	@exec $(python) -m tools.clients
 
 clients:  ## Write anew what clients/ makes from openapi.json.
 	@tools/bootstrap dev

@@ -22,7 +22,7 @@ from tools.clients.python_client import snake
 
 DESCRIPTION: dict[str, Any] = msgspec.json.decode((reference.PROJECT / "openapi.json").read_bytes())
 OPERATIONS = {operation.id: operation for operation in Api(DESCRIPTION).operations}
-WITHOUT_OWN_RECORD = 17  # calls of records that the journey of these tests does not make, such as appeals
+MOST_REFUSED = 1 / 3  # calls of records that these tests do not make, such as appeals; their errors are looked at
 
 
 def connected(service: Service, key: str, transport: httpx.AsyncBaseTransport | None = None) -> AsyncAlmoner:
@@ -82,7 +82,7 @@ async def test_every_call_has_a_method_that_answers_its_record_or_its_error(
             remember(answer, known)
     assert wrong == []
     assert [name for name, error in refused.items() if not tells_all(error)] == []
-    assert len(refused) <= WITHOUT_OWN_RECORD, {name: (error.code, error.reasons) for name, error in refused.items()}
+    assert len(refused) <= MOST_REFUSED * len(OPERATIONS), {name: str(error) for name, error in refused.items()}
 
 
 def remember(answer: object, known: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from tools.clients import python_client
+from tools.clients import python_client, typescript_client
 from tools.clients.api_model import Api
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ PROJECT: Final = Path(__file__).parents[2]
 def render() -> dict[str, str]:
     """Each generated file's text by its path below the project."""
     api = Api(msgspec.json.decode((PROJECT / "openapi.json").read_bytes()))
-    return _formatted(python_client.render(api))
+    return {**_formatted(python_client.render(api)), **typescript_client.render(api)}
 
 
 def _formatted(texts: dict[str, str]) -> dict[str, str]:

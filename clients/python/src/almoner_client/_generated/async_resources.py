@@ -19,6 +19,7 @@ from almoner_client._generated.models import (
     Donation,
     DonationRequest,
     DonationSession,
+    DonationSubscription,
     EligibilityEvaluation,
     EligibilitySubscription,
     Event,
@@ -738,6 +739,209 @@ class AsyncDonationSessionsResource:
                 timeout=timeout,
             ),
             DonationSession,
+        )
+
+
+class AsyncDonationSubscriptionsResource:
+    """Calls of `/v1/donation-subscriptions`."""
+
+    def __init__(self, core: AsyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        user_id: str | None = None,
+        organisation_id: str | None = None,
+        status: Literal["pending", "active", "past_due", "paused", "cancelled"] | None = None,
+        email: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPages[DonationSubscription]:
+        """List donation subscriptions, newest first: the plans of donors who give regularly.
+
+        Needs a secret key with the scope `donation_subscriptions:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        user_id: Only those of this user.
+        organisation_id: Only those for this organisation.
+        status: Only those in this status.
+        email: The donor's email address. Needs a key with the scope `donations:personal`.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/donation-subscriptions",
+                query={
+                    "cursor": cursor,
+                    "direction": direction,
+                    "pageSize": page_size,
+                    "userId": user_id,
+                    "organisationId": organisation_id,
+                    "status": status,
+                    "email": email,
+                },
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """Retrieve a donation subscription.
+
+        Needs a secret key with the scope `donation_subscriptions:read`.
+
+        id: The donation subscription's identifier.
+        """
+        return await self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/donation-subscriptions/{id}", id=id),
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def update(
+        self,
+        id: str,
+        *,
+        amount: int | Omitted = OMITTED,
+        frequency: Literal["weekly", "monthly", "quarterly", "yearly"] | Omitted = OMITTED,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """Change a donation subscription's metadata, key by key, its amount or its frequency.
+
+        What makes the donor give less holds at once. What makes the donor give more waits as `pendingChange`
+        until the donor agrees to it on a page whose link is mailed; a later request takes its place.
+
+        Needs a secret key with the scope `donation_subscriptions:write`.
+
+        id: The donation subscription's identifier.
+        amount: Of each gift, in minor units. A lower amount holds at once; a higher one waits as
+            `pendingChange` until the donor agrees to it.
+        frequency: Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the donor
+            agrees.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        """
+        return await self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/donation-subscriptions/{id}", id=id),
+                body={"amount": amount, "frequency": frequency, "metadata": metadata},
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def cancel(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """End a donation subscription for good. A gift that is being charged at this moment still arrives.
+
+        Needs a secret key with the scope `donation_subscriptions:write`.
+
+        id: The donation subscription's identifier.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donation-subscriptions/{id}/cancel", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def pause(
+        self,
+        id: str,
+        *,
+        until: datetime | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged
+        later.
+
+        Needs a secret key with the scope `donation_subscriptions:write`.
+
+        id: The donation subscription's identifier.
+        until: When it ends, within 366 days. Without it the pause lasts until the subscription is resumed.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donation-subscriptions/{id}/pause", id=id),
+                body={"until": until},
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def resume(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """Resume a donation subscription that is `paused`: it goes on with its next date.
+
+        Needs a secret key with the scope `donation_subscriptions:write`.
+
+        id: The donation subscription's identifier.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donation-subscriptions/{id}/resume", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            DonationSubscription,
+        )
+
+    async def skip(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> DonationSubscription:
+        """Leave out the next gift of a donation subscription that is `active` or `past_due`.
+
+        Needs a secret key with the scope `donation_subscriptions:write`.
+
+        id: The donation subscription's identifier.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/donation-subscriptions/{id}/skip", id=id),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            DonationSubscription,
         )
 
 
@@ -3330,6 +3534,7 @@ class AsyncResources:
         self.disbursements = AsyncDisbursementsResource(core)
         self.donation_requests = AsyncDonationRequestsResource(core)
         self.donation_sessions = AsyncDonationSessionsResource(core)
+        self.donation_subscriptions = AsyncDonationSubscriptionsResource(core)
         self.donations = AsyncDonationsResource(core)
         self.eligibility_subscriptions = AsyncEligibilitySubscriptionsResource(core)
         self.events = AsyncEventsResource(core)

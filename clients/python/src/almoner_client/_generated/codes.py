@@ -117,6 +117,20 @@ class DonationSessionUserNotFound(_errors.BadRequestError):
     """`donation_session/user_not_found`: There is no user with this id."""
 
 
+class DonationSubscriptionInvalidMetadata(_errors.BadRequestError):
+    """`donation_subscription/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40
+    characters, values of up to 250.
+    """
+
+
+class DonationSubscriptionInvalidPause(_errors.BadRequestError):
+    """`donation_subscription/invalid_pause`: A pause ends in the future, within 366 days."""
+
+
+class DonationSubscriptionInvalidState(_errors.BadRequestError):
+    """`donation_subscription/invalid_state`: The donation subscription is in a state that does not allow this."""
+
+
 class EligibilitySubscriptionAlreadyCancelled(_errors.BadRequestError):
     """`eligibility_subscription/already_cancelled`: The subscription is cancelled already."""
 
@@ -390,6 +404,9 @@ ERRORS_BY_CODE: dict[str, type[_errors.ApiError]] = {
     "donation_session/invalid_state": DonationSessionInvalidState,
     "donation_session/organisation_not_found": DonationSessionOrganisationNotFound,
     "donation_session/user_not_found": DonationSessionUserNotFound,
+    "donation_subscription/invalid_metadata": DonationSubscriptionInvalidMetadata,
+    "donation_subscription/invalid_pause": DonationSubscriptionInvalidPause,
+    "donation_subscription/invalid_state": DonationSubscriptionInvalidState,
     "eligibility_subscription/already_cancelled": EligibilitySubscriptionAlreadyCancelled,
     "eligibility_subscription/entity_not_found": EligibilitySubscriptionEntityNotFound,
     "eligibility_subscription/invalid_metadata": EligibilitySubscriptionInvalidMetadata,
@@ -473,6 +490,9 @@ __all__ = [
     "DonationSessionInvalidState",
     "DonationSessionOrganisationNotFound",
     "DonationSessionUserNotFound",
+    "DonationSubscriptionInvalidMetadata",
+    "DonationSubscriptionInvalidPause",
+    "DonationSubscriptionInvalidState",
     "EligibilitySubscriptionAlreadyCancelled",
     "EligibilitySubscriptionEntityNotFound",
     "EligibilitySubscriptionInvalidMetadata",

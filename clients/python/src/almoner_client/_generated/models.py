@@ -330,7 +330,7 @@ class Donation(Record):
     """The Gift Aid declaration that covers it."""
     donation_request_id: str | None
     """The donation request that asks for its money; of direct donations alone."""
-    subscription: DonationSubscription
+    subscription: DonationSeries
     """Whether it is one of a series."""
     metadata: Dict[str, str]
     """Your own data: texts by name."""
@@ -395,6 +395,16 @@ class DonationRequest(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DonationSeries(Record):
+    """`initial`: a one-off gift, or the first of a donation subscription. `id`: the donation subscription's."""
+
+    initial: bool
+    """True for a one-off gift, and for the first of a series."""
+    id: str | None
+    """The donation subscription's identifier; null for a one-off gift."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DonationSession(Record):
     """A session as partners see it. Send the donor to `url`."""
 
@@ -436,10 +446,81 @@ class DonationSession(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DonationSubscription(Record):
-    """`initial`: a one-off gift, or the first of a series."""
+    """A donor's plan to give regularly."""
 
-    initial: bool
-    """True for a one-off gift, and for the first of a series."""
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "currency_code": "currencyCode",
+        "organisation_id": "organisationId",
+        "user_id": "userId",
+        "session_id": "sessionId",
+        "first_name": "firstName",
+        "last_name": "lastName",
+        "started_at": "startedAt",
+        "next_donation_at": "nextDonationAt",
+        "paused_until": "pausedUntil",
+        "pause_reason": "pauseReason",
+        "cancelled_at": "cancelledAt",
+        "cancellation_reason": "cancellationReason",
+        "pending_change": "pendingChange",
+        "payment_method": "paymentMethod",
+        "donations_count": "donationsCount",
+        "total_amount": "totalAmount",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    status: str
+    """`pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; it is tried
+    again, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
+    `pending`; more may come.
+    """
+    amount: int
+    """Of each gift, in the currency's minor unit."""
+    currency_code: str
+    """ISO 4217 code of the currency, such as `USD`."""
+    frequency: str
+    """How often the donor gives. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
+    organisation_id: str
+    """The organisation."""
+    user_id: str | None
+    """Your user who gives."""
+    session_id: str
+    """The donation session in which the donor chose it."""
+    first_name: str | None
+    """Empty where the donor has one name alone."""
+    last_name: str | None
+    """Last name."""
+    email: str | None
+    """Email address."""
+    started_at: datetime | None
+    """When the first gift was paid, in UTC; null before."""
+    next_donation_at: datetime | None
+    """When the next gift is charged, in UTC; null while none is."""
+    paused_until: str | None
+    """When the pause ends, in UTC; null without an end, and unless it is paused."""
+    pause_reason: str | None
+    """Who paused it; `organisation_cannot_receive`: the nonprofit may not receive."""
+    cancelled_at: datetime | None
+    """When it was cancelled, in UTC; null unless it was."""
+    cancellation_reason: str | None
+    """Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
+    days. `revoked`: the donor told the bank to stop.
+    """
+    pending_change: PendingChange | None
+    """What waits until the donor agrees to it."""
+    payment_method: PaymentMethod | None
+    """What later gifts are charged to; null before the first gift."""
+    donations_count: int
+    """How many gifts were paid, the first included."""
+    total_amount: int
+    """What they come to, in the currency's minor unit; refunds are not taken off."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1409,6 +1490,34 @@ class PartnerFieldChoice(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PaymentMethod(Record):
+    """What later gifts are charged to, as the payment provider shows it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"expires_at": "expiresAt"}
+    type: str
+    """What it is: `card`."""
+    brand: str
+    """The card's brand."""
+    last4: str
+    """The last four digits of the card."""
+    expires_at: datetime
+    """When the card expires, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingChange(Record):
+    """A change that waits until the donor agrees to it."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"requested_at": "requestedAt"}
+    amount: int
+    """Of each gift then, in the currency's minor unit."""
+    frequency: str
+    """How often the donor would give then. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
+    requested_at: datetime
+    """When it was asked for, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Registry(Record):
     """A registry as partners see it; `dataAsOf` and `unverified` are null while its register is not loaded.
 
@@ -2172,6 +2281,7 @@ __all__ = [
     "Disbursement",
     "Donation",
     "DonationRequest",
+    "DonationSeries",
     "DonationSession",
     "DonationSubscription",
     "DossierDecision",
@@ -2219,6 +2329,8 @@ __all__ = [
     "OrganisationSource",
     "PartnerField",
     "PartnerFieldChoice",
+    "PaymentMethod",
+    "PendingChange",
     "Registry",
     "RegistrySource",
     "RequestFailure",

@@ -1,0 +1,1207 @@
+// Made from openapi.json by `make clients`; do not edit.
+
+import { type Core, type Options, type PagePromise, path } from "../core.js";
+import type * as types from "./types.js";
+
+/** Calls of `/v1/activity-tags`. */
+export class ActivityTagsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List all activity tags with their sub-tags, in one page.
+   *
+   * Needs a publishable or a secret key with the scope `activities:read`.
+   */
+  list(parameters?: types.ListActivityTagsParameters, options?: Options): PagePromise<types.ActivityTag> {
+    return this.core.page<types.ActivityTag>({ method: "GET", path: "/v1/activity-tags", parameters: { ...parameters }, query: { "direction": "direction" } }, options);
+  }
+
+  /**
+   * Retrieve an activity tag with its sub-tags.
+   *
+   * Needs a publishable or a secret key with the scope `activities:read`.
+   */
+  get(id: string, options?: Options): Promise<types.ActivityTag> {
+    return this.core.record<types.ActivityTag>({ method: "GET", path: path`/v1/activity-tags/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/agent-verifications`. */
+export class AgentVerificationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List agent verifications, newest first.
+   *
+   * Needs a secret key with the scope `agent_verifications:read`.
+   */
+  list(parameters?: types.ListAgentVerificationsParameters, options?: Options): PagePromise<types.AgentVerification> {
+    return this.core.page<types.AgentVerification>({ method: "GET", path: "/v1/agent-verifications", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status", "email": "email", "startDate": "startDate", "endDate": "endDate" } }, options);
+  }
+
+  /**
+   * Have it checked that somebody is who they say they are, and speaks for a nonprofit.
+   *
+   * The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either of
+   * them.
+   *
+   * Needs a secret key with the scope `agent_verifications:write`.
+   */
+  create(body: types.CreateAgentVerification, options?: Options): Promise<types.AgentVerification> {
+    return this.core.record<types.AgentVerification>({ method: "POST", path: "/v1/agent-verifications", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve an agent verification.
+   *
+   * Needs a secret key with the scope `agent_verifications:read`.
+   */
+  get(id: string, options?: Options): Promise<types.AgentVerification> {
+    return this.core.record<types.AgentVerification>({ method: "GET", path: path`/v1/agent-verifications/${id}` }, options);
+  }
+
+  /**
+   * Change an agent verification's metadata, key by key. Nothing else of it can change.
+   *
+   * Needs a secret key with the scope `agent_verifications:write`.
+   */
+  update(id: string, body?: types.UpdateAgentVerification, options?: Options): Promise<types.AgentVerification> {
+    return this.core.record<types.AgentVerification>({ method: "PATCH", path: path`/v1/agent-verifications/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+}
+
+/** Calls of `/v1/appeals`. */
+export class AppealsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Retrieve an appeal.
+   *
+   * Needs a secret key with the scope `validation_submissions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Appeal> {
+    return this.core.record<types.Appeal>({ method: "GET", path: path`/v1/appeals/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/categories`. */
+export class CategoriesResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List categories.
+   *
+   * Needs a publishable or a secret key with the scope `categories:read`.
+   */
+  list(parameters?: types.ListCategoriesParameters, options?: Options): PagePromise<types.Category> {
+    return this.core.page<types.Category>({ method: "GET", path: "/v1/categories", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * Create a category.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  create(body: types.CreateCategory, options?: Options): Promise<types.Category> {
+    return this.core.record<types.Category>({ method: "POST", path: "/v1/categories", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Add an organisation to a category; doing it again changes nothing.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  addOrganisation(categoryId: string, organisationId: string, options?: Options): Promise<void> {
+    return this.core.empty({ method: "PUT", path: path`/v1/categories/${categoryId}/${organisationId}` }, options);
+  }
+
+  /**
+   * Remove an organisation from a category.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  removeOrganisation(categoryId: string, organisationId: string, options?: Options): Promise<void> {
+    return this.core.empty({ method: "DELETE", path: path`/v1/categories/${categoryId}/${organisationId}` }, options);
+  }
+
+  /**
+   * Retrieve a category.
+   *
+   * Needs a publishable or a secret key with the scope `categories:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Category> {
+    return this.core.record<types.Category>({ method: "GET", path: path`/v1/categories/${id}` }, options);
+  }
+
+  /**
+   * Change a category's name or attributes.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  update(id: string, body?: types.UpdateCategory, options?: Options): Promise<types.Category> {
+    return this.core.record<types.Category>({ method: "PATCH", path: path`/v1/categories/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Delete a category; its organisations stay.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  delete(id: string, options?: Options): Promise<void> {
+    return this.core.empty({ method: "DELETE", path: path`/v1/categories/${id}` }, options);
+  }
+
+  /**
+   * Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB.
+   *
+   * Needs a secret key with the scope `categories:write`.
+   */
+  setImage(id: string, body: types.SetCategoryImage, options?: Options): Promise<void> {
+    return this.core.empty({ method: "POST", path: path`/v1/categories/${id}/image`, body: { ...body }, upload: "image", keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/countries`. */
+export class CountriesResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List all countries in the order of their codes, in one page.
+   *
+   * Needs a publishable or a secret key with the scope `registries:read`.
+   */
+  list(parameters?: types.ListCountriesParameters, options?: Options): PagePromise<types.Country> {
+    return this.core.page<types.Country>({ method: "GET", path: "/v1/countries", parameters: { ...parameters }, query: { "direction": "direction", "hasRegistry": "hasRegistry" } }, options);
+  }
+}
+
+/** Calls of `/v1/disbursements`. */
+export class DisbursementsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List payouts to nonprofits, newest first.
+   *
+   * A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
+   * donation that settles.
+   *
+   * Needs a secret key with the scope `disbursements:read`.
+   */
+  list(parameters?: types.ListDisbursementsParameters, options?: Options): PagePromise<types.Disbursement> {
+    return this.core.page<types.Disbursement>({ method: "GET", path: "/v1/disbursements", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "organisationId": "organisationId", "status": "status" } }, options);
+  }
+
+  /**
+   * Retrieve a payout to a nonprofit.
+   *
+   * Needs a secret key with the scope `disbursements:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Disbursement> {
+    return this.core.record<types.Disbursement>({ method: "GET", path: path`/v1/disbursements/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/donation-requests`. */
+export class DonationRequestsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List donation requests, newest first: what you are asked to transfer for direct donations.
+   *
+   * Needs a secret key with the scope `donation_requests:read`.
+   */
+  list(parameters?: types.ListDonationRequestsParameters, options?: Options): PagePromise<types.DonationRequest> {
+    return this.core.page<types.DonationRequest>({ method: "GET", path: "/v1/donation-requests", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * Retrieve a donation request.
+   *
+   * Needs a secret key with the scope `donation_requests:read`.
+   */
+  get(id: string, options?: Options): Promise<types.DonationRequest> {
+    return this.core.record<types.DonationRequest>({ method: "GET", path: path`/v1/donation-requests/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/donation-sessions`. */
+export class DonationSessionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List donation sessions.
+   *
+   * Needs a secret key with the scope `donation_sessions:read`.
+   */
+  list(parameters?: types.ListDonationSessionsParameters, options?: Options): PagePromise<types.DonationSession> {
+    return this.core.page<types.DonationSession>({ method: "GET", path: "/v1/donation-sessions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation.
+   *
+   * Needs a secret key with the scope `donation_sessions:write`.
+   */
+  create(body: types.CreateDonationSession, options?: Options): Promise<types.DonationSession> {
+    return this.core.record<types.DonationSession>({ method: "POST", path: "/v1/donation-sessions", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a donation session.
+   *
+   * Needs a secret key with the scope `donation_sessions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.DonationSession> {
+    return this.core.record<types.DonationSession>({ method: "GET", path: path`/v1/donation-sessions/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/donation-subscriptions`. */
+export class DonationSubscriptionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List donation subscriptions, newest first: the plans of donors who give regularly.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:read`.
+   */
+  list(parameters?: types.ListDonationSubscriptionsParameters, options?: Options): PagePromise<types.DonationSubscription> {
+    return this.core.page<types.DonationSubscription>({ method: "GET", path: "/v1/donation-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "email": "email" } }, options);
+  }
+
+  /**
+   * Retrieve a donation subscription.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "GET", path: path`/v1/donation-subscriptions/${id}` }, options);
+  }
+
+  /**
+   * Change a donation subscription's metadata, key by key, its amount or its frequency.
+   *
+   * What makes the donor give less holds at once. What makes the donor give more waits as `pendingChange` until
+   * the donor agrees to it on a page whose link is mailed; a later request takes its place.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:write`.
+   */
+  update(id: string, body?: types.UpdateDonationSubscription, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "PATCH", path: path`/v1/donation-subscriptions/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * End a donation subscription for good. A gift that is being charged at this moment still arrives.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:write`.
+   */
+  cancel(id: string, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "POST", path: path`/v1/donation-subscriptions/${id}/cancel`, keyed: true }, options);
+  }
+
+  /**
+   * Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged later.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:write`.
+   */
+  pause(id: string, body?: types.PauseDonationSubscription, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "POST", path: path`/v1/donation-subscriptions/${id}/pause`, body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Resume a donation subscription that is `paused`: it goes on with its next date.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:write`.
+   */
+  resume(id: string, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "POST", path: path`/v1/donation-subscriptions/${id}/resume`, keyed: true }, options);
+  }
+
+  /**
+   * Leave out the next gift of a donation subscription that is `active` or `past_due`.
+   *
+   * Needs a secret key with the scope `donation_subscriptions:write`.
+   */
+  skip(id: string, options?: Options): Promise<types.DonationSubscription> {
+    return this.core.record<types.DonationSubscription>({ method: "POST", path: path`/v1/donation-subscriptions/${id}/skip`, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/donations`. */
+export class DonationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List donations, newest first.
+   *
+   * Needs a secret key with the scope `donations:read`.
+   */
+  list(parameters?: types.ListDonationsParameters, options?: Options): PagePromise<types.Donation> {
+    return this.core.page<types.Donation>({ method: "GET", path: "/v1/donations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "donationRequestId": "donationRequestId", "sessionId": "sessionId", "email": "email", "startDate": "startDate", "endDate": "endDate" } }, options);
+  }
+
+  /**
+   * Make a direct donation: you have the money, and are asked for it with the others of the period.
+   *
+   * It is `ACTIVE` until then, and can be cancelled or given another organisation.
+   *
+   * Needs a secret key with the scope `donations:write`.
+   */
+  create(body: types.CreateDonation, options?: Options): Promise<types.Donation> {
+    return this.core.record<types.Donation>({ method: "POST", path: "/v1/donations", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a donation.
+   *
+   * Needs a secret key with the scope `donations:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Donation> {
+    return this.core.record<types.Donation>({ method: "GET", path: path`/v1/donations/${id}` }, options);
+  }
+
+  /**
+   * Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`.
+   *
+   * Needs a secret key with the scope `donations:write`.
+   */
+  update(id: string, body?: types.UpdateDonation, options?: Options): Promise<types.Donation> {
+    return this.core.record<types.Donation>({ method: "PATCH", path: path`/v1/donations/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Cancel a direct donation that is `ACTIVE`.
+   *
+   * Needs a secret key with the scope `donations:write`.
+   */
+  cancel(id: string, options?: Options): Promise<types.Donation> {
+    return this.core.record<types.Donation>({ method: "POST", path: path`/v1/donations/${id}/cancel`, keyed: true }, options);
+  }
+
+  /**
+   * Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
+   *
+   * A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt` and
+   * `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
+   *
+   * Needs a secret key with the scope `donations:write`.
+   */
+  refund(id: string, body?: types.RefundDonation, options?: Options): Promise<types.Donation> {
+    return this.core.record<types.Donation>({ method: "POST", path: path`/v1/donations/${id}/refund`, body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/eligibility-subscriptions`. */
+export class EligibilitySubscriptionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List eligibility subscriptions, newest first unless sorted by name.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:read`.
+   */
+  list(parameters?: types.ListEligibilitySubscriptionsParameters, options?: Options): PagePromise<types.EligibilitySubscription> {
+    return this.core.page<types.EligibilitySubscription>({ method: "GET", path: "/v1/eligibility-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status", "hasOrganisation": "hasOrganisation", "query": "query", "sort": "sort", "startDate": "startDate", "endDate": "endDate" } }, options);
+  }
+
+  /**
+   * Have it decided whether what a nonprofit does is what you support, now and whenever that changes.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:write`.
+   */
+  create(body?: types.CreateEligibilitySubscription, options?: Options): Promise<types.EligibilitySubscription> {
+    return this.core.record<types.EligibilitySubscription>({ method: "POST", path: "/v1/eligibility-subscriptions", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve an eligibility subscription.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.EligibilitySubscription> {
+    return this.core.record<types.EligibilitySubscription>({ method: "GET", path: path`/v1/eligibility-subscriptions/${id}` }, options);
+  }
+
+  /**
+   * Change an eligibility subscription's metadata, key by key. Nothing else of it can change.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:write`.
+   */
+  update(id: string, body?: types.UpdateEligibilitySubscription, options?: Options): Promise<types.EligibilitySubscription> {
+    return this.core.record<types.EligibilitySubscription>({ method: "PATCH", path: path`/v1/eligibility-subscriptions/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:write`.
+   */
+  cancel(id: string, options?: Options): Promise<types.EligibilitySubscription> {
+    return this.core.record<types.EligibilitySubscription>({ method: "POST", path: path`/v1/eligibility-subscriptions/${id}/cancel`, keyed: true }, options);
+  }
+
+  /**
+   * List the decisions with what each rested on: the rule of every activity, and what was left out.
+   *
+   * Needs a secret key with the scope `eligibility_subscriptions:read`.
+   */
+  listHistory(id: string, parameters?: types.ListEligibilityHistoryParameters, options?: Options): PagePromise<types.EligibilityEvaluation> {
+    return this.core.page<types.EligibilityEvaluation>({ method: "GET", path: path`/v1/eligibility-subscriptions/${id}/history`, parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+}
+
+/** Calls of `/v1/events`. */
+export class EventsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List events in the order of their sequence, which has no gaps.
+   *
+   * Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is
+   * left. With `after` it begins behind that sequence, the oldest first; with `wait`, too, an empty answer comes
+   * only once no event has followed for so many seconds.
+   *
+   * Needs a secret key with the scope `events:read`.
+   */
+  list(parameters?: types.ListEventsParameters, options?: Options): PagePromise<types.Event> {
+    return this.core.page<types.Event>({ method: "GET", path: "/v1/events", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "type": "type", "startDate": "startDate", "endDate": "endDate", "after": "after", "wait": "wait" } }, options);
+  }
+
+  /**
+   * Retrieve an event.
+   *
+   * Needs a secret key with the scope `events:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Event> {
+    return this.core.record<types.Event>({ method: "GET", path: path`/v1/events/${id}` }, options);
+  }
+
+  /**
+   * Send an event again, with the same id and bytes, to one subscription or to all that listen to its type.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  resend(id: string, body?: types.ResendEvent, options?: Options): Promise<types.WebhookReplay> {
+    return this.core.record<types.WebhookReplay>({ method: "POST", path: path`/v1/events/${id}/resend`, body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/gift-aid`. */
+export class GiftAidResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Keep a gift aid declaration, by default for gifts from now on and of the past four years.
+   *
+   * With a publishable key the answer holds `id` and `createdAt` alone.
+   *
+   * Needs a publishable or a secret key with the scope `gift_aid:write`.
+   */
+  create(body: types.CreateGiftAid, options?: Options): Promise<types.GiftAid> {
+    return this.core.record<types.GiftAid>({ method: "POST", path: "/v1/gift-aid", body: { ...body }, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/monetary-donation-verifications`. */
+export class MonetaryDonationVerificationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List monetary donation verifications, newest first.
+   *
+   * Needs a secret key with the scope `monetary_donation_verifications:read`.
+   */
+  list(parameters?: types.ListMonetaryDonationVerificationsParameters, options?: Options): PagePromise<types.MonetaryDonationVerification> {
+    return this.core.page<types.MonetaryDonationVerification>({ method: "GET", path: "/v1/monetary-donation-verifications", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "organisationId": "organisationId", "status": "status" } }, options);
+  }
+
+  /**
+   * Have it checked that an organisation may be paid what was given for it.
+   *
+   * It is pending for 30 days. An organisation has at most one that is pending or approved.
+   *
+   * Needs a secret key with the scope `monetary_donation_verifications:write`.
+   */
+  create(body: types.CreateMonetaryDonationVerification, options?: Options): Promise<types.MonetaryDonationVerification> {
+    return this.core.record<types.MonetaryDonationVerification>({ method: "POST", path: "/v1/monetary-donation-verifications", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a monetary donation verification.
+   *
+   * Needs a secret key with the scope `monetary_donation_verifications:read`.
+   */
+  get(id: string, options?: Options): Promise<types.MonetaryDonationVerification> {
+    return this.core.record<types.MonetaryDonationVerification>({ method: "GET", path: path`/v1/monetary-donation-verifications/${id}` }, options);
+  }
+
+  /**
+   * Change a monetary donation verification's metadata, key by key.
+   *
+   * Needs a secret key with the scope `monetary_donation_verifications:write`.
+   */
+  update(id: string, body?: types.UpdateMonetaryDonationVerification, options?: Options): Promise<types.MonetaryDonationVerification> {
+    return this.core.record<types.MonetaryDonationVerification>({ method: "PATCH", path: path`/v1/monetary-donation-verifications/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+}
+
+/** Calls of `/v1/monitoring-subscriptions`. */
+export class MonitoringSubscriptionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List monitoring subscriptions, newest first unless sorted by name.
+   *
+   * Needs a secret key with the scope `monitoring_subscriptions:read`.
+   */
+  list(parameters?: types.ListMonitoringSubscriptionsParameters, options?: Options): PagePromise<types.MonitoringSubscription> {
+    return this.core.page<types.MonitoringSubscription>({ method: "GET", path: "/v1/monitoring-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status", "hasOrganisation": "hasOrganisation", "query": "query", "sort": "sort" } }, options);
+  }
+
+  /**
+   * Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+   *
+   * With a validation request it begins once that is accepted. The results are known a moment after the answer.
+   *
+   * Needs a secret key with the scope `monitoring_subscriptions:write`.
+   */
+  create(body?: types.CreateMonitoringSubscription, options?: Options): Promise<types.MonitoringSubscription> {
+    return this.core.record<types.MonitoringSubscription>({ method: "POST", path: "/v1/monitoring-subscriptions", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a monitoring subscription.
+   *
+   * Needs a secret key with the scope `monitoring_subscriptions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.MonitoringSubscription> {
+    return this.core.record<types.MonitoringSubscription>({ method: "GET", path: path`/v1/monitoring-subscriptions/${id}` }, options);
+  }
+
+  /**
+   * Cancel a monitoring subscription. Its results stay as they are.
+   *
+   * Needs a secret key with the scope `monitoring_subscriptions:write`.
+   */
+  cancel(id: string, options?: Options): Promise<types.MonitoringSubscription> {
+    return this.core.record<types.MonitoringSubscription>({ method: "POST", path: path`/v1/monitoring-subscriptions/${id}/cancel`, keyed: true }, options);
+  }
+
+  /**
+   * List each change of the results with what it rests on: lists, versions, matches, scores and decisions.
+   *
+   * Needs a secret key with the scope `monitoring_subscriptions:read`.
+   */
+  listHistory(id: string, parameters?: types.ListMonitoringHistoryParameters, options?: Options): PagePromise<types.MonitoringChange> {
+    return this.core.page<types.MonitoringChange>({ method: "GET", path: path`/v1/monitoring-subscriptions/${id}/history`, parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+}
+
+/** Calls of `/v1/organisations`. */
+export class OrganisationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Search organisations.
+   *
+   * With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last
+   * one maybe unfinished. Without it the list is in the order of creation.
+   *
+   * Needs a publishable or a secret key with the scope `organisations:read`.
+   */
+  search(parameters?: types.SearchOrganisationsParameters, options?: Options): PagePromise<types.Organisation> {
+    return this.core.page<types.Organisation>({ method: "GET", path: "/v1/organisations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "query": "query", "page": "page", "countryCode": "countryCode", "registryId": "registryId", "registryName": "registryName", "category": "category[]", "notCategory": "notCategory[]", "tags": "tags[]", "notTags": "notTags[]", "type": "type[]", "usaGroupExempt": "usaGroupExempt", "active": "active", "acceptsDonations": "acceptsDonations" }, headers: ["Explain"] }, options);
+  }
+
+  /**
+   * Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
+   *
+   * A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
+   *
+   * Needs a secret key with the scope `organisations:read`.
+   */
+  find(countryCode: string, registry: string, registryId: string, options?: Options): Promise<types.Organisation> {
+    return this.core.record<types.Organisation>({ method: "GET", path: path`/v1/organisations/${countryCode}/${registry}/${registryId}` }, options);
+  }
+
+  /**
+   * Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data.
+   *
+   * Needs a publishable or a secret key with the scope `organisations:read`.
+   */
+  get(id: string, parameters?: types.GetOrganisationParameters, options?: Options): Promise<types.Organisation> {
+    return this.core.record<types.Organisation>({ method: "GET", path: path`/v1/organisations/${id}`, parameters: { ...parameters }, query: { "asOf": "asOf" } }, options);
+  }
+
+  /**
+   * Retrieve how an organisation wishes to be shown; what it has not said falls back to its record.
+   *
+   * Needs a publishable or a secret key with the scope `organisations:read`.
+   */
+  getBranding(id: string, options?: Options): Promise<types.OrganisationBranding> {
+    return this.core.record<types.OrganisationBranding>({ method: "GET", path: path`/v1/organisations/${id}/branding` }, options);
+  }
+
+  /**
+   * List what its register changed in an organisation since it was first loaded.
+   *
+   * Needs a publishable or a secret key with the scope `organisations:read`.
+   */
+  listHistory(id: string, parameters?: types.ListOrganisationHistoryParameters, options?: Options): PagePromise<types.OrganisationChange> {
+    return this.core.page<types.OrganisationChange>({ method: "GET", path: path`/v1/organisations/${id}/history`, parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * List the goals that an organisation publishes.
+   *
+   * Needs a publishable or a secret key with the scope `organisations:read`.
+   */
+  listMilestones(id: string, parameters?: types.ListOrganisationMilestonesParameters, options?: Options): PagePromise<types.Milestone> {
+    return this.core.page<types.Milestone>({ method: "GET", path: path`/v1/organisations/${id}/milestones`, parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * Retrieve what everybody may know of an organisation; no key is needed.
+   *
+   * Needs no key.
+   */
+  getProfile(id: string, options?: Options): Promise<types.OrganisationProfile> {
+    return this.core.record<types.OrganisationProfile>({ method: "GET", path: path`/v1/organisations/${id}/profile` }, options);
+  }
+}
+
+/** Calls of `/v1/registries`. */
+export class RegistriesResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List the registries of a country in the order of their codes, in one page.
+   *
+   * Needs a publishable or a secret key with the scope `registries:read`.
+   */
+  list(parameters: types.ListRegistriesParameters, options?: Options): PagePromise<types.Registry> {
+    return this.core.page<types.Registry>({ method: "GET", path: "/v1/registries", parameters: { ...parameters }, query: { "direction": "direction", "countryCode": "countryCode" } }, options);
+  }
+
+  /**
+   * Retrieve a registry.
+   *
+   * Needs a publishable or a secret key with the scope `registries:read`.
+   */
+  get(id: string, options?: Options): Promise<types.Registry> {
+    return this.core.record<types.Registry>({ method: "GET", path: path`/v1/registries/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/sandbox`. */
+export class SandboxResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Read the sandbox's clock.
+   *
+   * Needs a secret key with the scope `sandbox`.
+   */
+  getClock(options?: Options): Promise<types.SandboxClock> {
+    return this.core.record<types.SandboxClock>({ method: "GET", path: "/v1/sandbox/clock" }, options);
+  }
+
+  /**
+   * Move the sandbox's clock forwards, by at most 60 days a call.
+   *
+   * What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited
+   * for at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the rate limits
+   * stay on real time.
+   *
+   * Needs a secret key with the scope `sandbox_clock`.
+   */
+  advanceClock(body?: types.AdvanceSandboxClock, options?: Options): Promise<types.SandboxClock> {
+    return this.core.record<types.SandboxClock>({ method: "POST", path: "/v1/sandbox/clock", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * List the e-mails that the sandbox would have sent, newest first.
+   *
+   * Needs a secret key with the scope `sandbox`.
+   */
+  listMails(parameters?: types.ListSandboxMailsParameters, options?: Options): PagePromise<types.SandboxMail> {
+    return this.core.page<types.SandboxMail>({ method: "GET", path: "/v1/sandbox/mailbox", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "to": "to", "subject": "subject" } }, options);
+  }
+
+  /**
+   * Do to one of your records what somebody else would do, and answer the record.
+   *
+   * `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are
+   * required). `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it
+   * apply. The challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that pays
+   * confirms it.
+   *
+   * `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all that
+   * is settled and owed to it in that currency, unless the payout waits for something. `return`: the bank returns
+   * the payout, and the next one is held, until `release`. `reassign` (organisationId): it is given to another
+   * organisation.
+   *
+   * `approve`, `reject` (rejectionReasonCode, `other` unless given), `expire` and `reopen` on a monetary donation
+   * verification; `succeed_check` and `fail_check` end its check of the `type`. A failed check rejects it, the
+   * last one to succeed approves it.
+   *
+   * `confirm_email`, `approve` and `reject` (rejectionReasonCode, `other` unless given) on an agent verification:
+   * the applicant confirms the address, a reviewer lets the applicant through or does not.
+   *
+   * `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
+   * monitoring subscription's, what is left out stays as it is.
+   *
+   * `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
+   *
+   * Needs a secret key with the scope `sandbox`.
+   */
+  simulate(body: types.Simulate, options?: Options): Promise<Record<string, unknown>> {
+    return this.core.raw({ method: "POST", path: "/v1/sandbox/simulate", body: { ...body }, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/users`. */
+export class UsersResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Create a user, to tie the donations of somebody in your product together.
+   *
+   * Needs a secret key with the scope `users:write`.
+   */
+  create(body?: types.CreateUser, options?: Options): Promise<types.User> {
+    return this.core.record<types.User>({ method: "POST", path: "/v1/users", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a user.
+   *
+   * Needs a secret key with the scope `users:read`.
+   */
+  get(id: string, options?: Options): Promise<types.User> {
+    return this.core.record<types.User>({ method: "GET", path: path`/v1/users/${id}` }, options);
+  }
+
+  /**
+   * Retrieve the id of a user's newest gift aid declaration; 404 if there is none.
+   *
+   * Needs a secret key with the scope `users:read`.
+   */
+  hasGiftAid(id: string, options?: Options): Promise<types.HasGiftAid> {
+    return this.core.record<types.HasGiftAid>({ method: "GET", path: path`/v1/users/${id}/has-gift-aid` }, options);
+  }
+
+  /**
+   * Choose the default organisation of a user's gifts.
+   *
+   * Needs a secret key with the scope `users:write`.
+   */
+  setOrganisation(id: string, body: types.SetUserOrganisation, options?: Options): Promise<types.UserOrganisation> {
+    return this.core.record<types.UserOrganisation>({ method: "PUT", path: path`/v1/users/${id}/organisation`, body: { ...body } }, options);
+  }
+}
+
+/** Calls of `/v1/validation-invites`. */
+export class ValidationInvitesResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List validation invites, newest first.
+   *
+   * Needs a secret key with the scope `validation_invites:read`.
+   */
+  list(parameters?: types.ListValidationInvitesParameters, options?: Options): PagePromise<types.ValidationInvite> {
+    return this.core.page<types.ValidationInvite>({ method: "GET", path: "/v1/validation-invites", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+  }
+
+  /**
+   * Invite an applicant to the hosted form: one link for one submission, open for seven days.
+   *
+   * Needs a secret key with the scope `validation_invites:write`.
+   */
+  create(body?: types.CreateValidationInvite, options?: Options): Promise<types.ValidationInvite> {
+    return this.core.record<types.ValidationInvite>({ method: "POST", path: "/v1/validation-invites", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a validation invite.
+   *
+   * Needs a secret key with the scope `validation_invites:read`.
+   */
+  get(id: string, options?: Options): Promise<types.ValidationInvite> {
+    return this.core.record<types.ValidationInvite>({ method: "GET", path: path`/v1/validation-invites/${id}` }, options);
+  }
+}
+
+/** Calls of `/v1/validation-requests`. */
+export class ValidationRequestsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List validation requests, newest first unless sorted by name.
+   *
+   * Needs a secret key with the scope `validation_requests:read`.
+   */
+  list(parameters?: types.ListValidationRequestsParameters, options?: Options): PagePromise<types.ValidationRequest> {
+    return this.core.page<types.ValidationRequest>({ method: "GET", path: "/v1/validation-requests", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status", "query": "query", "sort": "sort", "startDate": "startDate", "endDate": "endDate" } }, options);
+  }
+
+  /**
+   * Ask whether a nonprofit is what an official registry says of it.
+   *
+   * It is decided by itself where the register lists it as active under this name; otherwise by a person.
+   *
+   * Needs a secret key with the scope `validation_requests:write`.
+   */
+  create(body: types.CreateValidationRequest, options?: Options): Promise<types.ValidationRequest> {
+    return this.core.record<types.ValidationRequest>({ method: "POST", path: "/v1/validation-requests", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a validation request.
+   *
+   * Needs a secret key with the scope `validation_requests:read`.
+   */
+  get(id: string, options?: Options): Promise<types.ValidationRequest> {
+    return this.core.record<types.ValidationRequest>({ method: "GET", path: path`/v1/validation-requests/${id}` }, options);
+  }
+
+  /**
+   * Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole request.
+   *
+   * Needs a secret key with the scope `validation_requests:write`.
+   */
+  addDocument(id: string, body: types.AddValidationRequestDocument, options?: Options): Promise<types.ValidationRequest> {
+    return this.core.record<types.ValidationRequest>({ method: "POST", path: path`/v1/validation-requests/${id}/document`, body: { ...body }, upload: "file", keyed: true }, options);
+  }
+
+  /**
+   * Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+   *
+   * JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it:
+   * the key is at /.well-known/almoner-keys.
+   *
+   * Needs a secret key with the scope `validation_requests:read`.
+   */
+  getDossier(id: string, options?: Options): Promise<types.ValidationRequestDossier> {
+    return this.core.record<types.ValidationRequestDossier>({ method: "GET", path: path`/v1/validation-requests/${id}/dossier` }, options);
+  }
+
+  /**
+   * Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+   *
+   * JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it:
+   * the key is at /.well-known/almoner-keys.
+   *
+   * Needs a secret key with the scope `validation_requests:read`.
+   */
+  getDossierPdf(id: string, options?: Options): Promise<Blob> {
+    return this.core.content({ method: "GET", path: path`/v1/validation-requests/${id}/dossier`, accept: "application/pdf" }, options);
+  }
+}
+
+/** Calls of `/v1/validation-submission-configurations`. */
+export class ValidationSubmissionConfigurationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List all submission configurations, in one page.
+   *
+   * Needs a secret key with the scope `validation_configurations:read`.
+   */
+  list(parameters?: types.ListValidationSubmissionConfigurationsParameters, options?: Options): PagePromise<types.ValidationSubmissionConfiguration> {
+    return this.core.page<types.ValidationSubmissionConfiguration>({ method: "GET", path: "/v1/validation-submission-configurations", parameters: { ...parameters }, query: { "direction": "direction" } }, options);
+  }
+
+  /**
+   * Create a submission configuration: which checks an application runs, what fails them, how its form looks.
+   *
+   * Needs a secret key with the scope `validation_configurations:write`.
+   */
+  create(body?: types.CreateValidationSubmissionConfiguration, options?: Options): Promise<types.ValidationSubmissionConfiguration> {
+    return this.core.record<types.ValidationSubmissionConfiguration>({ method: "POST", path: "/v1/validation-submission-configurations", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a submission configuration.
+   *
+   * Needs a secret key with the scope `validation_configurations:read`.
+   */
+  get(id: string, options?: Options): Promise<types.ValidationSubmissionConfiguration> {
+    return this.core.record<types.ValidationSubmissionConfiguration>({ method: "GET", path: path`/v1/validation-submission-configurations/${id}` }, options);
+  }
+
+  /**
+   * Change a submission configuration. What it says of flags and activities counts for what runs under it, too.
+   *
+   * Needs a secret key with the scope `validation_configurations:write`.
+   */
+  update(id: string, body?: types.UpdateValidationSubmissionConfiguration, options?: Options): Promise<types.ValidationSubmissionConfiguration> {
+    return this.core.record<types.ValidationSubmissionConfiguration>({ method: "PATCH", path: path`/v1/validation-submission-configurations/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+   *
+   * It is shown in a square: one that is none is centred in one, with transparent edges.
+   *
+   * Needs a secret key with the scope `validation_configurations:write`.
+   */
+  setLogo(id: string, body: types.SetValidationSubmissionConfigurationLogo, options?: Options): Promise<types.ValidationSubmissionConfiguration> {
+    return this.core.record<types.ValidationSubmissionConfiguration>({ method: "POST", path: path`/v1/validation-submission-configurations/${id}/logo`, body: { ...body }, upload: "logo", keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/validation-submission-documents`. */
+export class ValidationSubmissionDocumentsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
+   *
+   * A submission that was answered takes documents while an appeal is open, and no others. A publishable key
+   * uploads documents of open invites alone.
+   *
+   * Needs a publishable or a secret key with the scope `validation_submissions:write`.
+   */
+  create(body: types.CreateValidationSubmissionDocument, options?: Options): Promise<types.ValidationSubmissionDocument> {
+    return this.core.record<types.ValidationSubmissionDocument>({ method: "POST", path: "/v1/validation-submission-documents", body: { ...body }, upload: "file", keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/validation-submissions`. */
+export class ValidationSubmissionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List validation submissions.
+   *
+   * Needs a secret key with the scope `validation_submissions:read`.
+   */
+  list(parameters?: types.ListValidationSubmissionsParameters, options?: Options): PagePromise<types.ValidationSubmission> {
+    return this.core.page<types.ValidationSubmission>({ method: "GET", path: "/v1/validation-submissions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status", "statuses": "statuses[]", "configurationIds": "configurationIds[]", "organisationIds": "organisationIds[]", "validationRequestIds": "validationRequestIds[]", "countryCodes": "countryCodes[]", "email": "email", "query": "query" } }, options);
+  }
+
+  /**
+   * Apply: every check of the configuration starts, and the application ends in one answer.
+   *
+   * With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the
+   * answer shows nothing personal.
+   *
+   * Needs a publishable or a secret key with the scope `validation_submissions:write`.
+   */
+  create(body?: types.CreateValidationSubmission, options?: Options): Promise<types.ValidationSubmission> {
+    return this.core.record<types.ValidationSubmission>({ method: "POST", path: "/v1/validation-submissions", body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a validation submission: where each check stands, and what is missing.
+   *
+   * Needs a secret key with the scope `validation_submissions:read`.
+   */
+  get(id: string, options?: Options): Promise<types.ValidationSubmission> {
+    return this.core.record<types.ValidationSubmission>({ method: "GET", path: path`/v1/validation-submissions/${id}` }, options);
+  }
+
+  /**
+   * Appeal against a failed submission: another operator looks at it again, within ten business days.
+   *
+   * The applicant can do the same on the application's own page. One appeal is open at a time.
+   *
+   * Needs a secret key with the scope `validation_submissions:write`.
+   */
+  createAppeal(id: string, body: types.CreateAppeal, options?: Options): Promise<types.Appeal> {
+    return this.core.record<types.Appeal>({ method: "POST", path: path`/v1/validation-submissions/${id}/appeals`, body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * List the documents of a validation submission, in one page.
+   *
+   * Needs a secret key with the scope `validation_submissions:read`.
+   */
+  listDocuments(id: string, parameters?: types.ListValidationSubmissionDocumentsParameters, options?: Options): PagePromise<types.ValidationSubmissionDocument> {
+    return this.core.page<types.ValidationSubmissionDocument>({ method: "GET", path: path`/v1/validation-submissions/${id}/documents`, parameters: { ...parameters }, query: { "direction": "direction" } }, options);
+  }
+}
+
+/** Calls of `/v1/validation-submissions-organisations`. */
+export class ValidationSubmissionsOrganisationsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Find earlier applications of the same nonprofit: by words, by organisation or by validation request.
+   *
+   * Needs a secret key with the scope `validation_submissions:read`.
+   */
+  find(parameters?: types.FindValidationSubmissionsOrganisationsParameters, options?: Options): Promise<types.SubmissionsOrganisations> {
+    return this.core.record<types.SubmissionsOrganisations>({ method: "GET", path: "/v1/validation-submissions-organisations", parameters: { ...parameters }, query: { "query": "query", "organisationIds": "organisationIds[]", "validationRequestIds": "validationRequestIds[]" } }, options);
+  }
+}
+
+/** Calls of `/v1/webhook-source-addresses`. */
+export class WebhookSourceAddressesResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * Retrieve the addresses that webhook deliveries come from.
+   *
+   * Needs no key.
+   */
+  list(options?: Options): Promise<types.WebhookSourceAddresses> {
+    return this.core.record<types.WebhookSourceAddresses>({ method: "GET", path: "/v1/webhook-source-addresses" }, options);
+  }
+}
+
+/** Calls of `/v1/webhook-subscriptions`. */
+export class WebhookSubscriptionsResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List webhook subscriptions, without their secrets.
+   *
+   * Needs a secret key with the scope `webhooks:read`.
+   */
+  list(parameters?: types.ListWebhookSubscriptionsParameters, options?: Options): PagePromise<types.WebhookSubscription> {
+    return this.core.page<types.WebhookSubscription>({ method: "GET", path: "/v1/webhook-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "event": "event", "deleted": "deleted" } }, options);
+  }
+
+  /**
+   * Subscribe an address to events; to those that name donors with the scope `donations:personal` alone.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  create(body: types.CreateWebhookSubscription, options?: Options): Promise<types.WebhookSubscription> {
+    return this.core.record<types.WebhookSubscription>({ method: "POST", path: "/v1/webhook-subscriptions", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a webhook subscription with its secret.
+   *
+   * Needs a secret key with the scope `webhooks:read`.
+   */
+  get(id: string, options?: Options): Promise<types.WebhookSubscription> {
+    return this.core.record<types.WebhookSubscription>({ method: "GET", path: path`/v1/webhook-subscriptions/${id}` }, options);
+  }
+
+  /**
+   * Change a subscription's address or events, suspend or resume it.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  update(id: string, body?: types.UpdateWebhookSubscription, options?: Options): Promise<types.WebhookSubscription> {
+    return this.core.record<types.WebhookSubscription>({ method: "PATCH", path: path`/v1/webhook-subscriptions/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Delete a subscription; nothing more is delivered to it.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  delete(id: string, options?: Options): Promise<void> {
+    return this.core.empty({ method: "DELETE", path: path`/v1/webhook-subscriptions/${id}` }, options);
+  }
+
+  /**
+   * List a subscription's deliveries with all their attempts.
+   *
+   * Deliveries are kept for 90 days, their attempts for 30.
+   *
+   * Needs a secret key with the scope `webhooks:read`.
+   */
+  listDeliveries(id: string, parameters?: types.ListWebhookDeliveriesParameters, options?: Options): PagePromise<types.WebhookDelivery> {
+    return this.core.page<types.WebhookDelivery>({ method: "GET", path: path`/v1/webhook-subscriptions/${id}/deliveries`, parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "status": "status" } }, options);
+  }
+
+  /**
+   * Send the events of a window again to one subscription, with the same ids and bytes.
+   *
+   * At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  replayEvents(id: string, body?: types.ReplayWebhookEvents, options?: Options): Promise<types.WebhookReplay> {
+    return this.core.record<types.WebhookReplay>({ method: "POST", path: path`/v1/webhook-subscriptions/${id}/replay`, body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+   *
+   * `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays
+   * on the old secret until you call this again with `confirm` true, or until the 24 hours are over.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  rotateSecret(id: string, body?: types.RotateWebhookSecret, options?: Options): Promise<types.WebhookSubscription> {
+    return this.core.record<types.WebhookSubscription>({ method: "POST", path: path`/v1/webhook-subscriptions/${id}/rotate-secret`, body: { ...(body ?? {}) }, keyed: true }, options);
+  }
+
+  /**
+   * Send a test event to a subscription; the list of deliveries shows how it went.
+   *
+   * Needs a secret key with the scope `webhooks:write`.
+   */
+  test(id: string, options?: Options): Promise<types.WebhookDelivery> {
+    return this.core.record<types.WebhookDelivery>({ method: "POST", path: path`/v1/webhook-subscriptions/${id}/test`, keyed: true }, options);
+  }
+}
+
+/** All resources, as properties of a client. */
+export class Resources {
+  readonly activityTags: ActivityTagsResource;
+  readonly agentVerifications: AgentVerificationsResource;
+  readonly appeals: AppealsResource;
+  readonly categories: CategoriesResource;
+  readonly countries: CountriesResource;
+  readonly disbursements: DisbursementsResource;
+  readonly donationRequests: DonationRequestsResource;
+  readonly donationSessions: DonationSessionsResource;
+  readonly donationSubscriptions: DonationSubscriptionsResource;
+  readonly donations: DonationsResource;
+  readonly eligibilitySubscriptions: EligibilitySubscriptionsResource;
+  readonly events: EventsResource;
+  readonly giftAid: GiftAidResource;
+  readonly monetaryDonationVerifications: MonetaryDonationVerificationsResource;
+  readonly monitoringSubscriptions: MonitoringSubscriptionsResource;
+  readonly organisations: OrganisationsResource;
+  readonly registries: RegistriesResource;
+  readonly sandbox: SandboxResource;
+  readonly users: UsersResource;
+  readonly validationInvites: ValidationInvitesResource;
+  readonly validationRequests: ValidationRequestsResource;
+  readonly validationSubmissionConfigurations: ValidationSubmissionConfigurationsResource;
+  readonly validationSubmissionDocuments: ValidationSubmissionDocumentsResource;
+  readonly validationSubmissions: ValidationSubmissionsResource;
+  readonly validationSubmissionsOrganisations: ValidationSubmissionsOrganisationsResource;
+  readonly webhookSourceAddresses: WebhookSourceAddressesResource;
+  readonly webhookSubscriptions: WebhookSubscriptionsResource;
+
+  constructor(core: Core) {
+    this.activityTags = new ActivityTagsResource(core);
+    this.agentVerifications = new AgentVerificationsResource(core);
+    this.appeals = new AppealsResource(core);
+    this.categories = new CategoriesResource(core);
+    this.countries = new CountriesResource(core);
+    this.disbursements = new DisbursementsResource(core);
+    this.donationRequests = new DonationRequestsResource(core);
+    this.donationSessions = new DonationSessionsResource(core);
+    this.donationSubscriptions = new DonationSubscriptionsResource(core);
+    this.donations = new DonationsResource(core);
+    this.eligibilitySubscriptions = new EligibilitySubscriptionsResource(core);
+    this.events = new EventsResource(core);
+    this.giftAid = new GiftAidResource(core);
+    this.monetaryDonationVerifications = new MonetaryDonationVerificationsResource(core);
+    this.monitoringSubscriptions = new MonitoringSubscriptionsResource(core);
+    this.organisations = new OrganisationsResource(core);
+    this.registries = new RegistriesResource(core);
+    this.sandbox = new SandboxResource(core);
+    this.users = new UsersResource(core);
+    this.validationInvites = new ValidationInvitesResource(core);
+    this.validationRequests = new ValidationRequestsResource(core);
+    this.validationSubmissionConfigurations = new ValidationSubmissionConfigurationsResource(core);
+    this.validationSubmissionDocuments = new ValidationSubmissionDocumentsResource(core);
+    this.validationSubmissions = new ValidationSubmissionsResource(core);
+    this.validationSubmissionsOrganisations = new ValidationSubmissionsOrganisationsResource(core);
+    this.webhookSourceAddresses = new WebhookSourceAddressesResource(core);
+    this.webhookSubscriptions = new WebhookSubscriptionsResource(core);
+  }
+}

@@ -1,0 +1,2662 @@
+// Made from openapi.json by `make clients`; do not edit.
+
+import type { Upload } from "../core.js";
+
+/** An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`. */
+export interface ActivitySubTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The tag that it belongs to. */
+  tag: TagName;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** What gave it, such as `ntee:B25`. */
+  rule: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** A field of activity with its sub-tags. */
+export interface ActivityTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** The sub-tags. */
+  subTags: Array<SubTag>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** Why the agent is not verified. */
+export interface AgentFailure {
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+   * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   */
+  rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {});
+}
+
+/** The organisation, with an address of its own where its register gives one. */
+export interface AgentOrganisation {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Email address. */
+  email: string | null;
+}
+
+/** The validation request of a nonprofit that was no organisation yet. */
+export interface AgentRequest {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+}
+
+/** An agent verification as partners see it. */
+export interface AgentVerification {
+  /** Its identifier. */
+  id: string;
+  /** First name. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /** Email address. */
+  email: string | null;
+  /** Job title. */
+  title: string | null;
+  /** The organisation. */
+  organisationId: string | null;
+  /** The organisation; with a validation request, once that is accepted. */
+  organisation: AgentOrganisation | null;
+  /** The validation request. */
+  validationRequestId: string | null;
+  /** The validation request. */
+  validationRequest: AgentRequest | null;
+  /** Language of pages and emails (RFC 5646). */
+  language: string;
+  /**
+   * How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * more may come.
+   */
+  status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
+  /** Why it was rejected, for people; null if it was not. */
+  rejectionReason: string | null;
+  /** Why it was rejected, for programs; null if it was not. */
+  rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** Somebody outside the service must act next: the applicant or the nonprofit. */
+  externalActionRequired: boolean;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** An appeal as partners see it. */
+export interface Appeal {
+  /** Its identifier. */
+  id: string;
+  /** The validation submission. */
+  validationSubmissionId: string;
+  /** How it stands. Today one of `open`, `reversed`, `upheld`; more may come. */
+  status: "open" | "reversed" | "upheld" | (string & {});
+  /** Null 30 days after the decision, when it is forgotten. */
+  text: string | null;
+  /** Ten business days after it was made. */
+  dueAt: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was decided, in UTC; null until then. */
+  decidedAt: string | null;
+}
+
+/** What the donor receives in return for the donation. */
+export interface Benefits {
+  /** What it is, in a sentence or two. */
+  description: string;
+  /** Its fair market value, in the minor unit of the session's currency. */
+  fairValue: number;
+}
+
+/** How the hosted form looks. */
+export interface Branding {
+  /** The name to show, if it differs from the registered one. */
+  displayName: string;
+  /** Address of an image. */
+  logo: string | null;
+  /** Colour of buttons and links, such as `#0d5c4a`. */
+  primaryColor: string | null;
+}
+
+/** A category as partners see it. */
+export interface Category {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Your own data: texts, numbers and truth values by name. */
+  attributes: Record<string, string | boolean | number> | null;
+  /** Address of its image; null without one. */
+  imageUrl: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** What the watch lists say. */
+export interface ComplianceFailure {
+  /** What was found. */
+  results: MonitoringResults;
+}
+
+/** A country as partners see it; `endonyms` are its names in its own official languages. */
+export interface Country {
+  /** Three letters (ISO 3166-1 alpha-3). */
+  code: string;
+  /** Its name. */
+  name: string;
+  /** Whether a register of this country is loaded. */
+  hasRegistry: boolean;
+  /** Its name in its own languages, by language tag. */
+  endonyms: Record<string, string>;
+}
+
+/** What only one country's registers know. */
+export interface CountrySpecificProperties {
+  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  usaGroupExempt: boolean | null;
+}
+
+/** A payout to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it. */
+export interface Disbursement {
+  /** Its identifier. */
+  id: string;
+  /** The organisation. */
+  organisationId: string;
+  /** In the currency's minor unit, such as cents. */
+  amount: number;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currencyCode: string;
+  /** How it stands. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come. */
+  status: "PAID" | "PENDING" | "RETURNED" | "SENT" | (string & {});
+  /** Why the next run does not send it; null if it does. */
+  waitingReason: "below_threshold" | "on_hold" | "organisation_inactive" | "verification_expired" | "verification_missing" | "verification_pending" | "verification_rejected" | (string & {}) | null;
+  /** What the payment is called at the banks. */
+  endToEndId: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When the bank confirmed it, in UTC; null until then. */
+  paidAt: string | null;
+}
+
+/** A donation as partners see it. */
+export interface Donation {
+  /** Its identifier. */
+  id: string;
+  /** Your user who gives. */
+  userId: string | null;
+  /** The organisation. */
+  organisationId: string;
+  /** Which kind it is. Today one of `direct`, `hosted`; more may come. */
+  type: "direct" | "hosted" | (string & {});
+  /** The session that it came from; null for a direct donation. */
+  hosted: HostedDonation | null;
+  /** In the currency's minor unit, such as cents. */
+  amount: number;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currencyCode: string;
+  /**
+   * How it stands. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more
+   * may come.
+   */
+  status: "ACTIVE" | "CANCELLED" | "DISBURSED" | "RECEIVED_PAYMENT" | "REQUESTED_PAYMENT" | (string & {});
+  /** Empty where the donor has one name alone. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /** Email address. */
+  email: string | null;
+  /** Whether the nonprofit may write to the donor. Today one of `no`, `yes`; more may come. */
+  consentedToBeContactedByOrg: "no" | "yes" | (string & {});
+  /** Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come. */
+  anonymous: "no" | "yes" | (string & {});
+  /** The Gift Aid declaration that covers it. */
+  giftAidId: string | null;
+  /** The donation request that asks for its money; of direct donations alone. */
+  donationRequestId: string | null;
+  /** Whether it is one of a series. */
+  subscription: DonationSeries;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was cancelled, in UTC; null unless it was. */
+  cancelledAt: string | null;
+  /** When its money arrived, in UTC; null until then. */
+  settledAt: string | null;
+  /** What arrived after conversion; null until it is settled. */
+  settledAmount: SettledAmount | null;
+  /** When the nonprofit was paid, in UTC; null until then. */
+  disbursedAt: string | null;
+  /** When it went to another organisation, in UTC; null unless it did. */
+  reassignedAt: string | null;
+  /** The organisation that it was given to first; null unless it was reassigned. */
+  reassignedFromOrganisationId: string | null;
+  /** When it was refunded, in UTC; null unless it was. */
+  refundedAt: string | null;
+  /** What was refunded, in the currency's minor unit; null for nothing. */
+  refundedAmount: number | null;
+  /** When the donor's bank last claimed the payment back. Kept afterwards. */
+  disputedAt: string | null;
+  /** How that dispute stands: `lost` means that the donor has the money back. */
+  disputeStatus: "lost" | "open" | "won" | (string & {}) | null;
+  /**
+   * The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
+   * has, and it is not tried again until the donor corrects the address. Today one of `none`, `pending`, `sent`,
+   * `undeliverable`; more may come.
+   */
+  receiptDelivery: "none" | "pending" | "sent" | "undeliverable" | (string & {});
+}
+
+/** What you are asked to transfer for the direct donations of a period, in one currency. */
+export interface DonationRequest {
+  /** Its identifier. */
+  id: string;
+  /** How it stands. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come. */
+  status: "OPEN" | "PAID" | "PARTLY_PAID" | (string & {});
+  /** In the currency's minor unit, such as cents. */
+  amount: number;
+  /** What has arrived of it, in the currency's minor unit. */
+  paidAmount: number;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currencyCode: string;
+  /** What your transfer names. */
+  reference: string;
+  /** How many donations it asks for; `GET /v1/donations?donationRequestId=` has them. */
+  donationIdsCount: number;
+  /** When the transfer is due, in UTC. */
+  dueAt: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** `initial`: a one-off gift, or the first of a donation subscription. `id`: the donation subscription's. */
+export interface DonationSeries {
+  /** True for a one-off gift, and for the first of a series. */
+  initial: boolean;
+  /** The donation subscription's identifier; null for a one-off gift. */
+  id: string | null;
+}
+
+/** A session as partners see it. Send the donor to `url`. */
+export interface DonationSession {
+  /** Its identifier. */
+  id: string;
+  /** How it stands. Today one of `completed`, `expired`, `open`; more may come. */
+  status: "completed" | "expired" | "open" | (string & {});
+  /** The organisation. */
+  organisationId: string;
+  /** Your user who gives. */
+  userId: string | null;
+  /** Language of pages and emails (RFC 5646). */
+  language: string | null;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currency: string | null;
+  /** Where the donor is sent after giving; null for a page of ours. */
+  successUrl: string | null;
+  /** The hosted page. */
+  url: string;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** What the donor receives in return; null for nothing. */
+  benefits: Benefits | null;
+  /** The donation that completed it. */
+  donationId: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it expires, in UTC. */
+  expiresAt: string;
+}
+
+/** A donor's plan to give regularly. */
+export interface DonationSubscription {
+  /** Its identifier. */
+  id: string;
+  /**
+   * `pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; it is tried again,
+   * or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`, `pending`;
+   * more may come.
+   */
+  status: "active" | "cancelled" | "past_due" | "paused" | "pending" | (string & {});
+  /** Of each gift, in the currency's minor unit. */
+  amount: number;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currencyCode: string;
+  /** How often the donor gives. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
+  frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
+  /** The organisation. */
+  organisationId: string;
+  /** Your user who gives. */
+  userId: string | null;
+  /** The donation session in which the donor chose it. */
+  sessionId: string;
+  /** Empty where the donor has one name alone. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /** Email address. */
+  email: string | null;
+  /** When the first gift was paid, in UTC; null before. */
+  startedAt: string | null;
+  /** When the next gift is charged, in UTC; null while none is. */
+  nextDonationAt: string | null;
+  /** When the pause ends, in UTC; null without an end, and unless it is paused. */
+  pausedUntil: string | null;
+  /** Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. */
+  pauseReason: "donor" | "organisation_cannot_receive" | "partner" | (string & {}) | null;
+  /** When it was cancelled, in UTC; null unless it was. */
+  cancelledAt: string | null;
+  /**
+   * Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
+   * days. `revoked`: the donor told the bank to stop.
+   */
+  cancellationReason: "donor" | "donor_erased" | "not_started" | "partner" | "payment_failed" | "payment_method_not_saved" | "revoked" | (string & {}) | null;
+  /** What waits until the donor agrees to it. */
+  pendingChange: PendingChange | null;
+  /** What later gifts are charged to; null before the first gift. */
+  paymentMethod: PaymentMethod | null;
+  /** How many gifts were paid, the first included. */
+  donationsCount: number;
+  /** What they come to, in the currency's minor unit; refunds are not taken off. */
+  totalAmount: number;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** Who decided what, when, and on what evidence. */
+export interface DossierDecision {
+  /** What came of it. */
+  verdict: string;
+  /** Why it was rejected, for programs; null if it was not. */
+  reasonCode: string | null;
+  /** `rules`, `sandbox`, or the operator's identifier. */
+  decidedBy: string;
+  /** What the rules went by; what an operator noted stays with us. */
+  note: string | null;
+  /** When it was decided, in UTC; null until then. */
+  decidedAt: string;
+}
+
+/** A document that was attached, known by its hash. */
+export interface DossierDocument {
+  /** Its identifier. */
+  id: string;
+  /** Media type, such as `application/pdf`. */
+  mediaType: string;
+  /** Size in bytes. */
+  size: number;
+  /** Hash of the file, hexadecimal. */
+  sha256: string;
+  /** What the virus scan said. */
+  scanStatus: string;
+  /** What is remarkable about the file. */
+  flags: Array<string>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+}
+
+/** One evaluation, as it was made and by the threshold of then. */
+export interface DossierEvaluation {
+  /** When it was evaluated, in UTC. */
+  evaluatedAt: string;
+  /** Why it was looked at. */
+  occasion: string;
+  /** What came of it. */
+  outcome: string;
+  /** Why a person was asked. */
+  reasons: Array<DossierReason>;
+  /** How well the given name agrees with the register's, from 0 to 1. */
+  agreement: number | null;
+  /** The agreement from which a name is accepted, from 0 to 1. */
+  threshold: number;
+  /** The organisation. */
+  organisationId: string | null;
+  /** The steps, in their order. */
+  steps: Array<DossierStep>;
+}
+
+/** Why a person was asked. */
+export interface DossierReason {
+  /** Names it for programs. */
+  code: string;
+  /** For people; may be reworded. */
+  message: string;
+}
+
+/** What a person was asked, and what became of the question. */
+export interface DossierReview {
+  /** When a person was asked, in UTC. */
+  askedAt: string;
+  /** Why a person was asked. */
+  reasons: Array<DossierReason>;
+  /** How it stands. */
+  status: string;
+  /** When it ended, in UTC; null while it goes on. */
+  endedAt: string | null;
+}
+
+/** One step: what it found, by which source of which day, and the facts that it saw. */
+export interface DossierStep {
+  /** Its name. */
+  name: string;
+  /** What came of it. */
+  verdict: string;
+  /** Names it for programs. */
+  code: string;
+  /** The published list that it comes from. */
+  source: string | null;
+  /** The day of the register's data. */
+  dataAsOf: string | null;
+  /** What was compared, by name. */
+  facts: Record<string, unknown>;
+  /** Whether the reader of its source was never run on a real file. */
+  unverified: boolean;
+}
+
+/** The request as its dossier has it: documents are beside it, with their hashes, since links die. */
+export interface DossierValidationRequest {
+  /** Its identifier. */
+  id: string;
+  /** Once it is accepted. */
+  organisationId: string | null;
+  /** What kinds of organisation it is. */
+  organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
+  /** Its name. */
+  name: string;
+  /** Name of the registry. */
+  registryName: string;
+  /** Its number in the registry. */
+  registryId: string;
+  /** Email address. */
+  email: string | null;
+  /** Street and number. */
+  addressLine1: string | null;
+  /** The rest of the street address. */
+  addressLine2: string | null;
+  /** City or town. */
+  city: string | null;
+  /** State, province or county. */
+  state: string | null;
+  /** Postcode. */
+  postal: string | null;
+  /** Web address. */
+  website: string;
+  /** Three letters (ISO 3166-1 alpha-3). */
+  countryCode: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+  /** When it was accepted, in UTC; null unless it was. */
+  acceptedAt: string | null;
+  /** When it was rejected, in UTC; null unless it was. */
+  rejectedAt: string | null;
+  /** Why it was rejected, for people; null if it was not. */
+  rejectionReason: string | null;
+  /** Why it was rejected, for programs; null if it was not. */
+  rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
+  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  usaGroupExempt: boolean | null;
+}
+
+/** A nonprofit that was applied for. */
+export interface EarlierApplication {
+  /** Its name. */
+  name: string;
+  /** The organisation. */
+  organisationId: string | null;
+  /** The validation submission. */
+  validationSubmissionId: string;
+  /** The validation request. */
+  validationRequestId: string | null;
+}
+
+/** A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`. */
+export interface EligibilityDecidedSubTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The tag that it belongs to. */
+  tag: EligibilityTag;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+  /** What gave it, such as `ntee:B25`. */
+  rule: string;
+}
+
+/** One decision with all that it rested on. */
+export interface EligibilityEvaluation {
+  /** When, in UTC. */
+  at: string;
+  /**
+   * Why it was decided. Today one of `configuration_changed`, `created`, `organisation_changed`, `rules_changed`,
+   * `simulated`; more may come.
+   */
+  occasion: "configuration_changed" | "created" | "organisation_changed" | "rules_changed" | "simulated" | (string & {});
+  /** The record that answered for the organisation. */
+  organisationId: string;
+  /** Whether what it does is allowed. */
+  eligibilityStatus: "fail" | "pass" | (string & {}) | null;
+  /** What the configuration allowed; null for everything. */
+  allowedActivitySubTags: Array<string> | null;
+  /** What was found, by activity. */
+  findings: Array<EligibilityFinding>;
+  /** Whether the results became others, so that an event was sent. */
+  told: boolean;
+}
+
+/** What it does, and what of that is not allowed. */
+export interface EligibilityFailure {
+  /**
+   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may come.
+   */
+  status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
+  /** What was found. */
+  results: EligibilityResults;
+}
+
+/** What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives. */
+export interface EligibilityFinding {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** What gave it, such as `ntee:B25`. */
+  rule: string | null;
+  /** Whether you suggested it. */
+  suggested: boolean;
+  /** What came of it. Today one of `confirmed`, `left_out`, `rejected`; more may come. */
+  verdict: "confirmed" | "left_out" | "rejected" | (string & {});
+}
+
+/** What was decided. */
+export interface EligibilityResults {
+  /** `pass` when at least one confirmed activity is allowed; null until it is known. */
+  eligibilityStatus: "fail" | "pass" | (string & {}) | null;
+  /** Activities that are certain. */
+  confirmedActivitySubTags: Array<EligibilityDecidedSubTag>;
+  /** Those of them that the configuration does not allow. */
+  rejectedActivitySubTags: Array<EligibilityDecidedSubTag>;
+}
+
+/** A suggested activity. */
+export interface EligibilitySubTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The tag that it belongs to. */
+  tag: EligibilityTag;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** An eligibility subscription as partners see it. */
+export interface EligibilitySubscription {
+  /** Its identifier. */
+  id: string;
+  /** With a validation request, once that is accepted. */
+  organisationId: string | null;
+  /** The organisation's name. */
+  organisationName: string;
+  /** The validation request. */
+  validationRequestId: string | null;
+  /** The submission configuration whose rules apply; null for those of the service. */
+  configurationId: string | null;
+  /** Those that you suggested; none with a test value of the sandbox. */
+  suggestedActivitySubTags: Array<EligibilitySubTag>;
+  /**
+   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may come.
+   */
+  status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
+  /** What was found. */
+  results: EligibilityResults;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** The tag of a sub-tag. */
+export interface EligibilityTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** An event. Its `eventType` says what `eventData` is; clients must accept types that they do not know. */
+export interface Event {
+  /** Identifies the event: the same in each delivery of it, so that a repeat can be told. */
+  id: string;
+  /** Its number, without gaps for each partner. Listed events have it; deliveries do not. */
+  sequence?: number;
+  /** When it happened, in UTC. */
+  createdAt: string;
+  /** What happened; more types may come. */
+  eventType: "validation_request.approved" | "validation_request.rejected" | "validation_request_document.rejected" | "validation_submission_document.rejected" | "agent_verification.pending_user_verification" | "agent_verification.pending_review" | "agent_verification.approved" | "agent_verification.rejected" | "monitoring_subscription.updated" | "eligibility_subscription.updated" | "validation_submission.created" | "validation_submission.succeeded" | "validation_submission.failed" | "validation_submission.updated" | "donation.created" | "donation.hosted.payment_received" | "donation.payment_successful" | "donation.payment_requested" | "donation.settled" | "donation.disbursed" | "donation.cancelled" | "donation.reassigned" | "donation.refunded" | "donation.disputed" | "donation.dispute_closed" | "donation.receipt_undeliverable" | "donation.payout_returned" | "donation_subscription.created" | "donation_subscription.updated" | "donation_subscription.payment_failed" | "donation_subscription.cancelled" | "donation_session.completed" | "donation_session.expired" | "donation_request.created" | "donation_request.updated" | "disbursement.created" | "disbursement.updated" | "validation_invite.completed" | "validation_invite.expired" | "monetary_donation_verification.received" | "monetary_donation_verification.progressed" | "organisation.updated" | "webhook_subscription.failing" | "webhook_subscription.suspended" | (string & {});
+  /** The record as its GET showed it when the event happened; it never changes. */
+  eventData: Record<string, unknown>;
+}
+
+/** A declaration. With a publishable key only `id` and `createdAt` are told. */
+export interface GiftAid {
+  /** Its identifier. */
+  id: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** Your user who gives. */
+  userId?: string | null;
+  /** How the donor is addressed, such as `Dr`. */
+  title?: string | null;
+  /** First name. */
+  firstName?: string | null;
+  /** Last name. */
+  lastName?: string | null;
+  /** Name or number of the donor's house. */
+  buildingNameNumber?: string | null;
+  /** Road. */
+  roadName?: string | null;
+  /** City or town. */
+  city?: string | null;
+  /** Country, as it is written in an address. */
+  country?: string | null;
+  /** Postcode. */
+  postcode?: string | null;
+  /** The first moment that it covers, in UTC. */
+  coversFrom?: string | null;
+  /** It covers gifts before this moment, in UTC; null for good. */
+  coversTo?: string | null;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt?: string | null;
+}
+
+/** The newest declaration of a user. */
+export interface HasGiftAid {
+  /** Its identifier. */
+  id: string;
+}
+
+/** The session from which a hosted donation came. */
+export interface HostedDonation {
+  /** The donation session. */
+  sessionId: string;
+}
+
+/** Why an organisation is among the results, with the header `Explain: true`. */
+export interface MatchExplanation {
+  /** What of it the query found. */
+  foundBy: "beginning" | "description" | "initials" | "name" | "number" | "place" | "words" | (string & {}) | "filters" | (string & {});
+  /** How alike the name and the query are, from 0 to 100. */
+  likeness: number | null;
+  /** Whether it has all words of the query as they were typed. */
+  asTyped: boolean | null;
+  /** Words of the query that it has otherwise, in its description, or not at all. */
+  notAsTyped: Array<string> | null;
+}
+
+/** A goal that a nonprofit publishes. */
+export interface Milestone {
+  /** Its identifier. */
+  id: string;
+  /** In the currency's minor unit, such as cents. */
+  amount: number;
+  /** What reaching it makes possible. */
+  reward: string;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currencyCode: string;
+  /** The organisation. */
+  organisationId: string;
+}
+
+/** One check. */
+export interface MonetaryDonationCheck {
+  /**
+   * Which kind it is. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more
+   * may come.
+   */
+  type: "bank_details" | "compliance" | "organisation_confirmation" | "registration" | (string & {});
+  /** How it stands. Today one of `failed`, `pending`, `succeeded`; more may come. */
+  status: "failed" | "pending" | "succeeded" | (string & {});
+}
+
+/** A monetary donation verification as partners see it. */
+export interface MonetaryDonationVerification {
+  /** Its identifier. */
+  id: string;
+  /** The organisation. */
+  organisationId: string;
+  /** How it stands. */
+  status: MonetaryDonationVerificationStatus;
+  /** All four. */
+  checks: Array<MonetaryDonationCheck>;
+  /** Why it was rejected, for programs; null if it was not. */
+  rejectionReasonCode: "declined_by_organisation" | "failed_compliance" | "no_response" | "not_eligible" | "other" | (string & {}) | null;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+  /** Pending until then; null once it was decided. */
+  expiresAt: string | null;
+  /** When it was decided, in UTC; null until then. */
+  processedAt: string | null;
+}
+
+/** Where the verification stands, and whether the organisation is to act next. */
+export interface MonetaryDonationVerificationStatus {
+  /** Which kind it is. Today one of `approved`, `expired`, `pending`, `rejected`; more may come. */
+  type: "approved" | "expired" | "pending" | "rejected" | (string & {});
+  /** What the organisation has to do or answer. */
+  awaitingAnswerFromOrganisation: boolean;
+}
+
+/** What the lists of a category say. */
+export interface MonitoringCategory {
+  /**
+   * Null until a list of the category was looked into, while a match is decided, and where a name cannot be
+   * compared.
+   */
+  status: "clear" | "flag" | (string & {}) | null;
+}
+
+/** Results as they became at a moment, why, and what they rest on. */
+export interface MonitoringChange {
+  /** When, in UTC. */
+  at: string;
+  /**
+   * Why the organisation was looked at. Today one of `chosen`, `configuration_changed`, `created`,
+   * `register_changed`, `request_decided`, `screening_changed`; more may come.
+   */
+  occasion: "chosen" | "configuration_changed" | "created" | "register_changed" | "request_decided" | "screening_changed" | (string & {});
+  /** What was found. */
+  results: MonitoringResults;
+  /** The categories whose flags failed compliance then. */
+  complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})> | null;
+  /** The published lists that it rests on. */
+  sources: Array<MonitoringSource>;
+  /** Entries of watch lists that may be the organisation. */
+  matches: Array<MonitoringMatch>;
+}
+
+/** An entry of a list that may be the organisation, and what a person decided about it. */
+export interface MonitoringMatch {
+  /** Name of the watch list. */
+  list: string;
+  /** Version of the watch list. */
+  version: string;
+  /**
+   * The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * `sanction`, `warning`; more may come.
+   */
+  category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
+  /** The entry's number in its list. */
+  entry: string;
+  /** From 0 to 1: how much the two agree. */
+  score: number;
+  /**
+   * `open` until a person says that they are the same (`confirmed`) or not (`cleared`). Today one of `cleared`,
+   * `confirmed`, `open`; more may come.
+   */
+  decision: "cleared" | "confirmed" | "open" | (string & {});
+}
+
+/** The organisation that is monitored. */
+export interface MonitoringOrganisation {
+  /** Its name. */
+  name: string;
+}
+
+/** What the register says. */
+export interface MonitoringRegistration {
+  /** Null until it is known; where no register tells, too. */
+  active: "no" | "yes" | (string & {}) | null;
+}
+
+/** What is known. Every member is null until it is. */
+export interface MonitoringResults {
+  /** `fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. */
+  complianceStatus: "fail" | "pass" | (string & {}) | null;
+  /** Official warnings. */
+  warning: MonitoringCategory;
+  /** Sanctions lists. */
+  sanction: MonitoringCategory;
+  /** Lists of bodies that spread hatred. */
+  hateSpeech: MonitoringCategory;
+  /** Lists of commercial offences. */
+  commercial: MonitoringCategory;
+  /** Reports of wrongdoing in the media. */
+  adverseMedia: MonitoringCategory;
+  /** Lists of bodies that are widely disputed. */
+  controversial: MonitoringCategory;
+  /** What its register says. */
+  registration: MonitoringRegistration;
+}
+
+/** A list that was looked into for a category, and in which version. */
+export interface MonitoringSource {
+  /** Name of the watch list. */
+  list: string;
+  /** Version of the watch list. */
+  version: string;
+  /**
+   * The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * `sanction`, `warning`; more may come.
+   */
+  category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
+  /**
+   * `not_screened`: the organisation could not be compared with it by all of its names. Today one of
+   * `not_screened`, `screened`; more may come.
+   */
+  status: "not_screened" | "screened" | (string & {});
+  /** Why not: a name has letters of a script that is not read, or consists of signs. */
+  reason: "no_words" | "script_not_supported" | "script_uncertain" | (string & {}) | null;
+}
+
+/** A monitoring subscription as partners see it. */
+export interface MonitoringSubscription {
+  /** Its identifier. */
+  id: string;
+  /** With a validation request, once that is accepted. */
+  organisationId: string | null;
+  /** The validation request. */
+  validationRequestId: string | null;
+  /** The submission configuration whose rules apply; null for those of the service. */
+  configurationId: string | null;
+  /**
+   * How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * `validation_request_failed`; more may come.
+   */
+  status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
+  /** The organisation. */
+  organisation: MonitoringOrganisation | null;
+  /** What was found. */
+  results: MonitoringResults;
+  /** The published lists that it rests on. */
+  sources: Array<MonitoringSource>;
+  /** What the flags rest on, what is not decided yet, and what is not the organisation. */
+  matches: Array<MonitoringMatch>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** What the donor receives in return for the donation. */
+export interface NewBenefits {
+  /** What the donor receives. */
+  description: string;
+  /** Its fair market value, estimated in good faith, in the minor unit of `currency`. */
+  fairValue: number;
+}
+
+/** How the hosted form looks. */
+export interface NewBranding {
+  /** The name to show, if it differs from the registered one. */
+  displayName?: string | null;
+  /** Pages darken or lighten it until it is legible. */
+  primaryColor?: string | null;
+}
+
+/** A question of your own in the hosted form. */
+export interface NewPartnerField {
+  /** Your name for the question, which its answer is given under. */
+  id: string;
+  /** Which kind it is. */
+  type: "short_text" | "long_text" | "choice" | "number" | "url";
+  /** Whether applicants have to answer it. */
+  required?: boolean;
+  /** By language tag: at least one, of up to 300 characters. */
+  labels: Record<string, string>;
+  /** Of type `choice`: 2 to 50. */
+  choices?: Array<NewPartnerFieldChoice>;
+}
+
+/** One answer to choose. */
+export interface NewPartnerFieldChoice {
+  /** What is answered, for programs. */
+  value: string;
+  /** By language tag: at least one, of up to 300 characters. */
+  labels: Record<string, string>;
+}
+
+/** An organisation as partners see it. */
+export interface Organisation {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The name to show, if it differs from the registered one. */
+  displayName: string | null;
+  /** What it is, in a sentence or two. */
+  description: string;
+  /** Three letters (ISO 3166-1 alpha-3). */
+  countryCode: string;
+  /** The registry that lists it. */
+  registry: string;
+  /** Name of the registry. */
+  registryName: string;
+  /** Its number in the registry. */
+  registryId: string;
+  /** What kinds of organisation it is. */
+  types: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
+  /** Whether its register lists it as active. */
+  active: boolean;
+  /** Whether it can be given to: it is active, and one of its types is `nonprofit`. */
+  acceptsDonations: boolean;
+  /** Why it is not active; null while it is. */
+  inactiveReason: "merged" | "removed" | "reregistered" | "revoked" | "terminated" | (string & {}) | null;
+  /** The organisation it went over into, by a merger or a new registration. */
+  succeededBy: string | null;
+  /** Your categories that it is in. */
+  categories: Array<OrganisationCategory>;
+  /** What it does. */
+  activitySubTags: Array<ActivitySubTag>;
+  /** Address of its logo; null without one. */
+  logo: string | null;
+  /** Addresses of its pictures. */
+  images: Array<string>;
+  /** Web address. */
+  website: string | null;
+  /** All its web addresses. */
+  websites: Array<string>;
+  /** The whole postal address in one line. */
+  address: string | null;
+  /** Street and number. */
+  addressLine1: string | null;
+  /** The rest of the street address. */
+  addressLine2: string | null;
+  /** City or town. */
+  city: string | null;
+  /** State, province or county. */
+  state: string | null;
+  /** Postcode. */
+  postcode: string | null;
+  /** When it was registered, in UTC. */
+  registrationDate: string | null;
+  /** The currency that its donations are paid out in (ISO 4217). */
+  currencyCode: string | null;
+  /** When its agent was first verified, in UTC. */
+  claimedAt: string | null;
+  /** Whether it has branches. */
+  isBranchParent: boolean;
+  /** The organisation that it is a branch of. */
+  branchOf: string | null;
+  /** What only registers of one country know. */
+  countrySpecificProperties: CountrySpecificProperties;
+  /** The published lists that it rests on. */
+  sources: Array<OrganisationSource>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+  /** Why it is among the results; with the header `Explain: true` alone. */
+  explain?: MatchExplanation;
+}
+
+/** How an organisation is shown. */
+export interface OrganisationBranding {
+  /** The organisation. */
+  organisationId: string;
+  /** The name to show, if it differs from the registered one. */
+  displayName: string;
+  /** What it is, in a sentence or two. */
+  description: string;
+  /** Address of its logo; null without one. */
+  logo: string | null;
+  /** Addresses of its pictures. */
+  images: Array<string>;
+  /** Colour of buttons and links, such as `#0d5c4a`. */
+  primaryColor: string | null;
+}
+
+/** A category of the calling partner that the organisation is in. */
+export interface OrganisationCategory {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Your own data: texts, numbers and truth values by name. */
+  attributes: Record<string, string | boolean | number> | null;
+  /** Address of its image; null without one. */
+  imageUrl: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** A field of the record that the data of a day changed. */
+export interface OrganisationChange {
+  /** When, in UTC. */
+  at: string;
+  /**
+   * What happened. Today one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
+   * `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
+   */
+  kind: "branch" | "changed" | "joined" | "listed_again" | "merged" | "moved" | "parted" | "reinstated" | "removed" | "renamed" | "reregistered" | "revoked" | "taken_back" | "terminated" | (string & {});
+  /** The member of the organisation that changed. */
+  field: string;
+  /** The value until then. */
+  from: unknown;
+  /** The value from then on. */
+  to: unknown;
+  /** The published list that it comes from. */
+  source: string;
+}
+
+/** What everybody may know of an organisation. */
+export interface OrganisationProfile {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The name to show, if it differs from the registered one. */
+  displayName: string | null;
+  /** What it is, in a sentence or two. */
+  description: string;
+  /** Address of its logo; null without one. */
+  logo: string | null;
+}
+
+/** A list that tells of the organisation. */
+export interface OrganisationSource {
+  /** Name of the registry. */
+  registryName: string;
+  /** Its number in the registry. */
+  registryId: string;
+  /** The day of its data. */
+  dataAsOf: string | null;
+  /** The published list, such as `irs-bmf`. */
+  source: string | null;
+  /** Its reader was never run on a real file: nothing is decided by it alone. */
+  unverified: boolean;
+  /** Its data are older than this service allows. */
+  stale: boolean;
+}
+
+/** A question of the hosted form. */
+export interface PartnerField {
+  /** Your name for the question, which its answer is given under. */
+  id: string;
+  /** Which kind it is. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come. */
+  type: "choice" | "long_text" | "number" | "short_text" | "url" | (string & {});
+  /** Whether applicants have to answer it. */
+  required: boolean;
+  /** The text that applicants read, by language tag. */
+  labels: Record<string, string>;
+  /** The answers to choose from; of type `choice` alone. */
+  choices: Array<PartnerFieldChoice>;
+}
+
+/** One answer to choose. */
+export interface PartnerFieldChoice {
+  /** What is answered, for programs. */
+  value: string;
+  /** The text that applicants read, by language tag. */
+  labels: Record<string, string>;
+}
+
+/** What later gifts are charged to, as the payment provider shows it. */
+export interface PaymentMethod {
+  /** What it is: `card`. */
+  type: string;
+  /** The card's brand. */
+  brand: string;
+  /** The last four digits of the card. */
+  last4: string;
+  /** When the card expires, in UTC. */
+  expiresAt: string;
+}
+
+/** A change that waits until the donor agrees to it. */
+export interface PendingChange {
+  /** Of each gift then, in the currency's minor unit. */
+  amount: number;
+  /** How often the donor would give then. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
+  frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
+  /** When it was asked for, in UTC. */
+  requestedAt: string;
+}
+
+/**
+ * A registry as partners see it; `dataAsOf` and `unverified` are null while its register is not loaded.
+ *
+ * `unverified` is true when every reader of its files was written from their layout alone: then nothing is decided
+ * by this registry without a person.
+ */
+export interface Registry {
+  /** The registry's identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Its name in English. */
+  englishName: string;
+  /** Names it for programs. */
+  code: string;
+  /** Three letters (ISO 3166-1 alpha-3). */
+  countryCode: string;
+  /** The day of the register's data. */
+  dataAsOf: string | null;
+  /** Whether the reader of its data was never run on a real file. */
+  unverified: boolean | null;
+  /** The published lists that it rests on. */
+  sources: Array<RegistrySource>;
+}
+
+/** A published file that lists a registry's organisations, and the day of its data. */
+export interface RegistrySource {
+  /** The published list that it comes from. */
+  source: string;
+  /** Whether the reader of its data was never run on a real file. */
+  unverified: boolean;
+  /** The day of the register's data. */
+  dataAsOf: string;
+}
+
+/** Why the nonprofit is not valid. */
+export interface RequestFailure {
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   */
+  rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {});
+}
+
+/** A file that an e-mail brings. `size` in bytes; `url` downloads it without a key. */
+export interface SandboxAttachment {
+  /** Its name. */
+  name: string;
+  /** Media type, such as `application/pdf`. */
+  mediaType: string;
+  /** Size in bytes. */
+  size: number;
+  /** Its address. */
+  url: string;
+}
+
+/** The sandbox's clock. `remaining`: work that is due by now and not done yet. */
+export interface SandboxClock {
+  /** What time it is for the sandbox, in UTC. */
+  now: string;
+  /** How far the sandbox's clock is ahead of the real one, in seconds. */
+  offsetSeconds: number;
+  /** Jobs that are due and not done yet. */
+  remaining: number;
+}
+
+/** An e-mail that the sandbox would have sent. */
+export interface SandboxMail {
+  /** Who sent it. */
+  from: string;
+  /** Who it is for. */
+  to: string;
+  /** Subject line. */
+  subject: string;
+  /** The message as plain text. */
+  text: string;
+  /** The message as HTML. */
+  html: string;
+  /** Addresses of the links in it. */
+  links: Array<string>;
+  /** Its attachments. */
+  attachments: Array<SandboxAttachment>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** What arrived after conversion, in minor units. */
+export interface SettledAmount {
+  /** In the currency's minor unit, such as cents. */
+  amount: number;
+  /** ISO 4217 code of the currency, such as `USD`. */
+  currency: string;
+}
+
+/** One activity of a tag. */
+export interface SubTag {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** The tag that it belongs to. */
+  tagId: string;
+  /** What it is, in a sentence or two. */
+  description: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** The agent verification. */
+export interface SubmissionAgentVerification {
+  /** Its identifier. */
+  id: string;
+  /** Email address. */
+  email: string | null;
+  /** First name. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /**
+   * How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * more may come.
+   */
+  status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
+  /** Why it was rejected, for people; null if it was not. */
+  rejectionReason: string | null;
+  /** Why it was rejected, for programs; null if it was not. */
+  rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
+  /** Language of pages and emails (RFC 5646). */
+  language: string;
+}
+
+/** The newest appeal. */
+export interface SubmissionAppeal {
+  /** Its identifier. */
+  id: string;
+  /** How it stands. Today one of `open`, `reversed`, `upheld`; more may come. */
+  status: "open" | "reversed" | "upheld" | (string & {});
+  /** When it is decided at the latest. */
+  dueAt: string;
+}
+
+/** The configuration. */
+export interface SubmissionConfiguration {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string | null;
+}
+
+/** The check `eligibility`. */
+export interface SubmissionEligibility {
+  /**
+   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may come.
+   */
+  status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
+  /** What was found. */
+  results: EligibilityResults;
+}
+
+/** By check, those that failed alone (settled 6). */
+export interface SubmissionFailureReasons {
+  /** Why the nonprofit is not valid. */
+  validation_request?: RequestFailure;
+  /** Why the agent is not verified. */
+  agent_verification?: AgentFailure;
+  /** What the watch lists say. */
+  compliance?: ComplianceFailure;
+  /** The check of what the organisation does. */
+  eligibility?: EligibilityFailure;
+}
+
+/** The check `compliance`. */
+export interface SubmissionMonitoring {
+  /**
+   * How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * `validation_request_failed`; more may come.
+   */
+  status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
+  /** What was found. */
+  results: MonitoringResults;
+}
+
+/** The organisation. */
+export interface SubmissionOrganisation {
+  /** Its name. */
+  name: string;
+  /** Three letters (ISO 3166-1 alpha-3). */
+  countryCode: string;
+}
+
+/** What is missing, and of whom. */
+export interface SubmissionRequirement {
+  /**
+   * The check that waits for it. Today one of `agent_verification`, `compliance`, `eligibility`,
+   * `validation_request`; more may come.
+   */
+  check: "agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {});
+  /**
+   * Names it for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
+   * come.
+   */
+  code: "association" | "confirmation" | "registration_evidence" | "review" | (string & {});
+  /** Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come. */
+  from: "applicant" | "nonprofit" | "reviewer" | (string & {});
+  /** For people; may be reworded. */
+  message: string;
+  /** Alternatives, each of which will do. */
+  accepted: Array<string>;
+  /** Since when, in UTC. */
+  since: string;
+  /** When the time for it ends; null where none does. */
+  due: string | null;
+  /** Where the registration was looked up. */
+  registryName?: string | null;
+  /** The number that was looked up. */
+  registryId?: string | null;
+}
+
+/** The validation request. */
+export interface SubmissionValidationRequest {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** When it was accepted, in UTC; null unless it was. */
+  acceptedAt: string | null;
+  /** When it was rejected, in UTC; null unless it was. */
+  rejectedAt: string | null;
+  /** What kinds of organisation it is. */
+  organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
+}
+
+/** What was applied for, newest first; at most 100. */
+export interface SubmissionsOrganisations {
+  /** The earlier applications. */
+  results: Array<EarlierApplication>;
+  /** Whether there are older ones, too: narrow what you ask for. */
+  hasMore: boolean;
+}
+
+/** The tag of a sub-tag. */
+export interface TagName {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string;
+}
+
+/** A user as partners see it. */
+export interface User {
+  /** Its identifier. */
+  id: string;
+  /** The organisation. */
+  organisationId: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+}
+
+/** The answer to a change of a user's default organisation. */
+export interface UserOrganisation {
+  /** Your user who gives. */
+  userId: string;
+  /** The organisation. */
+  organisationId: string;
+  /** When it was set, in UTC. */
+  timestamp: string;
+}
+
+/** An invite as partners see it. Send the applicant to `url`. */
+export interface ValidationInvite {
+  /** Its identifier. */
+  id: string;
+  /** How it stands. Today one of `complete`, `expired`, `open`; more may come. */
+  status: "complete" | "expired" | "open" | (string & {});
+  /** The submission configuration that the hosted form goes by. */
+  hostedConfigId: string | null;
+  /** Where the applicant is sent after the form; null for a page of ours. */
+  redirectUrl: string | null;
+  /** Language of pages and emails (RFC 5646). */
+  language: string;
+  /** The hosted form. */
+  url: string;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it expires, in UTC. */
+  expiresAt: string;
+}
+
+/** A validation request as partners see it. */
+export interface ValidationRequest {
+  /** Its identifier. */
+  id: string;
+  /** Once it is accepted. */
+  organisationId: string | null;
+  /** What kinds of organisation it is. */
+  organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
+  /** Its name. */
+  name: string;
+  /** Name of the registry. */
+  registryName: string;
+  /** Its number in the registry. */
+  registryId: string;
+  /** Email address. */
+  email: string | null;
+  /** Street and number. */
+  addressLine1: string | null;
+  /** The rest of the street address. */
+  addressLine2: string | null;
+  /** City or town. */
+  city: string | null;
+  /** State, province or county. */
+  state: string | null;
+  /** Postcode. */
+  postal: string | null;
+  /** Web address. */
+  website: string;
+  /** Three letters (ISO 3166-1 alpha-3). */
+  countryCode: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+  /** When it was accepted, in UTC; null unless it was. */
+  acceptedAt: string | null;
+  /** When it was rejected, in UTC; null unless it was. */
+  rejectedAt: string | null;
+  /** Why it was rejected, for people; null if it was not. */
+  rejectionReason: string | null;
+  /** Why it was rejected, for programs; null if it was not. */
+  rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
+  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  usaGroupExempt: boolean | null;
+  /** Documents that were attached. */
+  documents: Array<ValidationRequestDocument>;
+}
+
+/** A document that was attached. `url` opens it for some minutes; another GET brings a fresh one. */
+export interface ValidationRequestDocument {
+  /** Its identifier. */
+  id: string;
+  /** The validation request. */
+  validationRequestId: string;
+  /** How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
+  /** Its address. */
+  url: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+}
+
+/**
+ * The evidence of a validation request.
+ *
+ * `seal`: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
+ */
+export interface ValidationRequestDossier {
+  /** `sandbox` or `production`. */
+  environment: string;
+  /** When this answer was made, in UTC. */
+  generatedAt: string;
+  /** The validation request. */
+  validationRequest: DossierValidationRequest;
+  /**
+   * Why the requested name cannot be screened against watch lists by comparing it, so that a person looks it up;
+   * null if it can.
+   */
+  notScreenedReason: string | null;
+  /** The evaluations, oldest first. */
+  evaluations: Array<DossierEvaluation>;
+  /** What people were asked, oldest first. */
+  reviews: Array<DossierReview>;
+  /** The decisions, oldest first. */
+  decisions: Array<DossierDecision>;
+  /** Documents that were attached. */
+  documents: Array<DossierDocument>;
+  /** Key and signature over the whole answer. */
+  seal: string;
+}
+
+/** A validation submission as partners see it. */
+export interface ValidationSubmission {
+  /** Its identifier. */
+  id: string;
+  /** How it stands. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come. */
+  status: "failed" | "pending" | "processed" | "succeeded" | (string & {});
+  /** The invite that it came by. */
+  validationInviteId: string | null;
+  /** Once the details prove valid. */
+  organisationId: string | null;
+  /** The organisation's name. */
+  organisationName: string | null;
+  /** The organisation. */
+  organisation: SubmissionOrganisation | null;
+  /** The validation request. */
+  validationRequestId: string | null;
+  /** The validation request. */
+  validationRequest: SubmissionValidationRequest | null;
+  /** The monitoring subscription. */
+  monitoringSubscriptionId: string | null;
+  /** The check against watch lists. */
+  monitoring: SubmissionMonitoring | null;
+  /** The eligibility subscription. */
+  eligibilitySubscriptionId: string | null;
+  /** The check of what the organisation does. */
+  eligibility: SubmissionEligibility | null;
+  /** The agent verification. */
+  agentVerificationId: string | null;
+  /** The check of the person who applies. */
+  agentVerification: SubmissionAgentVerification | null;
+  /** The configuration that it went by. */
+  configuration: SubmissionConfiguration | null;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** The answers to your own questions, by their `id`. */
+  partnerFields: Record<string, string | number> | null;
+  /** Of a failed one: the checks that failed. */
+  failureReasons: SubmissionFailureReasons | null;
+  /** What is missing. Empty when nobody outside must act. */
+  requirements: Array<SubmissionRequirement>;
+  /** The newest appeal against the answer, whoever made it. */
+  appeal: SubmissionAppeal | null;
+  /** When it was decided, in UTC; null until then. */
+  processedAt: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** A submission configuration as partners see it. */
+export interface ValidationSubmissionConfiguration {
+  /** Its identifier. */
+  id: string;
+  /** Its name. */
+  name: string | null;
+  /** Name, colour and logo that it shows. */
+  branding: Branding;
+  /** Whether invites that name no configuration go by this one. */
+  isDefault: boolean;
+  /** The checks that follow, in this order. */
+  checks: Array<"agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {})>;
+  /** Types of organisation that may apply. */
+  allowedOrganisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
+  /** Which flags fail the check compliance. */
+  complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})>;
+  /** null: every one. */
+  allowedActivitySubTags: Array<string> | null;
+  /** Whether applicants confirm their email address. */
+  emailVerification: boolean;
+  /** Your own questions in the hosted form. */
+  partnerFields: Array<PartnerField>;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
+}
+
+/** A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one. */
+export interface ValidationSubmissionDocument {
+  /** Its identifier. */
+  id: string;
+  /** Null until the submission is made. */
+  validationSubmissionId: string | null;
+  /** The invite that it came by. */
+  validationInviteId: string | null;
+  /** Which kind it is. Today one of `agent_verification`, `validation_request`; more may come. */
+  type: "agent_verification" | "validation_request" | (string & {});
+  /** How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
+  /** Its address. */
+  url: string;
+  /** When it was created, in UTC. */
+  createdAt: string;
+}
+
+/** One POST; `statusCode` is null when no whole answer came, and `error` says why. */
+export interface WebhookAttempt {
+  /** Counts the attempts, from 1. */
+  number: number;
+  /** When it was sent, in UTC. */
+  attemptedAt: string;
+  /** How long it took, in milliseconds. */
+  durationMs: number;
+  /** HTTP status of the answer; null if no whole one came. */
+  statusCode: number | null;
+  /** Why no whole answer came; null if one did. */
+  error: string | null;
+  /** The first part of what the receiver answered. */
+  responseBody: string | null;
+}
+
+/** One event on its way to one subscription; `reason` tells what began it. */
+export interface WebhookDelivery {
+  /** Its identifier. */
+  id: string;
+  /** The subscription that it is for. */
+  webhookSubscriptionId: string;
+  /** The event that is delivered. */
+  eventId: string;
+  /** What happened, such as `donation.created`. */
+  eventType: string;
+  /** The event's number, without gaps for each partner. */
+  sequence: number | null;
+  /** What began the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come. */
+  reason: "event" | "replay" | "resend" | "test" | (string & {});
+  /** How it stands. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come. */
+  status: "cancelled" | "failed" | "pending" | "succeeded" | (string & {});
+  /** The attempts so far, oldest first. */
+  attempts: Array<WebhookAttempt>;
+  /** When it is tried again, in UTC; null when it is not. */
+  nextAttemptAt: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it arrived or was given up, in UTC; null until then. */
+  finishedAt: string | null;
+}
+
+/** How many deliveries were begun. */
+export interface WebhookReplay {
+  /** How many deliveries were begun. */
+  scheduled: number;
+}
+
+/** The addresses that deliveries of this environment come from. */
+export interface WebhookSourceAddresses {
+  /** `sandbox` or `production`. */
+  environment: string;
+  /** Network addresses or ranges in CIDR form. */
+  addresses: Array<string>;
+}
+
+/**
+ * A subscription as partners see it; `secret` is null in lists and events.
+ *
+ * `health` is `failing` from the first failed attempt to the next success.
+ */
+export interface WebhookSubscription {
+  /** Its identifier. */
+  id: string;
+  /** Event types that it receives; `*` for all. */
+  events: Array<string>;
+  /** Its address. */
+  url: string;
+  /** Signs what is sent. Keep it to yourself. */
+  secret: string | null;
+  /** Until when the secret before this one signs too, in UTC; null when it does not. */
+  previousSecretExpiresAt: string | null;
+  /** How it stands. Today one of `active`, `suspended`; more may come. */
+  status: "active" | "suspended" | (string & {});
+  /** Whether deliveries arrive. Today one of `failing`, `healthy`; more may come. */
+  health: "failing" | "healthy" | (string & {});
+  /** When its deliveries began to fail, in UTC; null while they arrive. */
+  failingSince: string | null;
+  /** When a delivery last arrived, in UTC; null if none has. */
+  lastSuccessAt: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string | null;
+  /** When it was deleted, in UTC; null unless it was. */
+  deletedAt: string | null;
+}
+
+/** Parameters of `listActivityTags`. */
+export interface ListActivityTagsParameters {
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+}
+
+/** Parameters of `listAgentVerifications`. */
+export interface ListAgentVerificationsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** As it is at the moment of asking. */
+  status?: "pending" | "pending_user_verification" | "pending_review" | "approved" | "rejected";
+  /** The whole address of the agent. */
+  email?: string;
+  /** Created then or later. */
+  startDate?: string;
+  /** Created before then. */
+  endDate?: string;
+}
+
+/** The body of `createAgentVerification`. */
+export interface CreateAgentVerification {
+  /** First name. */
+  firstName: string;
+  /** Last name. */
+  lastName: string;
+  /** Email address. */
+  email: string;
+  /** The organisation. */
+  organisationId?: string | null;
+  /** The validation request. */
+  validationRequestId?: string | null;
+  /** Job title. */
+  title?: string | null;
+  /** A web address, with or without scheme. */
+  organisationWebsite?: string | null;
+  /** Language of the e-mails and pages (RFC 5646); English unless given. */
+  language?: string | null;
+}
+
+/** The body of `updateAgentVerification`. */
+export interface UpdateAgentVerification {
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+}
+
+/** Parameters of `listCategories`. */
+export interface ListCategoriesParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** The body of `createCategory`. */
+export interface CreateCategory {
+  /** Its name. */
+  name: string;
+  /** Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers. */
+  attributes?: Record<string, string | boolean | number> | null;
+}
+
+/** The body of `updateCategory`. */
+export interface UpdateCategory {
+  /** Its name. */
+  name?: string;
+  /** Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers. */
+  attributes?: Record<string, string | boolean | number> | null;
+}
+
+/** The body of `setCategoryImage`. */
+export interface SetCategoryImage {
+  /** The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes. */
+  image: Upload;
+}
+
+/** Parameters of `listCountries`. */
+export interface ListCountriesParameters {
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Only countries with (or without) a registry known here. */
+  hasRegistry?: boolean;
+}
+
+/** Parameters of `listDisbursements`. */
+export interface ListDisbursementsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those for this organisation. */
+  organisationId?: string;
+  /** Only those in this status. */
+  status?: "PENDING" | "SENT" | "PAID" | "RETURNED";
+}
+
+/** Parameters of `listDonationRequests`. */
+export interface ListDonationRequestsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** Parameters of `listDonationSessions`. */
+export interface ListDonationSessionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** The body of `createDonationSession`. */
+export interface CreateDonationSession {
+  /** The organisation. */
+  organisationId: string;
+  /** Your user who gives. */
+  userId?: string | null;
+  /**
+   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
+   * it a success screen is shown.
+   */
+  successUrl?: string | null;
+  /** ISO 4217 code. */
+  currency?: string | null;
+  /** RFC 5646; one that is not offered falls back to the nearest, then English. */
+  language?: string | null;
+  /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
+  metadata?: Record<string, string> | null;
+  /**
+   * Goods or services that the donor receives in return. The page and the receipt state them with their value, and
+   * the page offers no Gift Aid. Requires `currency`.
+   */
+  benefits?: NewBenefits | null;
+}
+
+/** Parameters of `listDonationSubscriptions`. */
+export interface ListDonationSubscriptionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those of this user. */
+  userId?: string;
+  /** Only those for this organisation. */
+  organisationId?: string;
+  /** Only those in this status. */
+  status?: "pending" | "active" | "past_due" | "paused" | "cancelled";
+  /** The donor's email address. Needs a key with the scope `donations:personal`. */
+  email?: string;
+}
+
+/** The body of `updateDonationSubscription`. */
+export interface UpdateDonationSubscription {
+  /**
+   * Of each gift, in minor units. A lower amount holds at once; a higher one waits as `pendingChange` until the
+   * donor agrees to it.
+   */
+  amount?: number;
+  /** Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the donor agrees. */
+  frequency?: "weekly" | "monthly" | "quarterly" | "yearly";
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+}
+
+/** The body of `pauseDonationSubscription`. */
+export interface PauseDonationSubscription {
+  /** When it ends, within 366 days. Without it the pause lasts until the subscription is resumed. */
+  until?: string | null;
+}
+
+/** Parameters of `listDonations`. */
+export interface ListDonationsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those of this user. */
+  userId?: string;
+  /** Only those for this organisation. */
+  organisationId?: string;
+  /** Only those in this status. */
+  status?: "ACTIVE" | "REQUESTED_PAYMENT" | "RECEIVED_PAYMENT" | "DISBURSED" | "CANCELLED";
+  /** Only those that this donation request asks for. */
+  donationRequestId?: string;
+  /** The donation session of hosted donations. */
+  sessionId?: string;
+  /** The donor's whole address, in any case. */
+  email?: string;
+  /** Created then or later. */
+  startDate?: string;
+  /** Created before then. */
+  endDate?: string;
+}
+
+/** The body of `createDonation`. */
+export interface CreateDonation {
+  /** In the currency's minor unit. */
+  amount: number;
+  /** ISO 4217 code. */
+  currencyCode: string;
+  /** Without it, the default organisation of the user. */
+  organisationId?: string | null;
+  /** Your user who gives. */
+  userId?: string | null;
+  /** One of the two names is enough. */
+  firstName?: string | null;
+  /** Last name. */
+  lastName?: string | null;
+  /** Email address. */
+  email?: string | null;
+  /** Whether the nonprofit may write to the donor. */
+  consentedToBeContactedByOrg?: "yes" | "no";
+  /** Whether the nonprofit is not told who gave. */
+  anonymous?: "yes" | "no";
+  /** Without it, the newest declaration of the user that covers the gift. */
+  giftAidId?: string | null;
+  /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
+  metadata?: Record<string, string> | null;
+}
+
+/** The body of `updateDonation`. */
+export interface UpdateDonation {
+  /** The organisation. */
+  organisationId?: string;
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+}
+
+/** The body of `refundDonation`. */
+export interface RefundDonation {
+  /** In the currency's minor unit, at most what is left of the donation; all of that if absent. */
+  amount?: number | null;
+}
+
+/** Parameters of `listEligibilitySubscriptions`. */
+export interface ListEligibilitySubscriptionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those in this status. */
+  status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled" | "cannot_define_eligibility";
+  /** Whether its organisation is known. */
+  hasOrganisation?: boolean;
+  /** Words, or parts of them, of the nonprofit's name. */
+  query?: string;
+  /** `id` is the order of creation, `name` the nonprofit's. */
+  sort?: "id" | "name";
+  /** Created then or later. */
+  startDate?: string;
+  /** Created before then. */
+  endDate?: string;
+}
+
+/** The body of `createEligibilitySubscription`. */
+export interface CreateEligibilitySubscription {
+  /** The organisation. */
+  organisationId?: string | null;
+  /** The validation request. */
+  validationRequestId?: string | null;
+  /**
+   * What you believe that it does: ids of sub-tags of GET /v1/activity-tags. Each is confirmed or left out. In the
+   * sandbox `["test_pass"]` or `["test_fail"]` decides.
+   */
+  suggestedActivitySubTags?: Array<string>;
+  /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
+  metadata?: Record<string, string> | null;
+}
+
+/** The body of `updateEligibilitySubscription`. */
+export interface UpdateEligibilitySubscription {
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+}
+
+/** Parameters of `listEligibilityHistory`. */
+export interface ListEligibilityHistoryParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** Parameters of `listEvents`. */
+export interface ListEventsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only events of this type. */
+  type?: string;
+  /** From this moment on. */
+  startDate?: string;
+  /** Before this moment. */
+  endDate?: string;
+  /** Only events behind this sequence, the oldest first. */
+  after?: number;
+  /** With `after`: seconds to wait for an event while there is none. */
+  wait?: number;
+}
+
+/** The body of `resendEvent`. */
+export interface ResendEvent {
+  /** To this subscription; without it, to all that listen to the event's type. */
+  webhookSubscriptionId?: string | null;
+}
+
+/** The body of `createGiftAid`. */
+export interface CreateGiftAid {
+  /** How the donor is addressed, such as `Dr`. */
+  title: string;
+  /** First name. */
+  firstName: string;
+  /** Last name. */
+  lastName: string;
+  /** Name or number of the donor's house. */
+  buildingNameNumber: string;
+  /** Road. */
+  roadName: string;
+  /** City or town. */
+  city: string;
+  /** Country, as it is written in an address. */
+  country: string;
+  /** Postcode. */
+  postcode: string;
+  /** With a publishable key it counts only while a donation session of the user is open. */
+  userId?: string | null;
+  /** The first gift that it covers: at most four years ago, which is also the default. */
+  coversFrom?: string | null;
+  /** It covers gifts made before then; none: for good. */
+  coversTo?: string | null;
+}
+
+/** Parameters of `listMonetaryDonationVerifications`. */
+export interface ListMonetaryDonationVerificationsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those for this organisation. */
+  organisationId?: string;
+  /** As it is at the moment of asking. */
+  status?: "pending" | "approved" | "rejected" | "expired";
+}
+
+/** The body of `createMonetaryDonationVerification`. */
+export interface CreateMonetaryDonationVerification {
+  /** The organisation. */
+  organisationId: string;
+  /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
+  metadata?: Record<string, string> | null;
+}
+
+/** The body of `updateMonetaryDonationVerification`. */
+export interface UpdateMonetaryDonationVerification {
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+}
+
+/** Parameters of `listMonitoringSubscriptions`. */
+export interface ListMonitoringSubscriptionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those in this status. */
+  status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled";
+  /** Whether its organisation is known. */
+  hasOrganisation?: boolean;
+  /** Words, or parts of them, of the nonprofit's name. */
+  query?: string;
+  /** `id` is the order of creation, `name` the nonprofit's. */
+  sort?: "id" | "name";
+}
+
+/** The body of `createMonitoringSubscription`. */
+export interface CreateMonitoringSubscription {
+  /** The organisation. */
+  organisationId?: string | null;
+  /** The validation request. */
+  validationRequestId?: string | null;
+}
+
+/** Parameters of `listMonitoringHistory`. */
+export interface ListMonitoringHistoryParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** Parameters of `searchOrganisations`. */
+export interface SearchOrganisationsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Words of the name or description, or a number. */
+  query?: string;
+  /** A numbered page instead of a cursor, within the first 1,000 results. */
+  page?: number;
+  /** Three-letter country code. */
+  countryCode?: string;
+  /** The number in its registry, in any spelling. Also accepted as `registryID`. */
+  registryId?: string;
+  /** A registry's name, code or id. */
+  registryName?: string;
+  /** In this category; repeated: in each; with commas: in one of them. Also accepted as `category`. */
+  category?: Array<string>;
+  /** In none of these categories. Also accepted as `notCategory`. */
+  notCategory?: Array<string>;
+  /** With this activity tag or sub-tag; as `category[]`. Also accepted as `tags`. */
+  tags?: Array<string>;
+  /** With none of these activity tags or sub-tags. Also accepted as `notTags`. */
+  notTags?: Array<string>;
+  /** Of one of these types. Also accepted as `type`. */
+  type?: Array<"nonprofit" | "social_impact" | "education">;
+  /** Exempt as a subordinate of a group ruling. */
+  usaGroupExempt?: boolean;
+  /** Listed by its register now. */
+  active?: boolean;
+  /** Can be given to: an active nonprofit. */
+  acceptsDonations?: boolean;
+  /** `true` adds `explain` to each result: how it was found. */
+  Explain?: string;
+}
+
+/** Parameters of `getOrganisation`. */
+export interface GetOrganisationParameters {
+  /** The record as it stood after the data of this day. */
+  asOf?: string;
+}
+
+/** Parameters of `listOrganisationHistory`. */
+export interface ListOrganisationHistoryParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** Parameters of `listOrganisationMilestones`. */
+export interface ListOrganisationMilestonesParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** Parameters of `listRegistries`. */
+export interface ListRegistriesParameters {
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Three-letter country code. */
+  countryCode: string;
+}
+
+/** The body of `advanceSandboxClock`. */
+export interface AdvanceSandboxClock {
+  /** A moment to come. */
+  advanceTo?: string | null;
+  /** 0 only does what is due now. */
+  advanceSeconds?: number | null;
+}
+
+/** Parameters of `listSandboxMails`. */
+export interface ListSandboxMailsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** The whole address of the reader. */
+  to?: string;
+  /** Part of the subject. */
+  subject?: string;
+}
+
+/** The body of `simulate`. */
+export interface Simulate {
+  /** The record. */
+  id: string;
+  /** What happens to the record. */
+  action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse";
+  /** In the currency's minor unit, such as cents. */
+  amount?: number | null;
+  /** ISO 4217 code. */
+  currencyCode?: string | null;
+  /** First name. */
+  firstName?: string | null;
+  /** Last name. */
+  lastName?: string | null;
+  /** Email address. */
+  email?: string | null;
+  /** Whether the nonprofit is not told who gave. */
+  anonymous?: "yes" | "no";
+  /** Whether the nonprofit may write to the donor. */
+  consentedToBeContactedByOrg?: "yes" | "no";
+  /** The number of a test card. */
+  card?: string;
+  /** How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`. */
+  way?: "card" | "transfer";
+  /** The organisation that a donation is reassigned to. */
+  organisationId?: string | null;
+  /** Why it is reassigned, as its donor is told. */
+  ground?: "failed_compliance" | "payment_impossible" | "merged";
+  /** The check to end. */
+  type?: "registration" | "compliance" | "bank_details" | "organisation_confirmation" | null;
+  /** Why it is rejected: one of the codes of such a record, `other` unless it is given. */
+  rejectionReasonCode?: "not_eligible" | "failed_compliance" | "no_response" | "declined_by_organisation" | "other" | "incorrect_documentation" | "not_attributable_to_registry" | "validation_request_failed" | "user_verification_expired" | "user_failed_percent_review" | "reapply" | "fake_email_used" | "no_online_presence" | "nonprofit_association_expired" | "invalid_documentation" | "fake_documentation" | "mismatched_information" | "blank_corrupted_documentation" | "suspicious_application" | null;
+  /** Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor. */
+  outcome?: "won" | "lost" | null;
+  /** The results of a subscription, as its record shows them. */
+  results?: Record<string, unknown> | null;
+}
+
+/** The body of `createUser`. */
+export interface CreateUser {
+}
+
+/** The body of `setUserOrganisation`. */
+export interface SetUserOrganisation {
+  /** The organisation. */
+  organisationId: string;
+}
+
+/** Parameters of `listValidationInvites`. */
+export interface ListValidationInvitesParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+}
+
+/** The body of `createValidationInvite`. */
+export interface CreateValidationInvite {
+  /**
+   * Where the applicant is sent after the form, with `validationSubmissionId` as a parameter; https. Without it
+   * the application's own page is shown.
+   */
+  redirectUrl?: string | null;
+  /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
+  metadata?: Record<string, string> | null;
+  /**
+   * RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may choose another
+   * one.
+   */
+  language?: string;
+  /** Your default configuration if absent. */
+  hostedConfigId?: string | null;
+}
+
+/** Parameters of `listValidationRequests`. */
+export interface ListValidationRequestsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those in this status. */
+  status?: "pending" | "accepted" | "rejected";
+  /** Words, or parts of them, of the name or identifier. */
+  query?: string;
+  /** `id` is the order of creation. */
+  sort?: "id" | "name";
+  /** Created then or later. */
+  startDate?: string;
+  /** Created before then. */
+  endDate?: string;
+}
+
+/** The body of `createValidationRequest`. */
+export interface CreateValidationRequest {
+  /** Its name. */
+  name: string;
+  /** Id, code or name of the registry it is registered in. */
+  registryName: string;
+  /** Its identifier there, in any spelling. */
+  registryId: string;
+  /** A web address, with or without its scheme. */
+  website: string;
+  /** Three-letter country code. */
+  countryCode: string;
+  /** Email address. */
+  email?: string | null;
+  /** Street and number. */
+  addressLine1?: string | null;
+  /** The rest of the street address. */
+  addressLine2?: string | null;
+  /** City or town. */
+  city?: string | null;
+  /** State, province or county. */
+  state?: string | null;
+  /** Postcode. */
+  postal?: string | null;
+  /** Whether it is exempt by the ruling of a group. */
+  usaGroupExempt?: boolean | null;
+}
+
+/** The body of `addValidationRequestDocument`. */
+export interface AddValidationRequestDocument {
+  /** The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes. */
+  file: Upload;
+}
+
+/** Parameters of `listValidationSubmissionConfigurations`. */
+export interface ListValidationSubmissionConfigurationsParameters {
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+}
+
+/** The body of `createValidationSubmissionConfiguration`. */
+export interface CreateValidationSubmissionConfiguration {
+  /** Its name. */
+  name?: string | null;
+  /** Name, colour and logo that it shows. */
+  branding?: NewBranding | null;
+  /** Whether it takes the place of the present default. */
+  isDefault?: boolean;
+  /** The checks that follow, in this order. */
+  checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
+  /** Types of organisation that may apply. */
+  allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
+  /** Categories of watch lists whose flags fail the check `compliance`. */
+  complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
+  /** Ids of GET /v1/activity-tags; null: every one. */
+  allowedActivitySubTags?: Array<string> | null;
+  /** Whether applicants confirm their email address. */
+  emailVerification?: boolean;
+  /** Your own questions in the hosted form. */
+  partnerFields?: Array<NewPartnerField>;
+}
+
+/** The body of `updateValidationSubmissionConfiguration`. */
+export interface UpdateValidationSubmissionConfiguration {
+  /** Its name. */
+  name?: string | null;
+  /** Name, colour and logo that it shows. */
+  branding?: NewBranding;
+  /** Whether invites that name no configuration go by this one. */
+  isDefault?: boolean;
+  /** The checks that follow, in this order. */
+  checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
+  /** Types of organisation that may apply. */
+  allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
+  /** Categories of watch lists whose flags fail the check `compliance`. */
+  complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
+  /** Ids of GET /v1/activity-tags; null: every one. */
+  allowedActivitySubTags?: Array<string> | null;
+  /** Whether applicants confirm their email address. */
+  emailVerification?: boolean;
+  /** Your own questions in the hosted form. */
+  partnerFields?: Array<NewPartnerField>;
+}
+
+/** The body of `setValidationSubmissionConfigurationLogo`. */
+export interface SetValidationSubmissionConfigurationLogo {
+  /** The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes. */
+  logo: Upload;
+}
+
+/** The body of `createValidationSubmissionDocument`. */
+export interface CreateValidationSubmissionDocument {
+  /** The validation submission. */
+  validationSubmissionId?: string | null;
+  /** The invite that it came by. */
+  validationInviteId?: string | null;
+  /** Which check it is for: the nonprofit's, or the applicant's. */
+  type: "validation_request" | "agent_verification";
+  /** The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes. */
+  file: Upload;
+}
+
+/** Parameters of `listValidationSubmissions`. */
+export interface ListValidationSubmissionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Beside `statuses[]` one more that will do. */
+  status?: "pending" | "processed" | "succeeded" | "failed";
+  /** Only those in one of these statuses. Also accepted as `statuses`. */
+  statuses?: Array<"pending" | "processed" | "succeeded" | "failed">;
+  /** Only those of these configurations. Also accepted as `configurationIds`. */
+  configurationIds?: Array<string>;
+  /** Only those of these organisations. Also accepted as `organisationIds`. */
+  organisationIds?: Array<string>;
+  /** Only those with these validation requests. Also accepted as `validationRequestIds`. */
+  validationRequestIds?: Array<string>;
+  /**
+   * Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). Also accepted as
+   * `countryCodes`.
+   */
+  countryCodes?: Array<string>;
+  /** The whole address of the applicant. */
+  email?: string;
+  /** Words, or parts of them, of the name or identifier. */
+  query?: string;
+}
+
+/** The body of `createValidationSubmission`. */
+export interface CreateValidationSubmission {
+  /** Your default configuration if absent. */
+  configurationId?: string | null;
+  /** An open invite, which is complete then; it names the configuration. */
+  validationInviteId?: string | null;
+  /** The organisation. */
+  organisationId?: string | null;
+  /** One that was made before, pending or accepted. */
+  validationRequestId?: string | null;
+  /** The organisation's name. */
+  organisationName?: string | null;
+  /** Id, code or name of the registry it is registered in. */
+  registryName?: string | null;
+  /** Its identifier there, in any spelling. */
+  registryId?: string | null;
+  /** Web address. */
+  website?: string | null;
+  /** Three-letter country code. */
+  countryCode?: string | null;
+  /** Of the nonprofit, for its validation request. */
+  organisationEmail?: string | null;
+  /** Street and number. */
+  addressLine1?: string | null;
+  /** The rest of the street address. */
+  addressLine2?: string | null;
+  /** City or town. */
+  city?: string | null;
+  /** State, province or county. */
+  state?: string | null;
+  /** Postcode. */
+  postal?: string | null;
+  /** Of e-mails and pages (RFC 5646); English with an organisationId alone. */
+  language?: string | null;
+  /** First name. */
+  firstName?: string | null;
+  /** Last name. */
+  lastName?: string | null;
+  /** Email address. */
+  email?: string | null;
+  /** Job title. */
+  title?: string | null;
+  /** What you believe that it does, for the check `eligibility`. */
+  suggestedActivitySubTags?: Array<string>;
+  /** That of the invite if absent; with a publishable key always that of the invite. */
+  metadata?: Record<string, string> | null;
+  /**
+   * Answers to the questions of the configuration, by their ids; with an invite all that are required have to be
+   * answered.
+   */
+  partnerFields?: Record<string, string | number> | null;
+  /** Documents that were uploaded for the invite. */
+  documentIds?: Array<string>;
+}
+
+/** Parameters of `findValidationSubmissionsOrganisations`. */
+export interface FindValidationSubmissionsOrganisationsParameters {
+  /** Words, or parts of them, of the name or identifier. */
+  query?: string;
+  /** Only those of these organisations. Also accepted as `organisationIds`. */
+  organisationIds?: Array<string>;
+  /** Only those with these validation requests. Also accepted as `validationRequestIds`. */
+  validationRequestIds?: Array<string>;
+}
+
+/** The body of `createAppeal`. */
+export interface CreateAppeal {
+  /** Why the decision is wrong, for the reviewer. */
+  text: string;
+}
+
+/** Parameters of `listValidationSubmissionDocuments`. */
+export interface ListValidationSubmissionDocumentsParameters {
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+}
+
+/** Parameters of `listWebhookSubscriptions`. */
+export interface ListWebhookSubscriptionsParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those that receive this event type. */
+  event?: string;
+  /** List the deleted ones instead of those in use. */
+  deleted?: boolean;
+}
+
+/** The body of `createWebhookSubscription`. */
+export interface CreateWebhookSubscription {
+  /** Event types, at least one; `*` stands for all of them. */
+  events: Array<string>;
+  /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
+  url: string;
+}
+
+/** The body of `updateWebhookSubscription`. */
+export interface UpdateWebhookSubscription {
+  /** Event types, at least one; `*` stands for all of them. */
+  events?: Array<string>;
+  /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
+  url?: string;
+  /** How it stands. */
+  status?: "active" | "suspended";
+}
+
+/** Parameters of `listWebhookDeliveries`. */
+export interface ListWebhookDeliveriesParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Only those in this status. */
+  status?: "pending" | "succeeded" | "failed" | "cancelled";
+}
+
+/** The body of `replayWebhookEvents`. */
+export interface ReplayWebhookEvents {
+  /** From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent. */
+  startDate?: string | null;
+  /** Before this moment; without it, until now. */
+  endDate?: string | null;
+  /** Leave out events that have arrived or are still tried. */
+  failedOnly?: boolean;
+}
+
+/** The body of `rotateWebhookSecret`. */
+export interface RotateWebhookSecret {
+  /**
+   * False makes a new secret; the old one goes on signing beside it for 24 hours. True says that the receiver has
+   * the new secret: the old ones stop signing at once, and `Service-Signature` changes to the new one.
+   */
+  confirm?: boolean;
+}
+
+/** The record of each type of event. */
+export interface EventRecords {
+  "validation_request.approved": ValidationRequest;
+  "validation_request.rejected": ValidationRequest;
+  "validation_request_document.rejected": ValidationRequestDocument;
+  "validation_submission_document.rejected": ValidationSubmissionDocument;
+  "agent_verification.pending_user_verification": AgentVerification;
+  "agent_verification.pending_review": AgentVerification;
+  "agent_verification.approved": AgentVerification;
+  "agent_verification.rejected": AgentVerification;
+  "monitoring_subscription.updated": MonitoringSubscription;
+  "eligibility_subscription.updated": EligibilitySubscription;
+  "validation_submission.created": ValidationSubmission;
+  "validation_submission.succeeded": ValidationSubmission;
+  "validation_submission.failed": ValidationSubmission;
+  "validation_submission.updated": ValidationSubmission;
+  "donation.created": Donation;
+  "donation.hosted.payment_received": Donation;
+  "donation.payment_successful": Donation;
+  "donation.payment_requested": Donation;
+  "donation.settled": Donation;
+  "donation.disbursed": Donation;
+  "donation.cancelled": Donation;
+  "donation.reassigned": Donation;
+  "donation.refunded": Donation;
+  "donation.disputed": Donation;
+  "donation.dispute_closed": Donation;
+  "donation.receipt_undeliverable": Donation;
+  "donation.payout_returned": Donation;
+  "donation_subscription.created": DonationSubscription;
+  "donation_subscription.updated": DonationSubscription;
+  "donation_subscription.payment_failed": DonationSubscription;
+  "donation_subscription.cancelled": DonationSubscription;
+  "donation_session.completed": DonationSession;
+  "donation_session.expired": DonationSession;
+  "donation_request.created": DonationRequest;
+  "donation_request.updated": DonationRequest;
+  "disbursement.created": Disbursement;
+  "disbursement.updated": Disbursement;
+  "validation_invite.completed": ValidationInvite;
+  "validation_invite.expired": ValidationInvite;
+  "monetary_donation_verification.received": MonetaryDonationVerification;
+  "monetary_donation_verification.progressed": MonetaryDonationVerification;
+  "organisation.updated": Organisation;
+  "webhook_subscription.failing": WebhookSubscription;
+  "webhook_subscription.suspended": WebhookSubscription;
+}
