@@ -58,7 +58,7 @@ async def test_who_signs_in_gets_a_new_cookie_and_is_led_home(
     page = await one.open(home)
     assert page.status_code == 200
     answer = await one.post(f"{home}/sign-in", user_name="AMINA@example.org", password=PASSWORD)
-    assert (answer.status_code, answer.headers["location"]) == (303, home)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{home}/home")
     [cookie] = [line for line in answer.headers.get_list("set-cookie") if line.startswith("__Host-member-")]
     assert "HttpOnly" in cookie
     assert "Secure" in cookie

@@ -26,6 +26,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/search": EVERYBODY,
     "/search/hits?q=donor": EVERYBODY,
     "/views": EVERYBODY,
+    "/preferences": EVERYBODY,
     **{one.path: EVERYBODY for one in LISTS},
     "/events": EVENTS,
     "/request-log": DEVELOPERS,

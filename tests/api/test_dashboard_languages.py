@@ -3,10 +3,13 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from babel import Locale
 
 from almoner.access.people import service as people_service
+from almoner.platform.pages import formats
 from tests.api.test_dashboard import WHO_MAY
 from tests.support import factories, pseudo
 from tests.support.client import Client, data
@@ -20,6 +23,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/donations/{donation}/reassign": {"organisationId": "nothing"},
     "/support-refunds": {"EUR": "nothing"},
     "/agent-verifications/new": {"email": "nobody"},
+    "/preferences": {"zone": "Mars", "language": "tlh"},
     "/brand": {"colour": "greenish"},
     "/webhooks/new": {"url": "nothing"},
     "/webhooks/{hook}/replay": {"failed_only": "yes"},
@@ -107,7 +111,9 @@ async def test_amounts_and_moments_are_written_for_their_reader(service: Service
     assert "25,00" in berlin.text()
     assert "Angelegt (Berlin)" in berlin.text()
     await berlin.get(f"{berlin.home}/donations/{gift['id']}")
-    assert "2. März 2026, 10:30 CET" in berlin.text()  # the clock of the tests says 09:30 UTC
+    zone, now = ZoneInfo("Europe/Berlin"), service.clock.now()
+    assert formats.format_timestamp(now, Locale("de"), zone) in berlin.text()
+    assert formats.format_timestamp(now, Locale("de")) not in berlin.text()
     await berlin.get(f"{berlin.home}/home")
     assert "vor 1 Sekunde" in berlin.text()
     odd = await choose(service, tenant, timezone="Mars/Olympus", preferredLanguage="tlh")
@@ -115,3 +121,22 @@ async def test_amounts_and_moments_are_written_for_their_reader(service: Service
     assert "Created (UTC)" in odd.text()
     for browser in (api, berlin, odd):
         await browser.close()
+
+
+async def test_a_person_chooses_language_and_time_zone_and_the_next_page_has_them(
+    service: Service, tenant: Tenant
+) -> None:
+    reader = await desk(service, tenant, "read_only")
+    page = f"{reader.home}/preferences"
+    await reader.get(page)
+    wrong = await reader.post(page, language="tlh", zone="Mars/Olympus")
+    assert wrong.status_code == 422
+    assert "There are 2 problems" in reader.text()
+    assert (await reader.post(page, language="fr", zone="Asia/Tokyo")).headers["location"].endswith("?done=saved")
+    shown = await reader.get(page)
+    assert '<html lang="fr" dir="ltr">' in shown.text
+    assert 'value="Asia/Tokyo"' in shown.text
+    await reader.post(page, language="", zone="")
+    shown = await reader.get(page)
+    assert '<html lang="en" dir="ltr">' in shown.text
+    await reader.close()

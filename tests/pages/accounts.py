@@ -68,6 +68,13 @@ async def sign_in(page: Page, name: str = AMINA, password: str = PASSWORD) -> No
     await page.get_by_role("button", name="Sign in", exact=True).click()
 
 
+async def open_account(here: Acme, page: Page) -> None:
+    """Sign in by the form that is open, and go from the dashboard to the own account."""
+    await sign_in(page)
+    await page.wait_for_url(here.home + "/home")
+    await page.goto(here.home)
+
+
 async def is_fine(page: Page) -> None:
     """axe finds nothing by day and by night, and nothing is wider than the window."""
     for scheme in ("light", "dark"):

@@ -200,7 +200,8 @@ async def members(site: Site, sheet: Sheet) -> None:
         await sign_in_anywhere(page)
         await page.locator("#code").fill(people.code(site.service, secret))
         await page.locator("form button[type=submit]").first.click()
-        await page.wait_for_url(here.home)
+        await page.wait_for_url(here.home + "/home")
+        await page.goto(here.home)
         await sheet.take(page, "account")
         for path in ("/members", "/keys", "/audit"):
             await page.goto(here.home + path)

@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 from almoner.access.people import service as people
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import ProviderSettings
-from tests.pages.accounts import AMINA, Acme, acme, is_fine, sign_in
+from tests.pages.accounts import AMINA, Acme, acme, is_fine, open_account, sign_in
 from tests.pages.site import Site
 from tests.support.openid import OpenIdProvider, openid_provider
 from tests.support.people import authenticator, code
@@ -78,12 +78,14 @@ async def test_v8_an_invitation_is_accepted_at_the_provider(site: Site, provider
         await page.goto(link)
         await page.get_by_role("link", name="Continue with Example ID").click()
         await authorize(page, provider, "amina-at-example-id")
-        await page.wait_for_url(here.home)
+        await page.wait_for_url(here.home + "/home")
+        await page.goto(here.home)
         await expect(page.get_by_text("developer", exact=True)).to_be_visible()
     async with here.browser() as page:
         await page.get_by_role("link", name="Continue with Example ID").click()
         await authorize(page, provider, "amina-at-example-id")
-        await page.wait_for_url(here.home)
+        await page.wait_for_url(here.home + "/home")
+        await page.goto(here.home)
     async with here.browser() as page:
         await page.get_by_role("link", name="Continue with Example ID").click()
         await authorize(page, provider, AMINA)
@@ -99,7 +101,7 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
     here = await partner(site, provider)
     await here.member("developer")
     async with here.browser(viewport={"width": 320, "height": 700}) as page:
-        await sign_in(page)
+        await open_account(here, page)
         await page.get_by_role("link", name="Connect Single sign-on (SSO)").click()
         await is_fine(page)
         await page.get_by_role("link", name="Connect Example ID").click()

@@ -6,6 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import DASHBOARD_HOME
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
@@ -50,7 +51,7 @@ class HomePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route("/home", self.show, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route(DASHBOARD_HOME, self.show, *MEMBER_ROLES, methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:

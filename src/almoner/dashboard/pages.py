@@ -15,6 +15,8 @@ from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.preference_pages import PATH as PREFERENCES
+from almoner.dashboard.preference_pages import PreferencePages
 from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATIONS, EVENTS, LISTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
@@ -41,6 +43,7 @@ LINKS: Final = (
     *(_link(one) for one in LISTS if one.area != "Developers"),
     NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
+    NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
     NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),
     NavigationLink("desk.link.support_refunds", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
 )
@@ -62,6 +65,7 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),
         *SettingsPages(context).routes(),
+        *PreferencePages(context).routes(),
         *RefundLimitPages(context).routes(),
         *FormPages(context, calls, records).routes(),
         *records.routes(without_page=(DISBURSEMENTS, DONATIONS)),

@@ -14,6 +14,9 @@ OPERATORS_HOME: Final = "/operator"
 HOMES: Final = ("/account/{partner}", OPERATORS_HOME)
 """The addresses of "your account" in both realms, as routes have them."""
 
+DASHBOARD_HOME: Final = "/home"
+"""Where members with a role begin, under the address of their account."""
+
 PROVIDER_ACCOUNT: Final = "/provider-account"
 """Where members see by which account at the provider they sign in."""
 

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import (
+    DASHBOARD_HOME,
     MEMBERS_HOME,
     OPERATOR_PORTAL,
     OPERATORS_HOME,
@@ -253,13 +254,21 @@ class PageGuard:
             async with self.db.write() as tx:
                 by = credentials.own_audit_context(tx, person, browser_of_request(request, place).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
-        response = redirect_to(place.safe_redirect_path(wanted))
+        onward = place.safe_redirect_path(wanted)
+        response = redirect_to(await self._first_page(place, entered) if onward == place.home else onward)
         self.set_session_cookie(response, place, entered.sign_in, entered.secret)
         set_device_cookie(response, place, entered.device)
         for over in (place.second_factor_cookie_name, place.link_cookie_name("invitation")):
             if over in request.cookies:
                 delete_cookie(response, over)
         return response
+
+    async def _first_page(self, place: AccountPortal, entered: NewSignIn) -> str:
+        """Where those begin whom no address leads elsewhere: members with a role on the dashboard."""
+        async with self.db.single_statement() as tx:
+            found = await sign_ins.find_by_secret(tx, place.realm, entered.secret)
+        begins = place.realm.partner and found and found[1].roles
+        return place.home + DASHBOARD_HOME if begins else place.home
 
     def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""

@@ -33,6 +33,7 @@ ACTION_LABELS: Final = {
     "invitation.shown": "viewed an invitation",
     "member.roles_changed": "changed member roles",
     "member.changed": "changed a name or email address",
+    "member.preferences_changed": "chose a language and time zone",
     "member.deactivated": "deactivated a member",
     "member.activated": "reactivated a member",
     "member.removed": "removed a member",
