@@ -22,6 +22,12 @@ from tests.support.service import Service, serving
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "storage.md"
 COUNT: Final = 200
+DIRECT: Final = {
+    "firstName": "Ada",
+    "lastName": "Byron",
+    "email": "ada@example.org",
+    "metadata": {"campaign": "winter"},
+}
 SHOWN: Final = 0.05
 # Tables and their indexes after a vacuum, which counts what is in each.
 SIZES: Final = """
@@ -95,12 +101,21 @@ async def measure(service: Service, api: Client, dsn: str) -> list[str]:
 
     async def session() -> None:
         data(await api.post("/v1/donation-sessions", asked, idempotency_key=factories.unique("key").replace(" ", "-")))
+        await service.drain()
 
     async def donation() -> None:
         await factories.donation(service, api, organisation=organisation)
         await service.drain()
 
+    async def direct() -> None:
+        await factories.direct(service, api, organisation=organisation, **DIRECT)
+        await service.drain()
+
     lines = table("A donation session, created by a call with an idempotency key:", await grown(dsn, session))
+    lines += table(
+        "A direct donation of a donor with a name, an email address and one value of metadata, with its event:",
+        await grown(dsn, direct),
+    )
     return lines + table(
         "A donation with its session, payment, events and receipt, without receivers of events:",
         await grown(dsn, donation),

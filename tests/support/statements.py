@@ -19,7 +19,7 @@ from tests.support.cluster import PROJECT
 
 FOLDER: Final = PROJECT / ".cache" / "statements"
 SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
-LAYER: Final = SOURCE + "platform/database/transactions.py"
+LAYER: Final = tuple(SOURCE + f"platform/database/{name}.py" for name in ("transactions", "deadlines"))
 MOST_SHAPES: Final = 12
 """Of one text: beyond so many, another one tells nothing new."""
 MOST_TIMES: Final = 500
@@ -62,7 +62,7 @@ def _caller() -> str | None:
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(SOURCE):
-            if code.co_filename != LAYER:
+            if code.co_filename not in LAYER:
                 return f"{code.co_filename[len(SOURCE) :]}:{code.co_qualname}"
         elif code.co_filename.startswith(str(PROJECT / "tests")):
             return None

@@ -30,9 +30,12 @@ async def update_search(tx: Tx) -> int:
     """Bring the oldest changes into the search; how many there were. The caller is the only one."""
     changes = await store_search.take_changes(tx, _SEARCH_BATCH)
     keys = list(dict.fromkeys(changes))
-    records = {(one.record_type, one.record_id): one for one in await store_search.load_records(tx, keys)}
-    found = [records.get((record_type, record_id)) for _, record_type, record_id in keys]
-    await store_search.replace_terms(tx, keys, [terms_of(record) if record else [] for record in found])
+    found = {}
+    for record_type in {record_type for _, record_type, _ in keys}:
+        ids = [record_id for _, type_, record_id in keys if type_ == record_type]
+        for record in await store_search.load_records(tx, record_type, ids):
+            found[record_type, record.record_id] = terms_of(record)
+    await store_search.replace_terms(tx, keys, [found.get((type_, record_id), []) for _, type_, record_id in keys])
     return len(changes)
 
 

@@ -58,18 +58,15 @@ async def take_changes(tx: Tx, limit: int) -> list[RecordKey]:
     return [tuple(row) for row in rows]
 
 
-async def load_records(tx: Tx, keys: Sequence[RecordKey]) -> list[SearchableRecord]:
-    """The texts of these records, where there are any."""
+async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[SearchableRecord]:
+    """The texts of records of one type, where there are any."""
     rows = await tx.fetch(
         """
-        select r.partner_id, r.record_type, r.id, r.personal, r.texts
-        from unnest($1::text[], $2::uuid[]) as given (record_type, id)
-        cross join lateral (
-            select * from searchable_record where record_type = given.record_type and id = given.id
-        ) r
+        select partner_id, record_type, id, personal, texts from searchable_record
+        where record_type = $1 and id = any($2::uuid[])
         """,
-        [record_type for _, record_type, _ in keys],
-        [record_id for _, _, record_id in keys],
+        record_type,
+        ids,
     )
     return [SearchableRecord(*row) for row in rows]
 
