@@ -29,7 +29,7 @@ BUILT = re.compile(
     r"|^(give|transfer)\.promise\.(card|receipt)$"
     r"|^site\.(missing|busy|refused|broken)\.(title|text|next)$"
     r"|^payee_account\.(denied|closed)\.(title|text|next)$"
-    r"|^desk\.(area|role)\.|^dashboard\.(list|member|value|hint|timeline|brand|reassign)\."
+    r"|^desk\.(area|role)\.|^dashboard\.(list|member|value|hint|timeline|brand|reassign|keys)\."
 )
 
 

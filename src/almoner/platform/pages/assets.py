@@ -37,10 +37,11 @@ DESK_STYLE: Final = _load("desk.css")
 REFERENCE_STYLE: Final = _load("reference.css")
 PASSKEYS: Final = _load("passkeys.js")
 DASHBOARD: Final = _load("dashboard.js")
+HTMX: Final = _load("htmx-4.0.1.min.js")
 SEARCH: Final = _load("search.js")
 ICON: Final = _load("icon.svg")
 _BY_PATH: Final = {
-    asset.path: asset for asset in (STYLE, DESK_STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, DASHBOARD, ICON)
+    asset.path: asset for asset in (STYLE, DESK_STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, DASHBOARD, HTMX, ICON)
 }
 
 

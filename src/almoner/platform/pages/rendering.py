@@ -150,6 +150,7 @@ class PageRenderer:
             "icon_url": assets.ICON.path,
             "passkeys_url": assets.PASSKEYS.path,
             "dashboard_script_url": assets.DASHBOARD.path,
+            "htmx_url": assets.HTMX.path,
             "search_url": assets.SEARCH.path,
             "money": money,
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),

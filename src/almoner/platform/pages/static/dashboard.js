@@ -1,4 +1,4 @@
-// Keys of the dashboard, hits of the search as one types, and buttons that copy identifiers. Everything works without it.
+// Keys and parts of the dashboard, hits of the search as one types, and buttons that copy identifiers. Everything works without it.
 (() => {
   "use strict";
   const body = document.body;
@@ -6,9 +6,9 @@
   const dialog = document.getElementById("keys");
   const toggle = document.getElementById("keys-on");
   const OFF = "almoner-keys-off";
-  const places = Object.fromEntries(
-    [...dialog.querySelectorAll("[data-go]")].map((entry) => [entry.dataset.go, entry.dataset.path]),
-  );
+  const CHANGED = "almoner-keys";
+  const fields = [...dialog.querySelectorAll("[data-key]")];
+  const own = JSON.parse(localStorage.getItem(CHANGED) ?? "{}");
   let going = false;
 
   toggle.checked = localStorage.getItem(OFF) === null;
@@ -18,6 +18,35 @@
   });
   body.querySelector("[data-keys]").addEventListener("click", () => dialog.showModal());
   body.querySelector("[data-keys]").hidden = false;
+
+  // Keys are a person's own in this browser. Two of one list with the same key get back those that they had at first.
+  for (const field of fields) field.value = own[field.dataset.key] ?? field.dataset.own;
+  const keep = () => {
+    for (const field of fields) {
+      const list = field.closest("[data-keys-of]");
+      const same = fields.filter((other) => other.closest("[data-keys-of]") === list && other.value === field.value);
+      if (!field.value.trim() || same.length > 1) for (const other of same) other.value = other.dataset.own;
+    }
+    const changed = fields.filter((field) => field.value !== field.dataset.own);
+    const stored = Object.fromEntries(changed.map((field) => [field.dataset.key, field.value]));
+    localStorage.setItem(CHANGED, JSON.stringify(stored));
+  };
+  for (const field of fields) {
+    field.addEventListener("focus", () => field.select());
+    field.addEventListener("change", () => {
+      field.value = field.value.toLowerCase();
+      keep();
+    });
+  }
+  dialog.querySelector("[data-keys-reset]").addEventListener("click", () => {
+    for (const field of fields) field.value = field.dataset.own;
+    keep();
+  });
+  const named = (list, key) =>
+    fields.find((field) => field.value === key && field.closest("[data-keys-of]").dataset.keysOf === list)?.dataset.key;
+  // The letter on the key where a keyboard of another script has none.
+  const pressed = (event) =>
+    event.code.startsWith("Key") && event.key.codePointAt(0) > 127 ? event.code[3].toLowerCase() : event.key;
 
   const rows = () => [...document.querySelectorAll("main .sheet tbody th a, main .rows a:first-of-type")];
   const move = (step) => {
@@ -31,37 +60,50 @@
     const typing = event.target.closest("input, textarea, select, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || dialog.open) return;
     if (!toggle.checked) return;
-    const key = event.key;
+    const key = pressed(event);
     if (going) {
       going = false;
-      if (places[key]) {
+      const path = named("pages", key);
+      if (path) {
         event.preventDefault();
-        location.assign(home + places[key]);
+        location.assign(home + path);
       }
-    } else if (key === "g") going = true;
-    else if (key === "/") {
-      event.preventDefault();
-      document.getElementById("search").focus();
-    } else if (key === "?") dialog.showModal();
-    else if (key === "j") move(1);
-    else if (key === "k") move(-1);
+      return;
+    }
+    switch (named("actions", key)) {
+      case "go":
+        going = true;
+        break;
+      case "search":
+        event.preventDefault();
+        document.getElementById("search").focus();
+        break;
+      case "list":
+        event.preventDefault();
+        dialog.showModal();
+        break;
+      case "next":
+        move(1);
+        break;
+      case "previous":
+        move(-1);
+        break;
+    }
   });
 
   const search = document.getElementById("search");
   const hits = document.createElement("div");
-  const status = document.createElement("p");
+  const announced = document.getElementById("announced");
   hits.className = "search-hits";
   hits.hidden = true;
-  status.className = "unseen";
-  status.setAttribute("role", "status");
-  search.form.append(hits, status);
+  search.form.append(hits);
   let waiting = 0;
   let asking = null;
   const close = () => {
     asking?.abort();
     hits.hidden = true;
     hits.replaceChildren();
-    status.textContent = "";
+    announced.textContent = "";
   };
   const complete = async () => {
     const typed = search.value.trim();
@@ -73,7 +115,7 @@
       if (!answer.ok || answer.redirected) return close();
       hits.innerHTML = await answer.text();
       hits.hidden = false;
-      status.textContent = hits.querySelector("[data-found]")?.dataset.found ?? "";
+      announced.textContent = hits.querySelector("[data-found]")?.dataset.found ?? "";
     } catch (error) {
       if (error.name !== "AbortError") close();
     }
@@ -114,4 +156,31 @@
     });
     shown.after(button);
   }
+
+  // A part of the page: after a link, focus goes to its caption; after a form it stays, and the caption is announced.
+  let led = false;
+  let open = false;
+  document.addEventListener("htmx:before:request", (event) => {
+    led = event.detail.ctx.sourceElement instanceof HTMLAnchorElement;
+    open = document.querySelector("#part .filters")?.open ?? false;
+    announced.textContent = "";
+  });
+  // Whatever is not that part (the sign-in has ended, an error) is opened as the page that it is.
+  document.addEventListener("htmx:before:response", (event) => {
+    const { ctx } = event.detail;
+    const { raw } = ctx.response;
+    if (!raw.redirected && (raw.ok || raw.status === 422)) return;
+    event.preventDefault();
+    location.assign(ctx.request.action);
+  });
+  document.addEventListener("htmx:error", (event) => location.assign(event.detail.ctx.request.action));
+  document.addEventListener("htmx:after:swap", () => {
+    const problems = document.querySelector("#part .summary");
+    const caption = document.getElementById("caption");
+    const filters = document.querySelector("#part .filters");
+    if (filters && open) filters.open = true;
+    if (problems) problems.focus();
+    else if (led) caption?.focus();
+    else announced.textContent = caption?.textContent ?? "";
+  });
 })();
