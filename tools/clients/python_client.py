@@ -55,10 +55,9 @@ def _plain_type(schema: Schema, kind: str, *, sent: bool) -> str:
         return f"Literal[{', '.join(repr(value) for value in values)}]"
     match kind:
         case "string":
-            formats = {one.get("format") for one in (schema, *schema.get("oneOf", ()))}
-            if "date-time" in formats:
-                return "date | datetime" if "date" in formats and sent else "datetime"
-            return "str"
+            if schema.get("format") == "date-time":
+                return "datetime"
+            return "date" if schema.get("format") == "date" and sent else "str"
         case "array":
             return f"List[{python_type(schema.get('items', {}), sent=sent)}]"
         case "object":

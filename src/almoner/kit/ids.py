@@ -74,7 +74,7 @@ class Ids:
 
         ``tail``: a pattern of what may follow one, ``instead``: other values that are taken.
         """
-        own = f"({_SANDBOX})?{type_}_[0-7][{_ALPHABET}]{{25}}{tail}"
+        own = f"({_SANDBOX})?{type_}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{tail}"
         return f"^({'|'.join((own, *instead))})$" if instead else f"^{own}$"
 
     def example(self, type_: str) -> str:

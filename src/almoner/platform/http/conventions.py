@@ -12,6 +12,9 @@ Schema = dict[str, Any]
 
 MOMENT: Final = "2026-11-21T09:30:00.000Z"
 
+RECORDS_OF_IDENTIFIERS: Final = {"hostedconfiguration": "ValidationSubmissionConfiguration"}
+"""Records that are called otherwise than their identifiers begin (settled 4)."""
+
 _MOMENTS: Final = frozenset(
     {"timestamp", "now", "dataAsOf", "registrationDate", "at", "due", "since", "failingSince", "coversFrom", "coversTo"}
 )

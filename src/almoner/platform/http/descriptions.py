@@ -26,9 +26,10 @@ class Descriptions:
         found = _find(self._tags, name)
         return {"name": name, "description": found} if found else {"name": name}
 
-    def identifier(self, type_: str) -> str:
-        """What an identifier in a path names."""
-        return str(_find(self._identifiers, type_) or "")
+    @property
+    def identifiers(self) -> Mapping[str, str]:
+        """What the identifiers of each type are."""
+        return self._identifiers
 
     def parameter(self, operation: str, name: str) -> str | None:
         """What a parameter of an operation does."""

@@ -125,7 +125,7 @@ def _scalar_example(kind: str, schema: Schema, name: str) -> Any:
         case "string":
             if isinstance(known, str) and len(known) <= schema.get("maxLength", len(known)):
                 return known
-            format_ = schema.get("oneOf", [schema])[0].get("format", "")
+            format_ = schema.get("format", "")
             word = _FORMATS.get(format_, _WORD)
             return word.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
         case "integer" | "number":

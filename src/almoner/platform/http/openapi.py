@@ -33,7 +33,7 @@ from almoner.platform.http.descriptions import Descriptions
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
-from almoner.platform.http.schema_components import Components
+from almoner.platform.http.schema_components import Components, IdentifierSchemas
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
 
@@ -82,6 +82,7 @@ class _Known:
     ids: Ids
     examples: ExampleBuilder
     texts: Descriptions
+    identifiers: IdentifierSchemas
 
 
 def build_description(
@@ -124,9 +125,10 @@ def build_description(
     }
     schemas = known.shared.schemas
     used = _used_schemas(made, schemas)
-    made["components"]["schemas"] = {
-        name: _with_examples(name, schema, known) for name, schema in sorted(schemas.items()) if name in used
-    }
+    described = {name: _with_examples(name, schema, known) for name, schema in schemas.items() if name in used}
+    made = known.identifiers.share(made)
+    described = known.identifiers.share(described) | known.identifiers.schemas
+    made["components"]["schemas"] = dict(sorted(described.items()))
     return made
 
 
@@ -148,7 +150,8 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
     named = {record.object_name: name for record, name in reversed(records.items())}
     for name, schema in response_schemas.event_schemas(events, named, ids).items():
         shared.schemas[name] = schema
-    return _Known(shared, records, bodies, ids, ExampleBuilder(shared.schemas), texts)
+    identifiers = IdentifierSchemas(record_schemas, texts.identifiers)
+    return _Known(shared, records, bodies, ids, ExampleBuilder(shared.schemas), texts, identifiers)
 
 
 def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
@@ -300,10 +303,9 @@ def _path_parameter(endpoint: Endpoint, name: str, type_: str | None, known: _Kn
         schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
         return {**made, "description": known.texts.parameter(endpoint.operation_id, name), "schema": schema}
     schema = components.with_ids({"type": "string", ID_TYPE_KEYWORD: type_}, known.ids)
-    shared = f"{type_[0].upper()}{type_[1:]}Id" if name == "id" else f"{name[0].upper()}{name[1:]}Path"
-    return known.shared.share(
-        "parameters", shared, {**made, "description": known.texts.identifier(type_), "schema": schema}
-    )
+    shared = known.identifiers.name(type_) if name == "id" else f"{name[0].upper()}{name[1:]}Path"
+    told = known.texts.identifiers.get(type_, "")
+    return known.shared.share("parameters", shared, {**made, "description": told, "schema": schema})
 
 
 def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> list[Schema]:
@@ -330,10 +332,10 @@ def _shared_paging(name: str, parameter: Schema, known: _Known) -> Schema:
 
 def _without_null(property_: Schema) -> Schema:
     """An absent query parameter is absent, never null."""
-    options = property_.get("anyOf")
+    options = [option for option in property_.get("anyOf", ()) if option.get("type") != "null"]
     cleaned = {key: value for key, value in property_.items() if key not in ("anyOf", "default")}
     if options:
-        cleaned |= next(option for option in options if option.get("type") != "null")
+        cleaned |= options[0] if len(options) == 1 else {"anyOf": options}
     if property_.get("default") is not None:
         cleaned["default"] = property_["default"]
     return {key: value for key, value in cleaned.items() if value is not None}

@@ -2,13 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import TYPES, Ids
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.conventions import Schema
@@ -176,6 +176,36 @@ def with_ids(schemas: Any, ids: Ids) -> Any:
     return made
 
 
+class IdentifierSchemas:
+    """Identifiers as schemas of their own (``DonationId``): their patterns would be a tenth of the description."""
+
+    def __init__(self, record_names: Iterable[str], texts: Mapping[str, str]) -> None:
+        named = {name.lower(): name for name in record_names} | conventions.RECORDS_OF_IDENTIFIERS
+        self._names = {type_: f"{named.get(type_, type_.capitalize())}Id" for type_ in TYPES}
+        self._texts = texts
+        self.schemas: Schema = {}
+
+    def name(self, type_: str) -> str:
+        """The schema's name."""
+        return self._names[type_]
+
+    def share(self, place: Any) -> Any:
+        """The same part of the description, with references in the place of identifiers."""
+        if isinstance(place, list):
+            return [self.share(item) for item in place]
+        if not isinstance(place, dict):
+            return place
+        type_ = place.get(ID_TYPE_KEYWORD)
+        if not isinstance(type_, str) or not str(place.get("pattern")).endswith("{25}$"):
+            return {key: self.share(value) for key, value in place.items()}
+        own = {"type": "string", "description": self._texts.get(type_, f"Identifies the {type_}.")}
+        kept = {ID_TYPE_KEYWORD: type_, "pattern": place["pattern"], "examples": place["examples"][:1]}
+        self.schemas[self.name(type_)] = {**own, **kept}
+        ref = {"$ref": SCHEMAS + self.name(type_)}
+        told = {"description": place["description"]} if "description" in place else {}
+        return {"anyOf": [ref, {"type": "null"}], **told} if "null" in place["type"] else {**ref, **told}
+
+
 def mark_enum_extensible(schema: Schema) -> Schema:
     """A schema in answers whose enum is open, so that new values do not break clients."""
     if not isinstance(schema.get("enum"), list):
@@ -189,8 +219,9 @@ def mark_enum_extensible(schema: Schema) -> Schema:
 
 def is_leaf(schema: Schema) -> bool:
     """Whether it is a value without a name of its own that says by itself neither its example nor all its values."""
-    telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf", "anyOf"}
-    return not telling & schema.keys()
+    telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf"}
+    texts = all(option.get("type") == "string" for option in schema.get("anyOf", ()))
+    return texts and not telling & schema.keys()
 
 
 def fold_null(schema: Schema) -> Schema:
@@ -199,7 +230,7 @@ def fold_null(schema: Schema) -> Schema:
     given = [option for option in options if option.get("type") != "null"]
     if len(given) != 1 or len(options) != 2 or not isinstance(given[0].get("type"), str):
         return schema
-    if {"enum", "const", "oneOf"} & given[0].keys():
+    if {"enum", "const"} & given[0].keys():
         return schema
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
     return {**given[0], **rest, "type": [given[0]["type"], "null"]}

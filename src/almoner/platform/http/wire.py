@@ -214,7 +214,7 @@ Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,
     BeforeValidator(_day_or_moment),
-    WithJsonSchema({"type": "string", "oneOf": [{"format": "date"}, {"format": "date-time"}]}),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
 ]
 
 

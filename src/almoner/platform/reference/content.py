@@ -189,8 +189,8 @@ class ReferenceContent:
             kind = f'"{schema["const"]}"'
         elif "enum" in schema:
             kind = "string"
-        elif "oneOf" in schema or "anyOf" in schema:
-            options = [self._kind(self._resolved(one)) for one in schema.get("oneOf") or schema["anyOf"]]
+        elif "anyOf" in schema:
+            options = [self._kind(self._resolved(one)) for one in schema["anyOf"]]
             kind = " or ".join(dict.fromkeys(option for option in options if option != "any"))
         elif named == ["array"]:
             kind = f"list of {self._kind(self._resolved(schema.get('items', {})))}"

@@ -1,17 +1,24 @@
-"""A description whose operations hold their shared parameters, responses and examples instead of referring to them."""
+"""A description that holds its shared parameters, responses, examples and identifiers instead of referring to them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
+
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
 
 _KINDS: Final = ("parameters", "responses", "examples")
 
 
 def with_shared_parts(description: Mapping[str, Any]) -> dict[str, Any]:
-    """The same description, in which only schemas and headers are references."""
+    """The same description, in which only records, bodies and headers are references."""
     shared = {
         f"#/components/{kind}/{name}": part
         for kind in _KINDS
         for name, part in description["components"].get(kind, {}).items()
+    }
+    shared |= {
+        f"#/components/schemas/{name}": schema
+        for name, schema in description["components"]["schemas"].items()
+        if ID_TYPE_KEYWORD in schema
     }
     made: dict[str, Any] = _put_in(dict(description), shared)
     return made
@@ -23,5 +30,5 @@ def _put_in(place: Any, shared: Mapping[str, Any]) -> Any:
     if not isinstance(place, dict):
         return place
     if (part := shared.get(str(place.get("$ref")))) is not None:
-        return _put_in(part, shared)
+        return {**_put_in(part, shared), **{key: value for key, value in place.items() if key != "$ref"}}
     return {key: _put_in(value, shared) for key, value in place.items()}

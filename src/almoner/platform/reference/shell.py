@@ -104,7 +104,7 @@ class CurlExamples:
             name
             for name, property_ in properties.items()
             for option in (property_, *property_.get("anyOf", ()))
-            if {"format": "date"} in option.get("oneOf", ())
+            if any(one.get("format") == "date" for one in option.get("anyOf", ()))
         }
 
     def _parts(self, operation: Schema) -> dict[str, str]:
