@@ -101,6 +101,7 @@ from almoner.sandbox import (
     simulate_money,
     simulate_monitoring,
     simulate_requests,
+    simulate_subscriptions,
     simulate_verifications,
 )
 from almoner.sandbox.clock import SandboxClock
@@ -339,25 +340,30 @@ def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: 
     return [*ROUTES, event_routes(waiters), session_creation_routes(payable), refund_routes(rules)]
 
 
-def _sandbox_routes(
+def _sandbox_tools(
     settings: Settings,
     work: PaymentContext | None,
     rules: DisbursementRules,
     background: BackgroundWorker,
     clock: MovableClock,
+    catalogues: TranslationCatalogues,
 ) -> list[Routes]:
     if not settings.sandbox or work is None:
         return []
     moved = SandboxClock(background, clock)
-    return [sandbox_routes(moved, build_simulation(work, build_payment_simulator(settings, work.db), rules))]
+    simulator = build_payment_simulator(settings, work.db)
+    return [sandbox_routes(moved, build_simulation(work, simulator, rules, catalogues))]
 
 
-def build_simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
+def build_simulation(
+    work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules, catalogues: TranslationCatalogues
+) -> Simulation:
     """All that the sandbox can do to records of partners."""
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.simulated_donation_actions(work, simulator),
+        simulate_donations.simulated_donation_actions(work, simulator, catalogues),
+        simulate_subscriptions.simulated_subscription_actions(work, simulator),
         simulate_direct.simulated_direct_donation_actions(db),
         simulate_money.simulated_money_actions(db, work.provider, rules),
         simulate_disputes.simulated_dispute_actions(DisputeContext(db, work.provider, rules), simulator),
@@ -509,7 +515,7 @@ async def build_services(
     tasks = _traced(tracing, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs))
     background = BackgroundWorker(db, tasks, telemetry)
     pages += _validation_pages(db, catalogues, intake, limiter, blobs)
-    routes = [*_api_routes(work, rules, waiters), *_sandbox_routes(settings, work, rules, background, clock)]
+    routes = [*_api_routes(work, rules, waiters), *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
     pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake), rules)
     return Services(
         settings,

@@ -22,6 +22,7 @@ FIELDS = {
     "successUrl",
     "url",
     "metadata",
+    "frequencies",
     "benefits",
     "donationId",
     "createdAt",
@@ -70,6 +71,36 @@ async def test_everything_that_is_given_is_kept(service: Service, api: Client) -
     made = data(await api.post("/v1/donation-sessions", given))
     assert {name: made[name] for name in given} == given
     assert data(await api.get(f"/v1/donation-sessions/{made['id']}")) == made
+
+
+async def test_a_session_says_how_often_its_donor_may_give(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service)
+    assert data(await api.post("/v1/donation-sessions", {"organisationId": organisation}))["frequencies"] == [
+        "one_time"
+    ]
+    given = ["monthly", "one_time", "weekly", "quarterly", "yearly"]
+    made = data(await api.post("/v1/donation-sessions", {"organisationId": organisation, "frequencies": given}))
+    assert made["frequencies"] == given  # the first one is chosen at first
+    assert data(await api.get(f"/v1/donation-sessions/{made['id']}")) == made
+
+
+@pytest.mark.parametrize("wrong", [[], ["daily"], ["monthly", "monthly"], "monthly", None, [None]])
+async def test_frequencies_that_there_are_not_are_refused(service: Service, api: Client, wrong: object) -> None:
+    organisation = await factories.nonprofit(service)
+    reasons = await refused(api, "bad_request", organisationId=organisation, frequencies=wrong)
+    assert all("frequencies" in reason for reason in reasons)
+
+
+async def test_what_the_donor_receives_is_for_one_donation(service: Service, api: Client) -> None:
+    reasons = await refused(
+        api,
+        "bad_request",
+        organisationId=await factories.nonprofit(service),
+        currency="USD",
+        benefits={"description": "Dinner for two", "fairValue": 4000},
+        frequencies=["one_time", "monthly"],
+    )
+    assert reasons == ["body.benefits is for one_time donations: leave out body.frequencies"]
 
 
 async def test_h1_the_address_holds_a_token_of_this_session_and_never_changes(service: Service, api: Client) -> None:

@@ -23,6 +23,7 @@ from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, 
 from almoner.kit.money import Money
 from tests.support.provider_contract import ACTIONS, PROVIDERS, Contract, order
 from tests.support.service import Service
+from tests.support.stripe_giving import serving_at_stripe
 
 _keys = count(1)
 AGREED = FutureUse(
@@ -222,3 +223,16 @@ async def test_notices_about_saved_cards_name_them(contract: Contract, service: 
         assert event is not None
         assert event.subject == subject
         assert f'"{event.payment}"' in json.dumps(notice)
+
+
+async def test_i6_a_charge_is_made_once_at_stripe_however_late_it_is_asked_for_again(service: Service) -> None:
+    async with serving_at_stripe(service) as stripe:
+        made = await stripe.provider.create(order(save_for=AGREED))
+        stripe.account.pay_with_card(made.id)
+        first = await stripe.provider.fetch(made.id)
+        assert first.payment_method is not None
+        asked = charge(first, first.payment_method)
+        paid = await stripe.provider.charge_off_session(asked)
+        stripe.stub.forget_keys()  # as Stripe does after a day; our answer may have been lost
+        assert await stripe.provider.charge_off_session(asked) == paid
+        assert stripe.stub.calls["POST /v1/payment_intents"] == 1

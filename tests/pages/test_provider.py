@@ -382,6 +382,71 @@ async def test_h5_no_card_number_is_stored_or_logged(simulator: Till, service: S
     assert not [number for number in numbers if number in stored]
 
 
+AGREED = {"text": "$25.00 every month until I cancel.", "version": "1", "email": "amina@example.org"}
+
+
+async def test_a_page_saves_a_card_and_takes_no_money(simulator: Till) -> None:
+    body = {
+        "currency": "USD",
+        "description": "Capital Area Food Bank",
+        "reference": "plan",
+        "returnUrl": "http://localhost:8080/back",
+        "cancelUrl": "http://localhost:8080/cancelled",
+        "callbackUrl": simulator.merchant.url,
+        "agreement": AGREED,
+    }
+    headers = AUTH | {"Idempotency-Key": f"{simulator.name}-setup"}
+    setup = (await simulator.http.post("/v1/setups", json=body, headers=headers)).json()
+    page = await simulator.http.get(f"/pay/{setup['id']}")
+    assert "Save a card" in page.text
+    assert "You are not paying now" in page.text
+    assert AGREED["text"] in page.text
+    assert "$0" not in page.text
+    asked = await simulator.send(setup["id"], page, "4000002760003184", expiry="02/31")
+    assert asked.headers["location"] == f"/pay/{setup['id']}/challenge"
+    bank = await simulator.http.get(f"/pay/{setup['id']}/challenge")
+    assert "confirm the card ending in <bdi>3184</bdi>" in bank.text
+    answer = {"csrf": csrf(bank), "answer": "confirm"}
+    done = await simulator.http.post(f"/pay/{setup['id']}/challenge", data=answer, headers=OWN)
+    assert done.headers["location"] == "http://localhost:8080/back"
+    found = await simulator.read(setup["id"])
+    assert (found["status"], found["amount"]) == ("succeeded", 0)
+    saved = found["paymentMethod"]
+    assert (saved["brand"], saved["lastFour"], saved["expiresAt"]) == ("visa", "3184", "2031-02-28T23:59:59Z")
+    assert "Your card is saved" in (await simulator.http.get(f"/pay/{setup['id']}")).text
+
+
+async def test_h5_a_payment_that_saves_its_card_shows_what_for_and_a_charge_has_no_page(simulator: Till) -> None:
+    payment = (await simulator.open(agreement=AGREED))["id"]
+    form = await simulator.http.get(f"/pay/{payment}")
+    assert AGREED["text"] in form.text
+    await simulator.send(payment, form, "4000000000000341")
+    saved = (await simulator.read(payment))["paymentMethod"]
+    body = {
+        "amount": 2500,
+        "currency": "USD",
+        "description": "Capital Area Food Bank",
+        "reference": f"{simulator.name}-later",
+        "customer": saved["customer"],
+        "paymentMethod": saved["id"],
+        "firstPayment": payment,
+        "callbackUrl": simulator.merchant.url,
+    }
+    await drain(simulator)
+    simulator.merchant.received.clear()
+    headers = AUTH | {"Idempotency-Key": f"{simulator.name}-later"}
+    made = (await simulator.http.post("/v1/charges", json=body, headers=headers)).json()
+    assert (made["status"], made["lastDecline"], made["url"]) == ("failed", "card_declined", None)
+    assert (await simulator.http.get(f"/pay/{made['id']}")).status_code == 404
+    await drain(simulator)
+    assert [notice.body.count(b"payment.failed") for notice in simulator.merchant.received] == [1]
+    headers = AUTH | {"Idempotency-Key": f"{simulator.name}-unpaid"}
+    unpaid = (await simulator.open(agreement=AGREED))["id"]
+    body |= {"firstPayment": unpaid, "reference": f"{simulator.name}-unpaid"}
+    refused = await simulator.http.post("/v1/charges", json=body, headers=headers)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_such_agreement")
+
+
 async def test_h3_every_page_has_its_headers(simulator: Till) -> None:
     payment = (await simulator.open())["id"]
     for answer in (

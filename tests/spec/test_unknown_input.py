@@ -148,7 +148,7 @@ async def test_the_nearest_name_is_one_that_people_would_mean(api: Client) -> No
         "body.organizationId is not a member of this call; did you mean organisationId?",
         "body.success_url is not a member of this call; did you mean successUrl?",
         "body.recurring is not a member of this call",
-        "body.frequency is not a member of this call",
+        "body.frequency is not a member of this call; did you mean frequencies?",
     ]
     long = "x" * 5000
     assert await refused(api, "POST", "/v1/donation-sessions", json={"organisationId": "x", long: 1}) == [

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DonationDetails, DonationFrequency
+from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.giving.checkout.sessions.domain import DonationFrequency
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement
 from almoner.kit.money import Money

@@ -20,7 +20,7 @@ BUILT = re.compile(
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept|donee|ein|address)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later)|document\.(rejected|unreadable))$"
-    r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
+    r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.(problem|frequency|regular)\.|^regular\.every\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
     r"|^waiting\.(unpaid\.)?(title|text)$"
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
@@ -82,7 +82,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     areas = (
         "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
-        "|remittance|transfer|site|mail|desk|dashboard"
+        "|remittance|transfer|regular|site|mail|desk|dashboard"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()

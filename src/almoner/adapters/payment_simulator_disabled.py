@@ -12,6 +12,18 @@ class DisabledPaymentSimulator:
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
+    async def fail_next_charge(self, customer: str, payment_method: str, code: str) -> bool:  # noqa: ARG002
+        """Raises InvalidState."""
+        raise InvalidState(_WHY)
+
+    async def expire_card(self, customer: str, payment_method: str) -> bool:  # noqa: ARG002
+        """Raises InvalidState."""
+        raise InvalidState(_WHY)
+
+    async def renew_card(self, customer: str, payment_method: str) -> bool:  # noqa: ARG002
+        """Raises InvalidState."""
+        raise InvalidState(_WHY)
+
     async def open_dispute(self, payment: str) -> str | None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)

@@ -1,9 +1,14 @@
 """A donor at the built-in payment provider, for the sandbox's simulated donations."""
 
+from typing import Final
+
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service as provider_test
-from almoner.provider_test.domain import Card, CardForm, CardOutcome
+from almoner.provider_test.domain import Card, CardForm, CardOutcome, DeclineReason
+
+_GOOD_FOR_YEARS: Final = 5
+"""A plan of some years is simulated without a card that expires by itself."""
 
 
 class TestPaymentSimulator:
@@ -25,13 +30,30 @@ class TestPaymentSimulator:
         async with self._db.write() as tx:
             await provider_test.decide_dispute(tx, payment, won=won)
 
+    async def fail_next_charge(self, customer: str, payment_method: str, code: str) -> bool:
+        """The next charge of a saved card is declined."""
+        async with self._db.write() as tx:
+            return await provider_test.fail_next_charge(tx, customer, payment_method, DeclineReason(code))
+
+    async def expire_card(self, customer: str, payment_method: str) -> bool:
+        """A saved card expires."""
+        async with self._db.write() as tx:
+            return await provider_test.expire_card(tx, customer, payment_method)
+
+    async def renew_card(self, customer: str, payment_method: str) -> bool:
+        """The bank of a saved card renews it."""
+        async with self._db.write() as tx:
+            return await provider_test.renew_card(tx, customer, payment_method)
+
     async def pay_with_card(self, payment: str, card: str) -> str:
         """Try a card, or answer the challenge that is open, which a card that pays confirms; the payment's status.
 
         ``declined`` when it is still unpaid, ``processing`` while the bank's challenge is open.
         """
         now = self._db.deployment.clock.now()
-        typed = CardForm(number=card, expiry=f"12/{now.year + 1}", cvc="123", name="Simulated donor").parse(now)
+        typed = CardForm(
+            number=card, expiry=f"12/{now.year + _GOOD_FOR_YEARS}", cvc="123", name="Simulated donor"
+        ).parse(now)
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")
         async with self._db.write() as tx:

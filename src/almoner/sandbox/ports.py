@@ -14,6 +14,18 @@ class PaymentSimulator(Protocol):
         """Decide an open dispute."""
         ...
 
+    async def fail_next_charge(self, customer: str, payment_method: str, code: str) -> bool:
+        """Have the next charge of a saved card fail with this decline code; False if there is no such card."""
+        ...
+
+    async def expire_card(self, customer: str, payment_method: str) -> bool:
+        """Have a saved card expire."""
+        ...
+
+    async def renew_card(self, customer: str, payment_method: str) -> bool:
+        """Have the bank of a saved card renew it."""
+        ...
+
     async def pay_with_card(self, payment: str, card: str) -> str:
         """Try a card, or answer its challenge; returns the payment's status."""
         ...

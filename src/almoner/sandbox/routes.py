@@ -19,6 +19,7 @@ from almoner.sandbox import (
     simulate_money,
     simulate_monitoring,
     simulate_requests,
+    simulate_subscriptions,
     simulate_verifications,
     store,
 )
@@ -43,6 +44,7 @@ _REFUSALS: Final = tuple(
             *simulate_money.ERRORS,
             *simulate_verifications.ERRORS,
             *simulate_requests.ERRORS,
+            *simulate_subscriptions.ERRORS,
             *simulate_agents.ERRORS,
             *simulate_monitoring.ERRORS,
             *simulate_eligibility.ERRORS,

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_v
 from pydantic.config import JsonDict
 
 from almoner.giving.accounting.reassignments.domain import ReassignmentGround
+from almoner.giving.checkout.sessions.domain import DonationFrequency
 from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
@@ -109,6 +110,7 @@ class SimulateIn(RequestBody):
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
     They take ``dispute``, as if the donor's bank wanted the money back; with an ``outcome`` it also decides.
     Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
+    Donation subscriptions take ``fail_next`` with a ``declineCode``, ``expire_card`` and ``renew_card``.
     Monitoring and eligibility subscriptions take ``set_results`` with the ``results``; appeals ``uphold``, ``reverse``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
@@ -140,6 +142,9 @@ class SimulateIn(RequestBody):
         "set_results",
         "uphold",
         "reverse",
+        "fail_next",
+        "expire_card",
+        "renew_card",
     ]
     amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
     currency_code: CurrencyCode | None = None
@@ -152,6 +157,18 @@ class SimulateIn(RequestBody):
     way: Literal["card", "transfer"] = Field(
         "card", description="How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`."
     )
+    frequency: DonationFrequency | None = Field(
+        None,
+        description="How often the donor gives: one of the session's `frequencies`, the first one unless it is given.",
+    )
+    decline_code: Literal[
+        "card_declined",
+        "insufficient_funds",
+        "lost_card",
+        "authentication_required",
+        "expired_card",
+        "revocation_of_authorization",
+    ] = Field("insufficient_funds", description="Why the bank declines the next charge (`fail_next`).")
     organisation_id: Annotated[str, IdText("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )

@@ -1,6 +1,7 @@
 """Simulated donors: they give on a session's page and pay, as real ones do (settled 9)."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -20,11 +21,14 @@ from almoner.giving.checkout.donations.domain import (
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
-from almoner.kit.errors import BadRequest
+from almoner.giving.checkout.sessions.domain import DonationSession, SessionCompleted, SessionExpired
+from almoner.giving.subscriptions.agreements import service as agreements
+from almoner.kit.errors import BadRequest, IncorrectParams
 from almoner.kit.money import Money
+from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import ResponseRecord
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
@@ -50,17 +54,20 @@ ERRORS: Final = (
 )
 
 
-def simulated_donation_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_donation_actions(
+    work: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues
+) -> SimulatedActions:
     """What donors do."""
-    donors = _Donors(work, simulator)
+    donors = _Donors(work, simulator, catalogues)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 
 
 class _Donors:
-    def __init__(self, work: PaymentContext, simulator: PaymentSimulator) -> None:
+    def __init__(self, work: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues) -> None:
         self._db = work.db
         self._work = work
         self._simulator = simulator
+        self._catalogues = catalogues
 
     async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
@@ -71,7 +78,7 @@ class _Donors:
         ensure_fields(amount=body.amount, firstName=named, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
-        gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
+        gift = await self._gift(partner, session, body)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
         started = await donations_flows.start_payment(self._work, session_id, gift)
@@ -82,6 +89,26 @@ class _Donors:
         await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
         async with self._db.read() as tx:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
+
+    async def _gift(self, partner: Partner, session: DonationSession, body: SimulateIn) -> DonationDetails:
+        """What the donor chooses, and agrees to as on the page. Raises IncorrectParams."""
+        gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
+        frequency = body.frequency or session.frequencies[0]
+        if frequency not in session.frequencies:
+            raise IncorrectParams(f"body.frequency must be one of the session's: {', '.join(session.frequencies)}")
+        if frequency == "one_time":
+            return gift
+        if body.way == "transfer":
+            raise IncorrectParams("body.way must be card: regular donations are paid by card")
+        async with self._db.read() as tx:
+            name = (await organisations.get(tx, partner, session.organisation_id)).shown_name
+            today = tx.deployment.issuer_day_at(tx.now)
+        language = self._catalogues.language(session.language)
+        return replace(
+            gift,
+            frequency=frequency,
+            agreement=agreements.agreement_of(language, name, gift.money, frequency, today),
+        )
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""

@@ -319,6 +319,8 @@ export interface DonationSession {
   url: string;
   /** Your own data: texts by name. */
   metadata: Record<string, string> | null;
+  /** Among which the donor chooses how often to give. */
+  frequencies: Array<"one_time" | (string & {}) | "monthly" | "quarterly" | "weekly" | "yearly" | (string & {})>;
   /** What the donor receives in return; null for nothing. */
   benefits: Benefits | null;
   /** The donation that completed it. */
@@ -1874,8 +1876,13 @@ export interface CreateDonationSession {
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
   metadata?: Record<string, string> | null;
   /**
+   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
+   * first. Any other than `one_time` begins a regular donation by card.
+   */
+  frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
+  /**
    * Goods or services that the donor receives in return. The page and the receipt state them with their value, and
-   * the page offers no Gift Aid. Requires `currency`.
+   * the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
    */
   benefits?: NewBenefits | null;
 }
@@ -2251,7 +2258,7 @@ export interface Simulate {
   /** The record. */
   id: string;
   /** What happens to the record. */
-  action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse";
+  action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse" | "fail_next" | "expire_card" | "renew_card";
   /** In the currency's minor unit, such as cents. */
   amount?: number | null;
   /** ISO 4217 code. */
@@ -2270,6 +2277,10 @@ export interface Simulate {
   card?: string;
   /** How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`. */
   way?: "card" | "transfer";
+  /** How often the donor gives: one of the session's `frequencies`, the first one unless it is given. */
+  frequency?: "one_time" | "weekly" | "monthly" | "quarterly" | "yearly" | null;
+  /** Why the bank declines the next charge (`fail_next`). */
+  declineCode?: "card_declined" | "insufficient_funds" | "lost_card" | "authentication_required" | "expired_card" | "revocation_of_authorization";
   /** The organisation that a donation is reassigned to. */
   organisationId?: string | null;
   /** Why it is reassigned, as its donor is told. */

@@ -71,6 +71,7 @@ create table donation_session (
     currency char(3) check (currency ~ '^[A-Z]{3}$'),
     success_url text check (length(success_url) between 8 and 2048),
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    frequencies text[] not null default '{one_time}',
     benefits text check (length(benefits) between 1 and 250),
     benefits_minor bigint check (benefits_minor > 0),
     donation_id uuid,
@@ -83,6 +84,10 @@ create table donation_session (
     constraint donation_session_benefits check (
         (benefits is null) = (benefits_minor is null) and (benefits is null or currency is not null)
     ),
+    constraint donation_session_frequencies check (
+        frequencies <@ '{one_time,weekly,monthly,quarterly,yearly}' and cardinality(frequencies) between 1 and 5
+    ),
+    constraint donation_session_benefits_once check (benefits is null or frequencies = '{one_time}'),
     constraint donation_session_completed check ((status = 'completed') = (donation_id is not null))
 );
 create index donation_session_due on donation_session (expires_at) where status = 'open';

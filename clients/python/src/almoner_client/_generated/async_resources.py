@@ -681,6 +681,8 @@ class AsyncDonationSessionsResource:
         currency: str | None | Omitted = OMITTED,
         language: str | None | Omitted = OMITTED,
         metadata: Dict[str, str] | None | Omitted = OMITTED,
+        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
+        | Omitted = OMITTED,
         benefits: NewBenefits | None | Omitted = OMITTED,
         idempotency_key: str | None = None,
         timeout: float | None = None,
@@ -697,8 +699,10 @@ class AsyncDonationSessionsResource:
         currency: ISO 4217 code.
         language: RFC 5646; one that is not offered falls back to the nearest, then English.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
+        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
+            one is chosen at first. Any other than `one_time` begins a regular donation by card.
         benefits: Goods or services that the donor receives in return. The page and the receipt state them with
-            their value, and the page offers no Gift Aid. Requires `currency`.
+            their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
         """
         return await self._core.record(
             Call(
@@ -711,6 +715,7 @@ class AsyncDonationSessionsResource:
                     "currency": currency,
                     "language": language,
                     "metadata": metadata,
+                    "frequencies": frequencies,
                     "benefits": benefits,
                 },
                 keyed=True,
@@ -2205,6 +2210,9 @@ class AsyncSandboxResource:
             "set_results",
             "uphold",
             "reverse",
+            "fail_next",
+            "expire_card",
+            "renew_card",
         ],
         amount: int | None | Omitted = OMITTED,
         currency_code: str | None | Omitted = OMITTED,
@@ -2215,6 +2223,16 @@ class AsyncSandboxResource:
         consented_to_be_contacted_by_org: Literal["yes", "no"] | Omitted = OMITTED,
         card: str | Omitted = OMITTED,
         way: Literal["card", "transfer"] | Omitted = OMITTED,
+        frequency: Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"] | None | Omitted = OMITTED,
+        decline_code: Literal[
+            "card_declined",
+            "insufficient_funds",
+            "lost_card",
+            "authentication_required",
+            "expired_card",
+            "revocation_of_authorization",
+        ]
+        | Omitted = OMITTED,
         organisation_id: str | None | Omitted = OMITTED,
         ground: Literal["failed_compliance", "payment_impossible", "merged"] | Omitted = OMITTED,
         type: Literal["registration", "compliance", "bank_details", "organisation_confirmation"]
@@ -2286,6 +2304,9 @@ class AsyncSandboxResource:
         consented_to_be_contacted_by_org: Whether the nonprofit may write to the donor.
         card: The number of a test card.
         way: How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`.
+        frequency: How often the donor gives: one of the session's `frequencies`, the first one unless it is
+            given.
+        decline_code: Why the bank declines the next charge (`fail_next`).
         organisation_id: The organisation that a donation is reassigned to.
         ground: Why it is reassigned, as its donor is told.
         type: The check to end.
@@ -2310,6 +2331,8 @@ class AsyncSandboxResource:
                     "consentedToBeContactedByOrg": consented_to_be_contacted_by_org,
                     "card": card,
                     "way": way,
+                    "frequency": frequency,
+                    "declineCode": decline_code,
                     "organisationId": organisation_id,
                     "ground": ground,
                     "type": type,

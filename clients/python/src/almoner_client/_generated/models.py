@@ -434,6 +434,8 @@ class DonationSession(Record):
     """The hosted page."""
     metadata: Dict[str, str] | None
     """Your own data: texts by name."""
+    frequencies: List[str]
+    """Among which the donor chooses how often to give."""
     benefits: Benefits | None
     """What the donor receives in return; null for nothing."""
     donation_id: str | None

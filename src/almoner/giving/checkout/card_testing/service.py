@@ -118,6 +118,11 @@ async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
     return code is not None and code.email == _email_hash(tx, email)
 
 
+async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
+    """Whether the donor of a session has shown to read the mail of this address."""
+    return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
+
+
 async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.get_current_code_for_update(tx, session_id)

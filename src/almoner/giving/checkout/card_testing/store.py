@@ -255,6 +255,21 @@ async def find_current_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     )
 
 
+async def is_email_verified(tx: Tx, session_id: UUID, email: bytes) -> bool:
+    """Whether a code sent to this email address for a session was entered there."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (
+                select from donation_email_code where session_id = $1 and email = $2 and verified_at is not null
+            )
+            """,
+            session_id,
+            email,
+        )
+    )
+
+
 async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | None:
     """The newest code of a session, locked until the transaction ends."""
     return _code(

@@ -8,14 +8,13 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, payment_mismatch_reason
-from almoner.giving.checkout.sessions.domain import DonationSession
+from almoner.giving.checkout.sessions.domain import DonationFrequency, DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement, DonationSubscription
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.records import record
-from almoner.kit.recurrence import Frequency
 from almoner.kit.states import Lifecycle
 
 DONATION: Final = Lifecycle(
@@ -28,7 +27,6 @@ DONATION: Final = Lifecycle(
     },
 )
 DonationType = Literal["direct", "hosted"]
-DonationFrequency = Literal["one_time"] | Frequency
 DonationDisputeStatus = Literal["open", "won", "lost"]
 ReceiptDelivery = Literal["none", "pending", "sent", "undeliverable"]
 """``none``: there is no receipt. ``undeliverable``: no mail server took it, and it is not tried again."""

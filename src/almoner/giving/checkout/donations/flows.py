@@ -223,7 +223,8 @@ class _StartPayment(_PaymentFlow):
             raise SessionExpired
         if payment.provider_payment is None:
             return await self.create(tx, payment, donation)
-        if self._gift.money == payment.money and payment.provider == self._way:
+        same = self._gift.money == payment.money and payment.provider == self._way
+        if same and await self._agrees_to_the_same(tx, donation):
             await service.change_donor(tx, session, donation, self._gift)
             return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
@@ -236,6 +237,13 @@ class _StartPayment(_PaymentFlow):
             )  # the bank is busy with it: too late to change
         self._ended = payment.id
         return self.cancel(payment, payment.provider_payment)
+
+    async def _agrees_to_the_same(self, tx: Tx, donation: Donation) -> bool:
+        """Whether the page that was opened saves the card for what the donor agrees to now, or for nothing."""
+        if donation.subscription_id is None:
+            return self._gift.frequency == "one_time"
+        found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
+        return found is not None and found[0] == self._gift.agreement
 
     async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | FlowDone[SessionDonation]:
         donation = await service.create_donation(tx, session, self._gift)
@@ -499,7 +507,6 @@ async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) ->
         await leases.run_leased_flow(work.db, _HandleWebhook(work, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, ForeignPaymentError):
-            _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
             return False
         if isinstance(error.__cause__, NoSuchPayment):
             raise WebhookRefused("the notice names a payment that its provider does not know") from error
@@ -515,3 +522,26 @@ async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
 async def finish_payment(work: PaymentContext, payment_id: UUID) -> None:
     """Charge a saved payment method, or finish a call that a crash left unrecorded. Raises ProviderUnavailable."""
     await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))
+
+
+async def refresh_payment_method(work: PaymentContext, payment_method: str) -> bool:
+    """Look at a saved payment method again, which its bank may have renewed; False if no plan is charged to it.
+
+    Raises ProviderUnavailable.
+    """
+    provider = work.provider
+    async with work.db.read() as tx:
+        plan_ids = await donation_subscriptions.list_using_payment_method(tx, provider.name, payment_method)
+        plan = await donation_subscriptions.get(tx, ALL_PARTNERS, plan_ids[0]) if plan_ids else None
+    if plan is None or plan.payment_method is None:
+        return False
+    try:
+        saved = await provider.fetch_payment_method(plan.payment_method.customer, payment_method)
+    except ProviderFailure as failure:
+        raise ProviderUnavailable from failure
+    async with work.db.write() as tx:
+        for plan_id in plan_ids if saved is not None else ():
+            plan = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
+            if plan.payment_method is not None and saved is not None and plan.payment_method.id == saved.id:
+                await donation_subscriptions.set_payment_method(tx, provider.name, plan, saved)
+    return True

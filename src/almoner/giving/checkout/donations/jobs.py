@@ -1,19 +1,23 @@
 """Background work of donations: the 24 hours, attempts to end at the provider, calls that a crash left unrecorded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donations import flows, service
 from almoner.giving.checkout.donations.flows import LEASE_KIND, PaymentContext
 from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPayment, FinishPayment
-from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderUnavailable
+from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.subscriptions.donation_subscriptions.domain import PAYMENT_METHOD_REPLACED, PaymentMethodReplaced
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Result
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
 
 RETRY_DELAY: Final = timedelta(minutes=1)
 
@@ -26,8 +30,41 @@ class Parts:
     limits: CardTestingLimits = STRICT_LIMITS
 
 
+class ForgetPaymentMethod(msgspec.Struct, frozen=True):
+    """A saved payment method that no plan uses any more."""
+
+    provider: str
+    customer: str
+    payment_method: str
+
+
+FORGET_PAYMENT_METHOD: Final = JobKind("donations.forget_payment_method", ForgetPaymentMethod)
 tasks: Final = Tasks()
 provider_tasks: Final = TasksWith[Parts]()
+
+
+@tasks.reacts_to(PAYMENT_METHOD_REPLACED)
+async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplaced]) -> None:
+    """Enqueue the jobs."""
+    jobs = [
+        FORGET_PAYMENT_METHOD.new_job(
+            ForgetPaymentMethod(one.provider, one.customer, one.payment_method), unique=one.payment_method
+        )
+        for one in replaced
+    ]
+    await queue.enqueue_jobs(tx, jobs)
+
+
+@provider_tasks.job(FORGET_PAYMENT_METHOD)
+async def forget_payment_method(parts: Parts, _work: JobContext, job: JobOf[ForgetPaymentMethod]) -> Result:
+    """Have the provider delete a saved payment method."""
+    if job.details.provider != parts.provider.name:
+        return JobDropped("it is at a provider that is not set up any more")
+    try:
+        await parts.provider.forget_payment_method(job.details.customer, job.details.payment_method)
+    except ProviderFailure:
+        return JobRetry(RETRY_DELAY, "the provider cannot be reached")
+    return JobDone()
 
 
 @provider_tasks.job(CANCEL_PAYMENT)

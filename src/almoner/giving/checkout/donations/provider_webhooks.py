@@ -21,12 +21,12 @@ def webhook_routes(
     work: PaymentContext,
     disputed: Callable[[str], Awaitable[None]],
     refunded: Callable[[str, str], Awaitable[None]] | None = None,
-    saved: Callable[[ProviderEvent], Awaitable[None]] | None = None,
+    set_up: Callable[[ProviderEvent], Awaitable[bool]] | None = None,
 ) -> list[BaseRoute]:
     """The webhook route, for wiring to mount.
 
     ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it,
-    ``saved`` on one about a saved payment method.
+    ``set_up`` on one about a page on which a donor saves a payment method; it is False for one of somebody else's.
     """
 
     async def handle_webhook(request: Request) -> Response:
@@ -35,19 +35,24 @@ def webhook_routes(
             raise NotFound("there is no such payment provider")
         body = await _read_body(request)
         event = work.provider.parse_webhook(dict(request.headers), body, work.db.deployment.clock.real_now())
-        if event is not None and event.subject in ("setup", "payment_method"):
-            if saved is None:
-                _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
-            else:
-                await saved(event)
-        elif event is not None and await flows.handle_provider_webhook(work, event):
-            # After the payment: it may be news as well.
-            match event.subject:
-                case "dispute":
-                    await disputed(event.payment)
-                case "refund" if refunded is not None:
-                    await refunded(event.payment, event.refund)
+        if event is not None:
+            await act_on(event)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
+
+    async def act_on(event: ProviderEvent) -> None:
+        match event.subject:
+            case "setup":
+                own = set_up is not None and await set_up(event)
+            case "payment_method":
+                own = await flows.refresh_payment_method(work, event.payment)
+            case _:
+                own = await flows.handle_provider_webhook(work, event)
+        if not own:
+            _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
+        elif event.subject == "dispute":  # after the payment: it may be news as well
+            await disputed(event.payment)
+        elif event.subject == "refund" and refunded is not None:
+            await refunded(event.payment, event.refund)
 
     return [Route("/callbacks/{provider}", handle_webhook, methods=["POST"])]
 

@@ -29,6 +29,7 @@ from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, HostedPageViews, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
+from almoner.giving.subscriptions.agreements import service as agreements
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound.email_addresses import clean_email_address
@@ -175,15 +176,32 @@ class DonationPages:
 
     def read_details(self, opened: OpenedSession, typed: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        language = self.views.language(opened.giving)
-        aid = opened.giving.offers_gift_aid
-        return typed.parse(self._amounts(opened), language.locale, self._checkout.tariff, aid=aid)
+        language, giving = self.views.language(opened.giving), opened.giving
+        gift = typed.parse(
+            self._amounts(opened),
+            language.locale,
+            self._checkout.tariff,
+            aid=giving.offers_gift_aid,
+            frequencies=giving.session.frequencies,
+        )
+        if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
+            return gift
+        today = self._db.deployment.issuer_day_at(self._clock.now())
+        agreed = agreements.agreement_of(language, giving.cause.name, gift.money, gift.frequency, today)
+        return replace(gift, agreement=agreed)
 
     async def proceed_to_payment(self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
-            started = await self._begin(opened, typed, gift, browser)
+            asks, code_sent = await self._another_plan(opened, typed, gift, browser)
+            if asks:
+                response = self._form(opened, typed, status=422, problems={"another": "give.problem.another.missing"})
+                form_cookie.store_form(
+                    response, self._vault, opened.id, opened.name, typed, seconds=_FORM_COOKIE_SECONDS
+                )
+                return response
+            started = None if code_sent else await self._begin(opened, typed, gift, browser)
         except ServiceUnavailable:
             return self._form(opened, typed, status=503, notice=FormNotice("give.busy", alert=True))
         except RateLimited as wait:
@@ -194,6 +212,24 @@ class DonationPages:
             response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
         form_cookie.store_form(response, self._vault, opened.id, opened.name, typed, seconds=_FORM_COOKIE_SECONDS)
         return response
+
+    async def _another_plan(
+        self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
+    ) -> tuple[bool, bool]:
+        """Whether the donor is asked about a second plan for the nonprofit, and whether a code was sent instead.
+
+        Only who reads the mail of an address is told that there is a plan. Raises RateLimited.
+        """
+        if gift.frequency == "one_time" or typed.another:
+            return False, False
+        async with self._db.write() as tx:
+            if not await service.gives_regularly(tx, opened.giving.session, gift.email):
+                return False, False
+            if await card_testing.is_email_verified(tx, opened.id, gift.email):
+                return True, False
+            if not await card_testing.has_valid_code(tx, opened.id, gift.email):
+                await card_testing.send_code(tx, opened.id, browser, gift.email)
+            return False, True
 
     async def _begin(
         self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: BrowserFingerprint

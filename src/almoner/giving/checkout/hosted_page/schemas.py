@@ -1,6 +1,6 @@
 """The donor's form: what was typed, and the gift it makes or every problem at once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -9,6 +9,7 @@ from babel import Locale
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.sessions.domain import ONE_TIME, DonationFrequency
 from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
@@ -69,6 +70,8 @@ class DonationForm(msgspec.Struct, frozen=True):
     city: str = ""
     postcode: str = ""
     way: str = ""
+    frequency: str = ""
+    another: bool = False
 
     @classmethod
     def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
@@ -90,16 +93,36 @@ class DonationForm(msgspec.Struct, frozen=True):
             city=_clean(form.get("city")),
             postcode=_postcode(_clean(form.get("postcode"))),
             way=TRANSFER if form.get("way") == TRANSFER else "",
+            frequency=_clean(form.get("frequency")),
+            another=form.get("another") == "yes",
         )
 
+    def chosen_frequency(self, frequencies: Sequence[DonationFrequency]) -> DonationFrequency | None:
+        """How often the donor wants to give; where nothing was sent, the first of what the page offers."""
+        if not self.frequency:
+            return frequencies[0]
+        return next((one for one in frequencies if one == self.frequency), None)
+
     def parse(
-        self, amounts: DonationAmounts, locale: Locale, tariff: Tariff, *, aid: bool = False
+        self,
+        amounts: DonationAmounts,
+        locale: Locale,
+        tariff: Tariff,
+        *,
+        aid: bool = False,
+        frequencies: Sequence[DonationFrequency] = ONE_TIME,
     ) -> DonationDetails | Problems:
         """The donation details, or every problem of the form.
 
-        ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts.
+        ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts. ``frequencies``:
+        among which the donor chooses.
         """
         problems: Problems = {}
+        frequency = self.chosen_frequency(frequencies)
+        if frequency is None:
+            problems[f"frequency-{frequencies[0]}"] = "give.problem.frequency.missing"
+        elif frequency != "one_time" and self.way == TRANSFER:
+            problems[f"frequency-{frequency}"] = "give.problem.frequency.transfer"
         minor = self._minor(amounts, locale)
         if isinstance(minor, str):
             problems[self._amount_field(amounts)] = minor
@@ -109,7 +132,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         if declares := aid and self.gift_aid:
             found = self._aid_problems()  # it asks for both names, in better words
             problems = _in_order(problems | found)
-        if problems or isinstance(minor, str):
+        if problems or isinstance(minor, str) or frequency is None:
             return problems
         gift = Money(minor, amounts.currency)
         total = tariff.gross_up(gift) if self.cover and self.way != TRANSFER else gift
@@ -123,6 +146,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             cover_minor=(total - gift).minor,
             message=self.message or None,
             declarer=self._declarer() if declares else None,
+            frequency=frequency,
         )
 
     def _donor_problems(self, locale: Locale) -> Problems:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from textwrap import shorten
 from typing import Final
 from uuid import UUID
@@ -18,6 +18,7 @@ from almoner.giving.checkout.payments.domain import MAX_TRIES
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
+from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
 from almoner.kit import language as languages
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -70,6 +71,7 @@ class SessionView:
     """Everything that the donation page shows about a session.
 
     ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
+    ``next_donation_at``: of the plan that the donation has begun.
     """
 
     session: DonationSession
@@ -78,6 +80,7 @@ class SessionView:
     cause: NonprofitProfile
     gift: SessionDonation
     exhausted: bool
+    next_donation_at: datetime | None = None
 
     @property
     def offers_gift_aid(self) -> bool:
@@ -97,8 +100,16 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
     gift = await donations.load_session_donation(tx, session.id)
     attempts = await payments.count_card_tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
+    plan_id = gift.donation.subscription_id if gift.donation else None
+    plan = await donation_subscriptions.get(tx, Partner(session.partner_id), plan_id) if plan_id else None
     return SessionView(
-        session, partner, session.status_at(tx.now), await load_nonprofit(tx, session), gift, attempts >= MAX_TRIES
+        session,
+        partner,
+        session.status_at(tx.now),
+        await load_nonprofit(tx, session),
+        gift,
+        attempts >= MAX_TRIES,
+        plan.next_donation_at if plan else None,
     )
 
 
@@ -106,6 +117,13 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
     """Whether an attempt is one of the session's."""
     payment = await payments.find(tx, payment_id)
     return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
+
+
+async def gives_regularly(tx: Tx, session: DonationSession, email: str) -> bool:
+    """Whether a donor with this email address gives regularly to the session's nonprofit already."""
+    partner = Partner(session.partner_id)
+    found = await donation_subscriptions.find_live_of_donor(tx, partner, email, session.organisation_id)
+    return found is not None
 
 
 def limit_currencies(giving: SessionView, currencies: Collection[str]) -> SessionView:

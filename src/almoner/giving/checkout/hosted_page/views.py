@@ -16,6 +16,7 @@ from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, Donatio
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
+from almoner.kit import recurrence
 from almoner.kit.money import Money, currency_exponent
 from almoner.platform.pages import formats
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
@@ -58,6 +59,15 @@ class FormNotice:
 
 
 @dataclass(frozen=True, slots=True)
+class FrequencyChoice:
+    """How often a donor may give. ``day``: of the second donation; None for a single one."""
+
+    value: str
+    chosen: bool
+    day: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class EmailForm:
     """The form that corrects the address of a receipt. ``problem``: the key of what is wrong with what was typed."""
 
@@ -94,6 +104,7 @@ class HostedPageViews:
     ) -> Response:
         """The form. ``transfer``: the donor may pay by bank transfer instead."""
         language = self.language(giving)
+        frequencies = self._frequency_choices(giving, typed, language)
         shown = [
             formats.format_money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested
         ]
@@ -114,17 +125,35 @@ class HostedPageViews:
             problems=_in_order(problems, language),
             values=_values(amounts, language),
             notice=notice,
-            transfer=transfer,
+            transfer=transfer and "one_time" in giving.session.frequencies,
             action=action,
             csrf=csrf,
             currency_name=formats.currency_name(amounts.currency, language.locale),
             aid=_gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
+            frequencies=frequencies,
+            frequency_problem=next((key for field, key in problems.items() if field.startswith("frequency-")), None),
+            another="another" in problems or typed.another,
             symbol=formats.currency_symbol(amounts.currency, language.locale),
             digits=currency_exponent(amounts.currency),
             tariff=tariff.share_and_fixed(amounts.currency),
             script=True,
         )
         return _with_retry_after(page, notice)
+
+    def _frequency_choices(self, giving: SessionView, typed: DonationForm, language: Language) -> list[FrequencyChoice]:
+        deployment = self._pages.deployment
+        offered, today = giving.session.frequencies, deployment.issuer_day_at(deployment.clock.now())
+        chosen = typed.chosen_frequency(offered)
+        return [
+            FrequencyChoice(
+                one,
+                one == chosen,
+                None
+                if one == "one_time"
+                else formats.format_day(recurrence.next_date(today, one, today), language.locale),
+            )
+            for one in offered
+        ]
 
     def waiting_page(
         self, giving: SessionView, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
@@ -198,6 +227,7 @@ class HostedPageViews:
             masked_email=mask_email(donation.email or ""),
             follow_url=self._follow_url(donation) if named else None,
             named=named,
+            next_donation_at=giving.next_donation_at,
         )
 
     def _follow_url(self, donation: Donation) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.records import record
+from almoner.kit.recurrence import Frequency
 from almoner.kit.states import Lifecycle
 
 SESSION: Final = Lifecycle(
@@ -21,6 +22,8 @@ SESSION: Final = Lifecycle(
 COMPLETED: Final = "donation_session.completed"
 EXPIRED: Final = "donation_session.expired"
 SessionStatus = Literal["open", "completed", "expired"]
+DonationFrequency = Literal["one_time"] | Frequency
+ONE_TIME: Final[tuple[DonationFrequency, ...]] = ("one_time",)
 _ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
 PAGE_PURPOSE: Final = "give"
@@ -87,7 +90,10 @@ class Benefits:
 
 @record
 class DonationSession:
-    """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3)."""
+    """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3).
+
+    ``frequencies``: among which the donor chooses how often to give, the first one unless they choose.
+    """
 
     id: UUID
     partner_id: UUID
@@ -101,6 +107,7 @@ class DonationSession:
     created_at: datetime
     expires_at: datetime
     donation_id: UUID | None = None
+    frequencies: tuple[DonationFrequency, ...] = ONE_TIME
     benefits: Benefits | None = None
 
     def filled_success_url(self, id_: str) -> str | None:

@@ -5,7 +5,14 @@ from typing import Annotated
 import msgspec
 from pydantic import AfterValidator, Field
 
-from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, Benefits, DonationSession, SessionStatus
+from almoner.giving.checkout.sessions.domain import (
+    ONE_TIME,
+    PAGE_PURPOSE,
+    Benefits,
+    DonationFrequency,
+    DonationSession,
+    SessionStatus,
+)
 from almoner.kit import money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
@@ -41,6 +48,12 @@ Language = Annotated[
 Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
 
 
+def _distinct(frequencies: list[DonationFrequency]) -> list[DonationFrequency]:
+    if len(set(frequencies)) != len(frequencies):
+        raise ValueError("must name each frequency once")
+    return frequencies
+
+
 class BenefitsIn(RequestBody):
     """What the donor receives in return for the donation."""
 
@@ -71,10 +84,18 @@ class DonationSessionIn(RequestBody):
     currency: Currency | None = None
     language: Language | None = None
     metadata: Metadata | None = None
+    frequencies: Annotated[list[DonationFrequency], AfterValidator(_distinct)] = Field(
+        list(ONE_TIME),
+        min_length=1,
+        max_length=5,
+        description="How often the donor may give. With several, the donor chooses on the page, and the first one is "
+        "chosen at first. Any other than `one_time` begins a regular donation by card.",
+        examples=[["one_time", "monthly"]],
+    )
     benefits: BenefitsIn | None = Field(
         None,
         description="Goods or services that the donor receives in return. The page and the receipt state them with "
-        "their value, and the page offers no Gift Aid. Requires `currency`.",
+        "their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.",
     )
 
 
@@ -102,6 +123,9 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
         ),
     ]
     metadata: dict[str, str] | None
+    frequencies: Annotated[
+        list[DonationFrequency], msgspec.Meta(description="Among which the donor chooses how often to give.")
+    ]
     benefits: BenefitsOut | None
     donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
@@ -120,6 +144,7 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         success_url=session.success_url,
         url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
+        frequencies=list(session.frequencies),
         benefits=_benefits_out(session.benefits),
         donation_id=tx.ids.text_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),

@@ -10,7 +10,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.sessions import domain, schemas, store, triggers
-from almoner.giving.checkout.sessions.domain import Benefits, DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import Benefits, DonationFrequency, DonationSession, NewSession
 from almoner.giving.checkout.sessions.schemas import DonationSessionOut
 from almoner.giving.checkout.sessions.store import has_open as has_open
 from almoner.giving.checkout.sessions.store import list_page as list_page
@@ -40,6 +40,7 @@ class DonationSessionRequest:
     language: str | None
     metadata: Mapping[str, str] | None
     benefits: Benefits | None = None
+    frequencies: tuple[DonationFrequency, ...] = domain.ONE_TIME
 
 
 async def create(
@@ -63,6 +64,7 @@ async def create(
         change.metadata,
         tx.now,
         tx.now + domain.LIFETIME,
+        frequencies=change.frequencies,
         benefits=change.benefits,
     )
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
@@ -89,6 +91,8 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
         raise domain.InvalidMetadata(*found)
     if change.benefits is not None and change.currency is None:
         raise IncorrectParams("body.currency is required with body.benefits")
+    if change.benefits is not None and change.frequencies != domain.ONE_TIME:
+        raise IncorrectParams("body.benefits is for one_time donations: leave out body.frequencies")
     if change.success_url is None:
         return organisation_id, user_id, None
     target = addresses.parse_target(change.success_url, ANY_PORT)

@@ -19,13 +19,13 @@ from almoner.platform.idempotency import IdempotencyClaim
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
-    "expires_at, donation_id, benefits, benefits_minor"
+    "expires_at, donation_id, frequencies, benefits, benefits_minor"
 )
 
 
 def _session(row: Record) -> DonationSession:
     values = [*row]
-    values[12:] = [None if row[12] is None else Benefits(row[12], row[13])]
+    values[12:] = [tuple(row[12]), None if row[13] is None else Benefits(row[13], row[14])]
     return DonationSession(*values)
 
 
@@ -47,10 +47,11 @@ host_seen as (
 ),
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
-                                  metadata, created_at, expires_at, status_changed_at, benefits, benefits_minor)
+                                  metadata, created_at, expires_at, status_changed_at, frequencies, benefits,
+                                  benefits_minor)
     select :id, :partner_id, organisation_seen.id, :user_id::uuid, 'open', :language::text, :currency,
         :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now,
-        :benefits::text, :benefits_minor::bigint
+        :frequencies::text[], :benefits::text, :benefits_minor::bigint
     from free, organisation_seen, host_seen
     where receives and takes_currency and allowed and (:user_id is null or exists (select from user_seen))
     returning 1
@@ -79,6 +80,7 @@ async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[ob
         "currency": session.currency,
         "success_url": session.success_url,
         "metadata": session.metadata,
+        "frequencies": session.frequencies,
         "benefits": session.benefits and session.benefits.description,
         "benefits_minor": session.benefits and session.benefits.fair_value_minor,
         "success_host": new.success_host,

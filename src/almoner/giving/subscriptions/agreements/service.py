@@ -1,0 +1,36 @@
+"""The words that a donor agrees to: how much, how often, from when, and how to end it.
+
+They are the same on the hosted page, on the provider's page, on the page of regular donations and in the email. Whoever
+changes their meaning gives them another version.
+"""
+
+from datetime import date
+from typing import Final
+
+from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement
+from almoner.kit.money import Money
+from almoner.kit.recurrence import Frequency
+from almoner.platform.pages import formats
+from almoner.platform.pages.rendering import bidi_isolated_plain_text
+from almoner.platform.pages.translations import Language
+
+VERSION: Final = "2026-11"
+
+
+def every(money: Money, frequency: Frequency, language: Language) -> str:
+    """``$25.00 every month``."""
+    amount = formats.format_money(money.minor, money.currency, language.locale)
+    return language.text(f"regular.every.{frequency}", amount=amount)
+
+
+def agreement_of(
+    language: Language, organisation: str, money: Money, frequency: Frequency, first_day: date
+) -> Agreement:
+    """The agreement about a regular donation whose next payment is on a day."""
+    parts = {
+        "every": every(money, frequency, language),
+        "organisation": organisation,
+        "day": formats.format_day(first_day, language.locale),
+    }
+    own = {name: bidi_isolated_plain_text(text, language.direction) for name, text in parts.items()}
+    return Agreement(VERSION, language.html_lang, language.text("regular.agreement", **own))

@@ -1,0 +1,63 @@
+"""Simulated banks of donors who give regularly: cards fail, expire and are renewed (settled 11)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidState
+from almoner.platform.database.transactions import Partner
+from almoner.platform.http.wire import ResponseRecord
+from almoner.sandbox.ports import PaymentSimulator
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import SimulatedActions
+
+ERRORS: Final = (InvalidState,)
+
+
+def simulated_subscription_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+    """What becomes of donors' saved cards."""
+    cards = _SavedCards(work, simulator)
+    return {
+        ("donationsubscription", "fail_next"): cards.fail_next,
+        ("donationsubscription", "expire_card"): cards.expire_card,
+        ("donationsubscription", "renew_card"): cards.renew_card,
+    }
+
+
+class _SavedCards:
+    def __init__(self, work: PaymentContext, simulator: PaymentSimulator) -> None:
+        self._work = work
+        self._simulator = simulator
+
+    async def fail_next(self, partner: Partner, plan_id: UUID, body: SimulateIn) -> ResponseRecord:
+        """The next charge of the plan's card is declined. Raises NotFound, InvalidState."""
+        return await self._act(
+            partner,
+            plan_id,
+            lambda saved: self._simulator.fail_next_charge(saved.customer, saved.id, body.decline_code),
+        )
+
+    async def expire_card(self, partner: Partner, plan_id: UUID, _body: SimulateIn) -> ResponseRecord:
+        """The plan's card expires; the provider tells of it as its next charge is declined. Raises as ``fail_next``."""
+        return await self._act(partner, plan_id, lambda saved: self._simulator.expire_card(saved.customer, saved.id))
+
+    async def renew_card(self, partner: Partner, plan_id: UUID, _body: SimulateIn) -> ResponseRecord:
+        """The bank of the plan's card renews it, and the provider tells of it. Raises as ``fail_next``."""
+        return await self._act(partner, plan_id, lambda saved: self._simulator.renew_card(saved.customer, saved.id))
+
+    async def _act(
+        self, partner: Partner, plan_id: UUID, act: Callable[[SavedPaymentMethod], Awaitable[bool]]
+    ) -> ResponseRecord:
+        db = self._work.db
+        async with db.read() as tx:
+            plan = await donation_subscriptions.get(tx, partner, plan_id)
+        saved = plan.payment_method
+        if saved is None or plan.status == "cancelled" or not await act(saved):
+            raise InvalidState(f"the donation subscription is {plan.status} and has no saved card")
+        await donations_flows.refresh_payment_method(self._work, saved.id)
+        async with db.read() as tx:
+            return donation_subscriptions.serialise_for_api(tx, await donation_subscriptions.get(tx, partner, plan_id))

@@ -1,0 +1,89 @@
+"""Giving regularly in a telephone's browser: from the link to the receipt of the second gift (settled 11, H8, H9)."""
+
+from typing import Any, Literal
+from uuid import uuid4
+
+from playwright.async_api import Page, expect
+
+from tests.pages.site import GOOD, Site, findings
+from tests.support.client import data
+
+TELEPHONE = {"width": 320, "height": 640}
+
+
+async def is_fine(page: Page) -> None:
+    """axe finds nothing and nothing is wider than the window."""
+    assert await findings(page) == []
+    wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert not wide, f"{page.url} scrolls sideways"
+
+
+async def give_monthly(page: Page, session: dict[str, Any], email: str) -> None:
+    """From the link to the thanks, by the addresses of fields alone: in any language."""
+    await page.goto(session["url"])
+    await page.locator("#frequency-monthly").check()
+    await page.locator("#amount-2500").check()
+    await page.locator("#first_name").fill("Amina")
+    await page.locator("#last_name").fill("El-Sayed")
+    await page.locator("#email").fill(email)
+    await page.locator("form button[type=submit]").first.click()
+    await page.locator("#number").fill(GOOD)
+    await page.locator("#expiry").fill("12/40")
+    await page.locator("#cvc").fill("123")
+    await page.locator("#name").fill("Amina El-Sayed")
+    await page.locator("form button[type=submit]").first.click()
+    await page.wait_for_url("**/thanks")
+
+
+async def plan_of(site: Site, email: str) -> dict[str, Any]:
+    """The one plan of a donor."""
+    (plan,) = data(await site.api.get("/v1/donation-subscriptions", email=email))
+    return dict(plan)
+
+
+async def test_a_donor_gives_monthly_on_a_telephone_and_a_month_later_the_second_receipt_comes(site: Site) -> None:
+    email = f"{uuid4().hex}@example.org"
+    session = await site.session(
+        name="Capital Area Food Bank", frequencies=["one_time", "monthly"], currency="USD", language="en"
+    )
+    async with site.donor(viewport=TELEPHONE, java_script_enabled=False) as page:
+        await page.goto(session["url"])
+        terms = page.get_by_text("You give today and then every month")
+        await expect(terms).to_be_hidden()
+        await page.get_by_label("Monthly", exact=True).check()
+        await expect(terms).to_be_visible()
+        await give_monthly(page, session, email)
+        await expect(page.get_by_text("Your next donation is on")).to_be_visible()
+    assert (await plan_of(site, email))["status"] == "active"
+    moved = data(await site.api.post("/v1/sandbox/clock", {"advanceSeconds": 31 * 86_400}))
+    for _ in range(20):
+        if not moved["remaining"] and (await plan_of(site, email))["donationsCount"] == 2:
+            break
+        moved = data(await site.api.post("/v1/sandbox/clock", {"advanceSeconds": 3600}))
+    plan = await plan_of(site, email)
+    assert (plan["donationsCount"], plan["totalAmount"], plan["status"]) == (2, 5000, "active")
+    gifts = [one for one in await site.donations() if one["subscription"]["id"] == plan["id"]]
+    assert [one["subscription"]["initial"] for one in gifts] == [False, True]
+    await site.service.drain()
+    receipts = [
+        one
+        for one in data(await site.api.get("/v1/sandbox/mailbox", to=email))
+        if one["subject"].startswith("Your receipt for $25.00 to Capital Area Food Bank")
+    ]
+    assert len(receipts) == 2
+
+
+async def test_h8_axe_finds_nothing_on_the_way_of_a_regular_gift(site: Site, axe: None, spoken_language: str) -> None:
+    scheme: Literal["light", "dark"] = "dark" if spoken_language == "ar" else "light"
+    session = await site.session(
+        frequencies=["one_time", "weekly", "monthly", "quarterly", "yearly"], currency="USD", language=spoken_language
+    )
+    async with site.donor(viewport=TELEPHONE, color_scheme=scheme) as page:
+        await page.goto(session["url"])
+        await page.locator("#frequency-quarterly").check()
+        await is_fine(page)
+        await page.locator("form button[type=submit]").first.click()
+        await is_fine(page)
+        await give_monthly(page, session, f"{uuid4().hex}@example.org")
+        await is_fine(page)
+    assert not site.complaints
