@@ -24,6 +24,7 @@ import asyncpg
 from almoner.dashboard.search_terms import SearchableRecord, terms_of
 from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
 from almoner.kit.ids import Ids, new_id
+from almoner.platform.events.event_blocks import BUILD_BLOCK, SIZE
 
 DONATIONS: Final = 1_000_000
 SUBMISSIONS: Final = 100_000
@@ -420,6 +421,9 @@ async def _count(connection: "asyncpg.Connection[asyncpg.Record]", large: LargeP
         )
     while await connection.fetchval(REFRESH_TOTALS, 50_000, timeout=1200):
         pass
+    last = await connection.fetchval("select last_sequence from event_counter where partner_id = $1", large.partner)
+    for summarised in range(0, last - SIZE + 1, SIZE):
+        await connection.execute(BUILD_BLOCK, large.partner, summarised)
 
 
 def main() -> None:

@@ -93,6 +93,8 @@ def roles_with(scope: str) -> frozenset[Role]:
 
 
 ColumnKind = Literal["id", "text", "amount", "status", "moment", "organisation", "donor"]
+SortKey = Literal["id", "name"]
+"""``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone."""
 FilterKind = Literal["choice", "text", "email", "day"]
 Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
@@ -101,12 +103,13 @@ Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 class Column:
     """One column of a list. ``member``: of the record; its kind says how it is shown.
 
-    ``named``: the member whose label it has, where not its own.
+    ``named``: the member whose label it has, where not its own. ``sort``: by what the call sorts the list by it.
     """
 
     member: str
     kind: ColumnKind = "text"
     named: str = ""
+    sort: SortKey | None = None
 
     @property
     def label(self) -> str:
@@ -174,6 +177,45 @@ class RecordAction:
 
 
 @dataclass(frozen=True, slots=True)
+class SortOrder:
+    """The order in which a list is shown. Without ``column``, which a list may not show: newest first."""
+
+    column: Column | None = None
+    ascending: bool = False
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """What the list's address says of it; nothing of the usual order."""
+        if self.column is None or (self.column.sort == "id" and not self.ascending):
+            return []
+        return [("sort", self.column.member), ("direction", self.direction)]
+
+    @property
+    def call_parameters(self) -> list[tuple[str, str]]:
+        """What the call is asked for."""
+        by_name = self.column is not None and self.column.sort == "name"
+        return [*([("sort", "name")] if by_name else []), ("direction", self.direction)] if self.parameters else []
+
+    @property
+    def direction(self) -> str:
+        """As calls name it."""
+        return "ASC" if self.ascending else "DESC"
+
+    @property
+    def caption(self) -> str:
+        """The key of the text that says what the order is."""
+        if self.column is not None and self.column.sort == "name":
+            return "dashboard.list.by_name"
+        return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
+
+    def of_column(self, column: Column) -> "SortOrder":
+        """The order that the column's head leads to: from A or the newest on, then the other way round."""
+        if column == self.column:
+            return SortOrder(column, not self.ascending)
+        return SortOrder(column, ascending=column.sort == "name")
+
+
+@dataclass(frozen=True, slots=True)
 class RecordList:
     """A list of records with the pages of each of them.
 
@@ -202,7 +244,18 @@ class RecordList:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of what its address may set."""
-        return tuple(one.parameter for one in self.filters)
+        return (*(one.parameter for one in self.filters), "sort", "direction")
+
+    def sortable(self, *, filtered: bool) -> list[Column]:
+        """The columns that it can be sorted by."""
+        return [one for one in self.columns if one.sort == "id" or (one.sort == "name" and not filtered)]
+
+    def order(self, member: str, direction: str, *, filtered: bool) -> SortOrder:
+        """The order that an address asks for; the usual one where it is not offered."""
+        columns = self.sortable(filtered=filtered)
+        usual = next((one for one in columns if one.sort == "id"), None)
+        chosen = next((one for one in columns if one.member == member), None)
+        return SortOrder(chosen, direction == "ASC") if chosen else SortOrder(usual)
 
 
 @dataclass(frozen=True, slots=True)

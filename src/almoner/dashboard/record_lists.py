@@ -5,7 +5,7 @@ from typing import Final
 from almoner.dashboard.domain import Column, Filter, FormField, RecordAction, RecordForm, RecordList
 
 _ID: Final = Column("id", "id")
-_CREATED: Final = Column("createdAt", "moment")
+_CREATED: Final = Column("createdAt", "moment", sort="id")
 _STATUS: Final = Column("status", "status")
 _NONPROFIT: Final = Column("organisationId", "organisation")
 _FROM: Final = Filter("startDate", "day")
@@ -105,7 +105,7 @@ _VALIDATION_REQUESTS: Final = RecordList(
     "/v1/validation-requests",
     "validation_requests:read",
     "validationrequest",
-    (Column("name"), Column("registryName"), Column("registryId"), _CREATED, _ID),
+    (Column("name", sort="name"), Column("registryName"), Column("registryId"), _CREATED, _ID),
     (_status("pending", "accepted", "rejected"), _SEARCH, _FROM, _UNTIL),
     form=RecordForm(
         "validation_requests:write",
@@ -162,7 +162,7 @@ _MONITORING: Final = RecordList(
     "/v1/monitoring-subscriptions",
     "monitoring_subscriptions:read",
     "monitoringsubscription",
-    (_NONPROFIT, _STATUS, _CREATED, _ID),
+    (Column("organisationId", "organisation", sort="name"), _STATUS, _CREATED, _ID),
     (_status("pending", "pending_validation_request", "validation_request_failed", "live", "cancelled"), _SEARCH),
     form=RecordForm("monitoring_subscriptions:write", (_NONPROFIT_ID,)),
     actions=(RecordAction("cancel", "monitoring_subscriptions:write", _RUNNING),),
@@ -173,7 +173,7 @@ _ELIGIBILITY: Final = RecordList(
     "/v1/eligibility-subscriptions",
     "eligibility_subscriptions:read",
     "eligibilitysubscription",
-    (Column("organisationName"), _STATUS, _CREATED, _ID),
+    (Column("organisationName", sort="name"), _STATUS, _CREATED, _ID),
     (
         _status(
             "pending",

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -20,6 +20,7 @@ from almoner.dashboard.domain import (
     RecordAction,
     RecordList,
     SavedView,
+    SortOrder,
     has_scope,
     roles_with,
 )
@@ -50,6 +51,14 @@ class Chip:
     label: str
     value: str
     without: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHead:
+    """The head of a column that sorts. ``href``: the list in its order; ``sorted``: how it is sorted by it now."""
+
+    href: str
+    sorted: Literal["ascending", "descending"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,8 @@ class RecordPages:
     async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
         texts, given = texts_of(self._context, visitor), _given(visitor, declared)
-        asked = [*given, ("pageSize", str(_PAGE_SIZE))]
+        order = _order(visitor, declared)
+        asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
@@ -142,7 +152,8 @@ class RecordPages:
                 raise
             problems = _problems(refused, declared, texts)
             page = await self._page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
-            given = []
+            given, order = [], SortOrder()
+        shown = [*given, *order.parameters]
         await self.note_donors(visitor, declared, page.records)
         address = visitor.place.home + declared.path
         return render_page(
@@ -152,14 +163,17 @@ class RecordPages:
             status=422 if problems else 200,
             declared=declared,
             rows=await self.rows(visitor, declared, page.records),
-            caption=_caption(texts, declared, page.total),
+            caption=_caption(texts, declared, page.total, order),
+            heads=_heads(declared, given, order, address),
+            usual_order=not order.parameters,
             typed=dict(_typed(visitor, declared)),
-            chips=_chips(given, declared, address, texts),
+            chips=_chips(given, declared, order, address, texts),
+            order=order,
             views=await self._views(visitor, declared),
-            query=urlencode(given),
-            next=page.next and _link(address, given, page.next),
-            prev=page.prev and _link(address, given, page.prev),
-            export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
+            query=urlencode(shown),
+            next=page.next and _link(address, shown, page.next),
+            prev=page.prev and _link(address, shown, page.prev),
+            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if self._may_export(visitor, declared) else None,
             creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
             masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
@@ -232,8 +246,9 @@ class RecordPages:
         """The file, page by page: the members of the list's columns, as the interface has them."""
         members, texts = _members(declared), texts_of(self._context, visitor)
         yield csv_line(members)
+        asked = [*_given(visitor, declared), *_order(visitor, declared).call_parameters]
         written = 0
-        async for records in every_record(partial(self._page, visitor, declared), _given(visitor, declared)):
+        async for records in every_record(partial(self._page, visitor, declared), asked):
             if written >= _MAX_EXPORT:
                 yield csv_line([texts.text("dashboard.list.limit", limit=texts.number(_MAX_EXPORT))])
                 return
@@ -302,25 +317,46 @@ def _given(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
     return [(name, value) for name, value in _typed(visitor, declared) if value]
 
 
-def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str, texts: PageTexts) -> list[Chip]:
+def _order(visitor: Visitor, declared: RecordList) -> SortOrder:
+    """The order that the address asks for."""
+    filtered = bool(_given(visitor, declared))
+    return declared.order(visitor.query.get("sort", ""), visitor.query.get("direction", ""), filtered=filtered)
+
+
+def _heads(
+    declared: RecordList, given: Sequence[tuple[str, str]], order: SortOrder, address: str
+) -> dict[str, ColumnHead]:
+    """The heads of the columns that the list can be sorted by, by their members."""
+    return {
+        column.member: ColumnHead(
+            _link(address, [*given, *order.of_column(column).parameters], None) or address,
+            ("ascending" if order.ascending else "descending") if column == order.column else None,
+        )
+        for column in declared.sortable(filtered=bool(given))
+    }
+
+
+def _chips(
+    given: Sequence[tuple[str, str]], declared: RecordList, order: SortOrder, address: str, texts: PageTexts
+) -> list[Chip]:
     filters = {one.parameter: one for one in declared.filters}
     return [
         Chip(
             filters[name].label,
             texts.value(value) if filters[name].kind == "choice" else value,
-            _link(address, [pair for pair in given if pair[0] != name], None) or address,
+            _link(address, [*(pair for pair in given if pair[0] != name), *order.parameters], None) or address,
         )
         for name, value in given
     ]
 
 
-def _caption(texts: PageTexts, declared: RecordList, total: int) -> str:
+def _caption(texts: PageTexts, declared: RecordList, total: int, order: SortOrder) -> str:
     """How many records there are; a search that stops counting says so."""
     if not declared.counted:
         return texts.text("dashboard.list.uncounted")
     counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
     if declared is not ORGANISATIONS:
-        return texts.text("dashboard.list.newest", counted=counted)
+        return texts.text(order.caption, counted=counted)
     return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number(total))
 
 

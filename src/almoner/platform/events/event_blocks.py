@@ -18,7 +18,7 @@ select partner_id, summarised_sequence from event_counter where last_sequence >=
 order by partner_id limit {_PARTNERS} for no key update skip locked
 """
 # For one partner at a time: of several, all their events would be read and joined.
-_BUILD: Final = f"""
+BUILD_BLOCK: Final = f"""
 with built as (
     insert into event_block (partner_id, block, type, n, first_at, last_at)
     select $1, $2::bigint / {SIZE}, type, count(*), min(min(created_at)) over (), max(max(created_at)) over ()
@@ -50,7 +50,7 @@ async def build_blocks(tx: Tx) -> int:
     """Count one full block of events for each of some partners; returns for how many."""
     waiting = await tx.fetch(_WAITING)
     for row in waiting:
-        await tx.execute(_BUILD, row["partner_id"], row["summarised_sequence"])
+        await tx.execute(BUILD_BLOCK, row["partner_id"], row["summarised_sequence"])
     return len(waiting)
 
 
