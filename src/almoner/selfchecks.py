@@ -23,6 +23,7 @@ from almoner.giving.disbursing.verifications import checks as verifications_chec
 from almoner.giving.gift_aid.claims import checks as claims_checks
 from almoner.giving.gift_aid.declarations import checks as declarations_checks
 from almoner.giving.receipts import checks as receipts_checks
+from almoner.giving.subscriptions.donation_subscriptions import checks as donation_subscriptions_checks
 from almoner.nonprofits.organisations import checks as organisations_checks
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.observability import checks as observability_checks
@@ -45,6 +46,7 @@ CHECKS: Final[tuple[ConsistencyCheck, ...]] = (
     *payments_checks.checks,
     *donations_checks.checks,
     *sessions_checks.checks,
+    *donation_subscriptions_checks.checks,
     *suspense_checks.checks,
     *settlements_checks.checks,
     *disbursements_checks.checks,

@@ -19,6 +19,7 @@ from tests.support import (
     dispute_faults,
     factories,
     refund_faults,
+    regular_faults,
     request_faults,
     submission_faults,
     validation_faults,
@@ -40,6 +41,7 @@ async def lived(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service where everything has happened at least once."""
     async with database.copied(postgres_server) as made, serving(made) as service:
         api = service.client((await service.tenant()).secret)
+        await regular_faults.lived(service, api)
         await held_money(service)
         await gifts(service, api)
         await bank_faults.lived(service, api)
@@ -394,6 +396,7 @@ def faults() -> Iterator[Fault]:
     yield from refund_faults.of_refunds()
     yield from claim_faults.of_claims()
     yield from dispute_faults.of_disputes()
+    yield from regular_faults.of_plans()
     yield from of_validation()
     yield from of_verifications()
     yield from submission_faults.of_submissions()

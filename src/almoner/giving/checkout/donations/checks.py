@@ -44,7 +44,8 @@ checks: Final = (
         """
         select id from donation
         where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
-            (confirmed_at is null and created_at < (select at from moment) - interval '24 h 15 min')
+            (confirmed_at is null and subscription_due_on is null
+             and created_at < (select at from moment) - interval '24 h 15 min')
             or confirmed_at < (select at from moment) - interval '30 days 15 min'
         )
         """,

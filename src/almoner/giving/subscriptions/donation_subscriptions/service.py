@@ -323,7 +323,9 @@ async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> Don
     plan = await get_for_update(tx, partner, subscription_id)
     if plan.pending_change is None:
         raise domain.InvalidState("no change waits for the donor")
-    return await save(tx, replace(plan, pending_change=None), domain.UPDATED)
+    plan = await save(tx, replace(plan, pending_change=None), domain.UPDATED)
+    await notify_donor(tx, plan, "change_declined")
+    return plan
 
 
 async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date) -> DonationSubscription:

@@ -1,0 +1,199 @@
+"""Gifts of plans that cannot be charged, and what their donors do about it (settled 11)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations import jobs as donations_jobs
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.subscriptions.charging import jobs as charging_jobs
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDate
+from almoner.kit.time import parse_timestamp
+from almoner.platform.database.postgres import PostgresServer
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.provider_test import service as provider_test
+from almoner.provider_test.domain import Card
+from tests.support import database, factories
+from tests.support.client import Client, data
+from tests.support.regular_gifts import AGREEMENT, CARD, Plan, begin_plan, context, pass_days, reach
+from tests.support.service import Service, Tenant, serving
+
+
+@pytest.fixture(scope="module")
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
+    """A service of its own: here the clock goes far."""
+    async with database.copied(postgres_server) as made, serving(made) as running:
+        yield running
+
+
+@pytest.fixture
+async def plan(service: Service, api: Client) -> Plan:
+    """A plan whose first gift is paid."""
+    return await begin_plan(service, api)
+
+
+async def declined(plan: Plan, code: str = "insufficient_funds") -> None:
+    """The second gift falls due, and is declined."""
+    await plan.decline_next(code)
+    await reach(plan.service, (await plan.record())["nextDonationAt"])
+    assert (await plan.events())[-1] in ("payment_failed", "cancelled")
+
+
+async def test_a_charge_that_failed_is_tried_again_after_1_3_5_and_7_days(service: Service, plan: Plan) -> None:
+    await declined(plan)
+    await plan.decline_next()
+    await pass_days(service, 1)
+    assert (await plan.record())["status"] == "past_due"
+    (_, gift) = await plan.gifts()
+    assert gift["status"] == "REQUESTED_PAYMENT"
+    await pass_days(service, 1)
+    assert len(await plan.paid_on()) == 1, "not on the second day"
+    await pass_days(service, 1)
+    assert (await plan.record())["status"] == "active"
+    (_, paid) = await plan.gifts()
+    assert (paid["id"], paid["status"]) == (gift["id"], "RECEIVED_PAYMENT")
+    assert (await plan.events())[-3:] == ["payment_failed", "payment_failed", "updated"]
+    types = [one["eventType"] for one in data(await plan.api.get("/v1/events", pageSize=100))]
+    assert types.count("donation.created") == 2
+
+
+async def test_a_plan_that_stays_past_due_ends_after_28_days(service: Service, plan: Plan) -> None:
+    await declined(plan)
+    for days in (1, 2, 2, 2):
+        await plan.decline_next()
+        await pass_days(service, days, by=days)
+    await pass_days(service, 1)
+    (_, gift) = await plan.gifts()
+    assert gift["status"] == "CANCELLED"
+    assert [outcome for _, outcome in await plan.dates()] == ["failed"]
+    await pass_days(service, 20, by=20)
+    record = await plan.record()
+    assert (record["status"], record["cancellationReason"]) == ("cancelled", "payment_failed")
+    assert (await plan.events()).count("payment_failed") == 5
+
+
+@pytest.mark.parametrize("code", ["authentication_required", "lost_card", "expired_card"])
+async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Service, plan: Plan, code: str) -> None:
+    await declined(plan, code)
+    await pass_days(service, 4, by=4)
+    assert len(await plan.gifts()) == 2
+    assert (await plan.events()).count("payment_failed") == 1
+    work, gift = context(service), (await plan.gifts())[1]
+    donation_id = service.db.deployment.ids.parse("donation", gift["id"])
+    assert donation_id is not None
+    before = await plan.method()
+    url = await donations_flows.pay_later_donation(work, donation_id)
+    assert url == await donations_flows.pay_later_donation(work, donation_id)
+    async with service.db.write() as tx:
+        attempt = await payments.newest_attempt(tx, donation_id)
+        assert attempt is not None
+        assert attempt.provider_payment is not None
+        assert await provider_test.pay_with_card(tx, attempt.provider_payment, Card(CARD))
+    await donations_flows.refresh_payment(work, attempt.id)
+    assert await donations_flows.pay_later_donation(work, donation_id) is None
+    record = await plan.record()
+    assert (record["status"], record["donationsCount"]) == ("active", 2)
+    assert await plan.method() != before, "the card of this payment is charged from now on"
+    await reach(service, record["nextDonationAt"])
+    assert len(await plan.paid_on()) == 3
+
+
+async def test_a_donor_who_told_the_bank_to_stop_is_asked_nothing_more(service: Service, plan: Plan) -> None:
+    await declined(plan, "revocation_of_authorization")
+    record = await plan.record()
+    assert (record["status"], record["cancellationReason"]) == ("cancelled", "revoked")
+    assert (await plan.gifts())[1]["status"] == "CANCELLED"
+    assert [outcome for _, outcome in await plan.dates()] == ["cancelled"]
+
+
+async def test_another_card_is_charged_at_once_for_what_is_past_due(service: Service, plan: Plan) -> None:
+    await declined(plan, "lost_card")
+    other = await begin_plan(service, plan.api)
+    async with service.db.write() as tx:
+        held = await subscriptions.get_for_update(tx, ALL_PARTNERS, plan.uuid)
+        lent = await subscriptions.get(tx, ALL_PARTNERS, other.uuid)
+        assert lent.payment_method is not None
+        assert lent.first_payment_id is not None
+        await subscriptions.set_payment_method(tx, str(lent.provider), held, lent.payment_method)
+    await service.drain()
+    assert (await plan.record())["status"] == "active"
+    assert len(await plan.paid_on()) == 2
+
+
+async def test_a_lower_amount_holds_for_what_is_past_due(service: Service, plan: Plan) -> None:
+    await declined(plan)
+    data(await plan.api.patch(f"/v1/donation-subscriptions/{plan.id}", {"amount": 700}))
+    await pass_days(service, 1)
+    (_, gift) = await plan.gifts()
+    assert (gift["amount"], gift["status"]) == (700, "RECEIVED_PAYMENT")
+    assert (await plan.record())["totalAmount"] == 3200
+
+
+async def test_a_plan_moves_to_the_successor_when_its_donor_agrees(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    organisation, successor = await factories.nonprofit(service), await factories.nonprofit(service)
+    plan = await begin_plan(service, api, organisation=organisation)
+    async with service.db.write() as tx:
+        ids = [tx.ids.parse("organisation", one) for one in (organisation, successor)]
+        await tx.execute(
+            "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
+        )
+    await reach(service, (await plan.record())["nextDonationAt"])
+    assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
+    async with service.db.write() as tx:
+        moved = await subscriptions.accept_organisation(tx, tenant.partner, plan.uuid, AGREEMENT)
+        assert moved.organisation_id == ids[1]
+    record = await plan.record()
+    assert (record["status"], record["organisationId"]) == ("active", successor)
+    await reach(service, record["nextDonationAt"])
+    assert len(await replace(plan, organisation=successor).paid_on()) == 1
+
+
+async def test_an_erased_user_is_charged_nothing_and_forgotten(service: Service, api: Client) -> None:
+    user = data(await api.post("/v1/users"))["id"]
+    plan = await begin_plan(service, api, userId=user)
+    async with service.db.write() as tx:
+        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.parse("user", user), tx.now)
+    await reach(service, (await plan.record())["nextDonationAt"])
+    record = await plan.record()
+    assert (record["status"], record["cancellationReason"]) == ("cancelled", "donor_erased")
+    assert {record[name] for name in ("firstName", "lastName", "email", "paymentMethod")} == {None}
+    assert len(await plan.gifts()) == 1
+
+
+async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service, tenant: Tenant, plan: Plan) -> None:
+    partner: Partner = tenant.partner
+    data(await plan.api.patch(f"/v1/donation-subscriptions/{plan.id}", {"amount": 9000}))
+    today = service.clock.now().date()
+    async with service.db.write() as tx:
+        changed = await subscriptions.confirm_change(tx, partner, plan.uuid, AGREEMENT)
+        assert (changed.money.minor, changed.pending_change) == (9000, None)
+        chosen = today + timedelta(days=5)
+        changed = await subscriptions.change_day(tx, partner, plan.uuid, chosen)
+        assert (changed.next_due_on, changed.next_date(chosen).day) == (chosen, chosen.day)
+        for wrong in (today, today + timedelta(days=400)):
+            with pytest.raises(InvalidDate):
+                await subscriptions.change_day(tx, partner, plan.uuid, wrong)
+    await pass_days(service, 6, by=6)
+    assert [gift["amount"] for gift in await plan.gifts()] == [2500, 9000]
+
+
+async def test_two_workers_charge_a_date_once(service: Service, plan: Plan) -> None:
+    provider = service.services.provider
+    assert provider is not None
+    asking = donations_jobs.provider_tasks.using(donations_jobs.Parts(provider))
+    tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
+    for _ in range(3):
+        service.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))
+        workers = [BackgroundWorker(service.db, tasks, service.services.telemetry) for _ in range(3)]
+        await asyncio.gather(*(worker.drain() for worker in workers))
+    assert len(await plan.paid_on()) == 4
+    assert [outcome for _, outcome in await plan.dates()] == ["paid"] * 3

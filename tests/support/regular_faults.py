@@ -1,0 +1,47 @@
+"""Faults of plans of regular gifts that the self-check must name."""
+
+from collections.abc import Iterator
+
+from tests.support.client import Client
+from tests.support.payouts import simulate
+from tests.support.regular_gifts import begin_plan, pass_days
+from tests.support.service import Service
+from tests.support.validation_faults import OLD, Fault
+
+
+async def lived(service: Service, api: Client) -> None:
+    """One plan that was paid twice, and one whose second gift was declined."""
+    plans = [await begin_plan(service, api, "weekly") for _ in range(2)]
+    for plan in plans:
+        await simulate(api, (await plan.gifts())[0]["id"], "settle")
+    await plans[1].decline_next()
+    await pass_days(service, 7, by=7)
+    assert [[outcome for _, outcome in await plan.dates()] for plan in plans] == [["paid"], ["open"]]
+
+
+def of_plans() -> Iterator[Fault]:
+    """One of each kind, and more where a check can be broken from two sides."""
+    paid = "subscriptions.paid_dates_are_paid"
+    yield Fault(
+        paid, "update donation_subscription_charge set status = 'failed', charged_on = null where status = 'paid'"
+    )
+    yield Fault(
+        paid,
+        "update donation_subscription_charge set status = 'paid', charged_on = due_on, next_try_at = null "
+        "where status = 'open'",
+    )
+    totals = "subscriptions.totals_are_those_of_their_gifts"
+    yield Fault(totals, "update donation_subscription set donations_count = donations_count + 1")
+    yield Fault(totals, "update donation_subscription set total_minor = total_minor - 1")
+    yield Fault(
+        "subscriptions.gifts_are_agreed_to",
+        "update donation_subscription_agreement set amount_minor = amount_minor - 1",
+    )
+    yield Fault(
+        "subscriptions.gifts_are_agreed_to", "update donation_subscription_agreement set agreed_at = 'infinity'"
+    )
+    yield Fault("subscriptions.are_looked_at", f"update donation_subscription set wake_at = {OLD}")
+    yield Fault(
+        "subscriptions.only_later_gifts_are_charged",
+        "update payment set off_session = true",
+    )

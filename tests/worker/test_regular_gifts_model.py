@@ -1,0 +1,234 @@
+"""Plans over months and years beside a plain model: each date is charged once, or left out by rule (settled 11)."""
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations import jobs as donations_jobs
+from almoner.giving.checkout.donations.domain import DonationDetails
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.payments.domain import Decline, DeclineAction, ProviderStatus
+from almoner.giving.subscriptions.charging import jobs as charging_jobs
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, SubscriptionNotice
+from almoner.kit.money import Money
+from almoner.platform.database.postgres import PostgresServer
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import Tasks, join_tasks
+from almoner.platform.observability.selfcheck import run_checks
+from almoner.selfchecks import CHECKS
+from tests.support import database, factories
+from tests.support.client import Client
+from tests.support.fake_provider import FakeProvider
+from tests.support.figures import Figures
+from tests.support.regular_gifts import AGREEMENT
+from tests.support.regular_model import DONOR, RETRY, REVOKED, ModelPlan, local_day
+from tests.support.service import Service, Tenant, serving
+
+NONPROFITS = 4
+CHECKED = ("ledger", "payments", "donations", "subscriptions", "suspense")
+OUTAGE = timedelta(days=9)
+FREQUENCIES = ("monthly", "monthly", "monthly", "quarterly", "yearly", "weekly")
+ACTIONS = {
+    "decline": 8, "pause": 3, "resume": 9, "skip": 3, "card": 3, "cancel": 1, "block": 1, "unblock": 4, "lose": 4,
+    "refuse": 4,
+}  # fmt: skip
+
+
+@pytest.fixture
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
+    """A service of its own, in a zone whose clocks jump."""
+    async with database.copied(postgres_server) as made, serving(made, time_zone="America/New_York") as running:
+        yield running
+
+
+@dataclass(slots=True)
+class World:
+    """Plans, the provider that charges them, and the model of each."""
+
+    service: Service
+    api: Client
+    partner: Partner
+    random: Random
+    provider: FakeProvider = field(default_factory=FakeProvider)
+    nonprofits: list[str] = field(default_factory=list)
+    plans: dict[UUID, tuple[ModelPlan, int]] = field(default_factory=dict)
+    told: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def now(self) -> datetime:
+        """Business time."""
+        return self.service.clock.now()
+
+    def worker(self) -> BackgroundWorker:
+        """What charges plans, and who hears what donors are told; nothing else."""
+        asking, hearing = donations_jobs.provider_tasks.using(donations_jobs.Parts(self.provider)), Tasks()
+
+        @hearing.reacts_to(NOTICE)
+        async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:
+            self.told.update(notice.kind for notice in notices)
+
+        tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking, hearing])
+        return BackgroundWorker(self.service.db, tasks, self.service.services.telemetry)
+
+    async def begin(self, frequency: str) -> None:
+        """A donor gives for the first time."""
+        place = self.random.randrange(len(self.nonprofits))
+        made = await factories.session(self.service, self.api, organisation=self.nonprofits[place])
+        session = self.service.db.deployment.ids.parse("donationsession", made["id"])
+        assert session is not None
+        donor = DonationDetails(
+            Money(self.random.randrange(500, 90000), "USD"),
+            "Ada",
+            "Byron",
+            "ada@example.org",
+            consented=True,
+            anonymous=False,
+            frequency=frequency,  # type: ignore[arg-type]
+            agreement=AGREEMENT,
+        )
+        work = PaymentContext(self.service.db, self.provider)
+        started = await donations_flows.start_payment(work, session, donor)
+        assert started.donation is not None
+        assert started.donation.subscription_id is not None
+        self.provider.pay_with_card(list(self.provider.payments)[-1])
+        await donations_flows.handle_provider_return(work, session)
+        self.plans[started.donation.subscription_id] = (ModelPlan(self.now, frequency), place)
+
+    async def happen(self, action: str) -> None:
+        """Something happens to a plan, to a nonprofit, or to the line to the provider."""
+        plan_id = self.random.choice(list(self.plans))
+        model, place = self.plans[plan_id]
+        live = model.status in ("active", "past_due")
+        async with self.service.db.write() as tx:
+            if action == "decline":
+                outcomes = self.random.choices([RETRY, DONOR, REVOKED], [12, 3, 1], k=self.random.choice([1, 1, 2, 5]))
+                model.declines += outcomes
+                method = (await subscriptions.get(tx, ALL_PARTNERS, plan_id)).payment_method
+                assert method is not None
+                planned = [Decline(DeclineAction(one), "declined") for one in outcomes]
+                self.provider.declines.setdefault(method.id, []).extend(planned)
+            elif action == "pause" and live:
+                until = self.now + timedelta(days=self.random.randrange(1, 90))
+                await subscriptions.pause(tx, self.partner, plan_id, until, "donor")
+                model.pause(until)
+            elif action == "resume" and model.status == "paused":
+                await subscriptions.resume(tx, self.partner, plan_id)
+                model.resume(self.now)
+            elif action == "skip" and live:
+                await subscriptions.skip(tx, self.partner, plan_id, "donor")
+                model.skip("donor")
+            elif action == "card" and model.status != "cancelled":
+                plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
+                saved = self.provider._save_card()
+                await subscriptions.set_payment_method(tx, self.provider.name, plan, saved)
+                model.take_card(self.now)
+            elif action == "cancel" and live and self.random.random() < 0.3:
+                await subscriptions.cancel(tx, self.partner, plan_id, "donor")
+                model.end("donor")
+            elif action in ("block", "unblock"):
+                organisation = tx.ids.parse("organisation", self.nonprofits[place])
+                await tx.execute("update organisation set active = $2 where id = $1", organisation, action == "unblock")
+                for other, where in self.plans.values():
+                    other.blocked = action == "block" if where == place else other.blocked
+        self.provider.lose_answers += action == "lose"
+        self.provider.refuse += action == "refuse"
+
+    async def work(self) -> None:
+        """The service does what is due; a broken line to the provider is tried again a minute later."""
+        for _ in range(10):
+            await self.worker().drain()
+            async with self.service.db.read() as tx:
+                if not await tx.fetchval("select exists (select from payment where status = 'starting')"):
+                    break
+            self.service.clock.advance(minutes=1)
+        for model, _ in self.plans.values():
+            model.work(self.now)
+
+    async def next_moment(self) -> datetime | None:
+        """When anything is due."""
+        async with self.service.db.read() as tx:
+            return await subscriptions.next_wake_at(tx)
+
+
+async def live(world: World, days: int, actions: list[tuple[datetime, str]]) -> None:
+    """Time goes on, from one thing to the next."""
+    ends = world.now + timedelta(days=days)
+    actions = sorted([*actions, (ends, "end")])
+    while actions:
+        due, (at, action) = await world.next_moment(), actions[0]
+        if due is not None and due < at:
+            world.service.clock.advance_to(max(due, world.now))
+        else:
+            world.service.clock.advance_to(max(at, world.now))
+            del actions[0]
+            if action == "outage":
+                world.service.clock.advance(OUTAGE)
+            elif action != "end":
+                await world.happen(action)
+        await world.work()
+
+
+async def compare(world: World) -> Counter[str]:
+    """Rows, money at the provider, and what donors were told are those of the model."""
+    became: Counter[str] = Counter()
+    async with world.service.db.read() as tx:
+        for plan_id, (model, _) in world.plans.items():
+            plan = await subscriptions.get(tx, ALL_PARTNERS, plan_id)
+            rows = await tx.fetch(
+                "select due_on, coalesce(skip_reason, status) as became, charged_on from donation_subscription_charge "
+                "where subscription_id = $1 and status <> 'open' order by due_on",
+                plan_id,
+            )
+            label = (plan_id, model.frequency, model.begun)
+            assert {row["due_on"]: row["became"] for row in rows} == model.dates, label
+            charged = [(row["due_on"], row["charged_on"]) for row in rows if row["became"] == "paid"]
+            assert charged == sorted(model.charged), label
+            assert (plan.status, plan.cancellation_reason) == (model.status, model.ended_by), label
+            assert plan.donations_count == 1 + len(charged), label
+            became.update(model.dates.values())
+        paid = await tx.fetchval("select count(*) from donation where status = 'RECEIVED_PAYMENT'")
+        made = [one for one in world.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]
+        assert len(made) == paid == len(world.plans) + became["paid"]
+        expected = sum((model.told for model, _ in world.plans.values()), Counter[str]())
+        assert {kind: n for kind, n in world.told.items() if kind != "yearly_reminder"} == dict(+expected)
+        mine = [one for one in CHECKS if one.name.partition(".")[0] in CHECKED]
+        outcome = await run_checks(tx, mine)
+        assert not outcome.findings, outcome.findings
+    return became
+
+
+@pytest.mark.timeout(240)
+async def test_every_date_is_charged_once_or_left_out_by_rule(
+    service: Service, tenant: Tenant, api: Client, figures: Figures
+) -> None:
+    count, days = figures.count(20, 500), figures.count(425, 3 * 365)
+    began = time.monotonic()
+    world = World(service, api, tenant.partner, Random(figures.seed))
+    world.nonprofits = [await factories.nonprofit(service) for _ in range(NONPROFITS)]
+    for _ in range(count):
+        await world.begin(world.random.choice(FREQUENCIES))
+        service.clock.advance(hours=world.random.randrange(1, 37))
+        await world.work()
+    first, span = world.now, days * 24 * 60
+    moments = [first + timedelta(minutes=world.random.randrange(span)) for _ in range(count * days // 60)]
+    actions = [(moment, world.random.choices([*ACTIONS], [*ACTIONS.values()])[0]) for moment in moments]
+    actions += [(first + timedelta(days=days * share // 4), "outage") for share in (1, 3)]
+    await live(world, days, actions)
+    became = await compare(world)
+    assert became["paid"] > 3 * count
+    assert local_day(world.now) > local_day(first)
+    figures.write(
+        "regular-gifts",
+        "Regular donations",
+        f"{count} plans over {days} days beside a plain model: " + ", ".join(f"{n} {of}" for of, n in became.items()),
+        f"{time.monotonic() - began:.0f} s",
+    )
