@@ -12,6 +12,7 @@ from typing import Any, cast
 from almoner import wiring
 from almoner.app import describe_api
 from almoner.giving.accounting.refunds.routes import refund_routes
+from almoner.giving.checkout.giving_links.routes import giving_link_routes
 from almoner.giving.checkout.sessions.routes import session_creation_routes
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit import errors
@@ -95,6 +96,7 @@ def _routes() -> list[Routes]:
         *wiring.ROUTES,
         event_routes(unused),
         session_creation_routes(()),
+        giving_link_routes(()),
         refund_routes(DisbursementRules()),
         sandbox_routes(unused, unused),
     ]

@@ -21,6 +21,8 @@ from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.checkout.hosted_page.ports import Disclosures, LegalNotice
 from almoner.giving.checkout.payments.domain import NoSuchPayment, Tariff
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -56,6 +58,17 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
     except PaymentFileError as refused:
         raise UnsafeSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
+
+
+def giving_link_disclosures(settings: Settings) -> Disclosures:
+    """What pages of giving links say for the operator. Raises UnsafeSettings."""
+    notices: list[LegalNotice] = []
+    if settings.giving_notices is not None:
+        try:
+            notices = list(hosted_page.load_notices(settings.giving_notices))
+        except (OSError, ValueError) as refused:
+            raise UnsafeSettings([f"ALMONER_GIVING_NOTICES: {refused}"]) from refused
+    return Disclosures(settings.disbursement_days, tuple(notices))
 
 
 def build_provider(

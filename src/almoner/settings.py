@@ -203,6 +203,17 @@ class Settings(BaseSettings):
         description="TOML file with your own bank account for each currency, for disbursements and donors' bank "
         "transfers.",
     )
+    disbursement_days: int = Field(
+        60,
+        ge=1,
+        le=365,
+        description="Days within which you send donations to nonprofits, as pages of giving links promise.",
+    )
+    giving_notices: Path | None = Field(
+        None,
+        description="TOML file with notices that the law of a country or state wants on pages of giving links for its "
+        "nonprofits.",
+    )
     register_schedule: Path | None = Field(
         None, description="TOML file with the registers to refresh automatically, and their URLs."
     )

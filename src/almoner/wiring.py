@@ -32,8 +32,10 @@ from almoner.giving.checkout.donation_requests.routes import routes as donation_
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.routes import routes as donations
+from almoner.giving.checkout.giving_links.routes import giving_link_routes
 from almoner.giving.checkout.hosted_page import embed
 from almoner.giving.checkout.hosted_page.email_code_pages import EmailCodePages
+from almoner.giving.checkout.hosted_page.giving_link_pages import GivingLinkPages
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
@@ -88,6 +90,7 @@ from almoner.providers import (
     ConnectedProvider,
     build_payment_simulator,
     build_provider,
+    giving_link_disclosures,
     own_bank_accounts,
     provider_webhook_routes,
 )
@@ -262,6 +265,7 @@ def _giving_pages(
     provider: ConnectedProvider | None,
     catalogues: TranslationCatalogues,
     rules: DisbursementRules,
+    limiter: RateLimiter,
 ) -> list[BaseRoute]:
     """The pages of donors; none without a payment provider."""
     if work is None or provider is None:
@@ -276,7 +280,9 @@ def _giving_pages(
         partial(donations_flows.start_transfer, work),
         own_bank_accounts(settings),
     )
-    gateway = DonationPages(db, PageRenderer(db.deployment, TEMPLATES, catalogues), checkout)
+    pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
+    gateway = DonationPages(db, pages, checkout)
+    links = GivingLinkPages(db, pages, gateway, checkout, limiter, giving_link_disclosures(settings))
     gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
     statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
     giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
@@ -284,6 +290,8 @@ def _giving_pages(
     return [
         *giving,
         *not_found_routes("/give", giving, gateway.not_found_page),
+        *links.routes(),
+        *not_found_routes("/g", links.routes(), links.not_found_page),
         *following,
         *not_found_routes("/gift", following, gifts.not_found_page),
         *statements.routes(),
@@ -337,7 +345,8 @@ def _form_pages(
 
 def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
     payable = None if work is None else work.provider.currencies
-    return [*ROUTES, event_routes(waiters), session_creation_routes(payable), refund_routes(rules)]
+    links = giving_link_routes(payable)
+    return [*ROUTES, event_routes(waiters), session_creation_routes(payable), links, refund_routes(rules)]
 
 
 def _sandbox_tools(
@@ -511,10 +520,10 @@ async def build_services(
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
-    pages += [*_giving_pages(settings, work, provider, catalogues, rules), *_sandbox_pages(settings, db, catalogues)]
+    pages += _giving_pages(settings, work, provider, catalogues, rules, limiter)
     tasks = _traced(tracing, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs))
     background = BackgroundWorker(db, tasks, telemetry)
-    pages += _validation_pages(db, catalogues, intake, limiter, blobs)
+    pages += [*_sandbox_pages(settings, db, catalogues), *_validation_pages(db, catalogues, intake, limiter, blobs)]
     routes = [*_api_routes(work, rules, waiters), *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
     pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake), rules)
     return Services(

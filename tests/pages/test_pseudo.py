@@ -30,7 +30,9 @@ WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
-KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES
+OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designation", "give.problem.designation"))}
+OF_MEMBERS = {key for key in WORDS if key.startswith(("dashboard.", "desk."))}
+KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES - OF_LINKS - OF_MEMBERS
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries lapsed".split()

@@ -69,6 +69,11 @@ S PATCH  /v1/validation-submission-configurations/{id}
 S POST   /v1/validation-submission-configurations/{id}/logo
 S GET    /v1/validation-submissions-organisations
 
+S GET    /v1/giving-links
+S POST   /v1/giving-links
+S GET    /v1/giving-links/{id}
+S PATCH  /v1/giving-links/{id}
+S POST   /v1/giving-links/{id}/image
 S GET    /v1/donation-sessions
 S POST   /v1/donation-sessions
 S GET    /v1/donation-sessions/{id}

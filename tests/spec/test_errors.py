@@ -53,6 +53,7 @@ DOMAIN_CODES = {
     "gift_aid": "user_not_found",
     "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations cannot_be_paid "
     "invalid_state",
+    "giving_link": "organisation_not_found category_not_found cannot_accept_donations slug_taken invalid_metadata",
     "user": "organisation_not_found",
     "monetary_donation_verification": "organisation_not_found invalid_metadata invalid_state",
     "validation_request": "registry_not_found invalid_registry_id invalid_state",

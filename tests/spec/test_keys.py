@@ -68,6 +68,10 @@ async def _verification(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.verification(service, api))["id"])
 
 
+async def _giving_link(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await factories.giving_link(service, api))["id"])
+
+
 async def _disbursement(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.disbursement(service, api))["id"])
 
@@ -115,6 +119,7 @@ OWNED: dict[str, Make] = {
     "user": _user,
     "webhooksubscription": _subscription,
     "donationsession": _session,
+    "givinglink": _giving_link,
     "donation": _donation,
     "donationrequest": _donation_request,
     "donationsubscription": _donation_subscription,

@@ -86,6 +86,14 @@ async def session(service: Service, api: Client, *, organisation: str | None = N
     return record
 
 
+async def giving_link(service: Service, api: Client, **body: Any) -> dict[str, Any]:
+    """A new giving link, for a new nonprofit unless it is said for whom."""
+    if "organisationIds" not in body and "categoryId" not in body:
+        body["organisationIds"] = [await nonprofit(service)]
+    record: dict[str, Any] = data(await api.post("/v1/giving-links", {"title": "Appeal", **body}))
+    return record
+
+
 async def donation(service: Service, api: Client, *, organisation: str | None = None, **gift: Any) -> dict[str, Any]:
     """A donation that a donor made with a card that works."""
     opened = await session(service, api, organisation=organisation)

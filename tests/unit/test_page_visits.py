@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from almoner.platform.crypto import Vault
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import origin_of_url, security_headers
+from almoner.platform.pages.headers import nonce_sources, origin_of_url, security_headers
 from almoner.platform.pages.link_sessions import LinkSession
 
 VAULT = Vault(b"k" * 32)
@@ -116,13 +116,13 @@ def test_h3_the_origin_of_an_address(url: str, origin: str | None) -> None:
 
 
 def test_h3_headers_of_production_and_of_the_sandbox() -> None:
-    live = security_headers("n0nce", form_targets=("https://pay.example",), production=True)
+    live = security_headers(nonce_sources("n0nce"), form_targets=("https://pay.example",), production=True)
     policy = live["Content-Security-Policy"]
     assert "style-src 'self' 'nonce-n0nce'" in policy
     assert "form-action 'self' https://pay.example;" in policy
     assert "unsafe" not in policy
     assert live["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
-    assert "Strict-Transport-Security" not in security_headers("n", form_targets=(), production=False)
+    assert "Strict-Transport-Security" not in security_headers(nonce_sources("n"), form_targets=(), production=False)
 
 
 def test_h1_a_visit_that_ends_says_when_and_nobody_puts_that_off() -> None:

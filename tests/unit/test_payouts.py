@@ -134,7 +134,7 @@ def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     assert "Ada" not in " ".join(hidden)
     assert "Byron" not in " ".join(hidden)
     yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
-    assert remittance_advice.advice_row(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
+    assert remittance_advice.advice_row(ids, yen)[2:] == ["Ada", "", "", "500", "0", "0", "500", "JPY"]
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])

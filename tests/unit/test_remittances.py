@@ -22,7 +22,7 @@ from tests.support.clock import TestClock
 from tests.unit.test_receipt_documents import AT, LINKS, kinds, root, text
 
 ID = UUID("01954a2b-0000-7000-8000-000000000001")
-SUNNY = RemittanceLine(ID, AT, False, ("Amina", "El-Sayed"), "For the well", 10_000, 250, 0)
+SUNNY = RemittanceLine(ID, AT, False, ("Amina", "El-Sayed"), "For the well", "Wells", 10_000, 250, 0)
 SECRET = replace(SUNNY, anonymous=True, donor=None, message=None)
 PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, refunded_minor=1000)
 
@@ -69,6 +69,7 @@ async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -
         "Paid on 2 March 2026",
         "Amina El-Sayed",
         "For the well",
+        "For: Wells",
         "Anonymous",
         "£100.00 £2.50 £10.00 £87.50",
         "Total (GBP) £300.00 £7.50 £10.00 £282.50",

@@ -44,6 +44,7 @@ _MODULES: Final = {
     "payment-files": "payment_files.commands",
     "bank-statements": "bank_statements.commands",
     "donations": "donations.commands",
+    "giving-links": "giving_links.commands",
     "donation-requests": "donation_requests.commands",
     "gift-aid": "gift_aid.commands",
     "members": "members.commands",

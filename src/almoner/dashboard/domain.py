@@ -25,6 +25,7 @@ _VIEW: Final = frozenset(
         "donation_subscriptions",
         "donations",
         "eligibility_subscriptions",
+        "giving_links",
         "monetary_donation_verifications",
         "monitoring_subscriptions",
         "organisations",
@@ -52,7 +53,15 @@ _MORE: Final[Mapping[Role, frozenset[str]]] = {
             "validation_submissions:write",
         }
     ),
-    "finance": frozenset({PERSONAL, "donation_sessions:write", "donation_subscriptions:write", "donations:write"}),
+    "finance": frozenset(
+        {
+            PERSONAL,
+            "donation_sessions:write",
+            "donation_subscriptions:write",
+            "donations:write",
+            "giving_links:write",
+        }
+    ),
     "support": frozenset({PERSONAL, "events:read", SUPPORT_REFUNDS}),
     "read_only": frozenset(),
 }

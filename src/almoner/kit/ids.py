@@ -15,7 +15,7 @@ TYPES = frozenset(
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
-    "operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
+    "givinglink operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
     "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation "
     "receiptdonee email savedview".split()
 )

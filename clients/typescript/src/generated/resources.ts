@@ -337,7 +337,7 @@ export class DonationsResource {
    * Needs a secret key with the scope `donations:read`.
    */
   list(parameters?: types.ListDonationsParameters, options?: Options): PagePromise<types.Donation> {
-    return this.core.page<types.Donation>({ method: "GET", path: "/v1/donations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "donationRequestId": "donationRequestId", "sessionId": "sessionId", "email": "email", "startDate": "startDate", "endDate": "endDate" } }, options);
+    return this.core.page<types.Donation>({ method: "GET", path: "/v1/donations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "donationRequestId": "donationRequestId", "sessionId": "sessionId", "givingLinkId": "givingLinkId", "email": "email", "startDate": "startDate", "endDate": "endDate" } }, options);
   }
 
   /**
@@ -499,6 +499,56 @@ export class GiftAidResource {
    */
   create(body: types.CreateGiftAid, options?: Options): Promise<types.GiftAid> {
     return this.core.record<types.GiftAid>({ method: "POST", path: "/v1/gift-aid", body: { ...body }, keyed: true }, options);
+  }
+}
+
+/** Calls of `/v1/giving-links`. */
+export class GivingLinksResource {
+  constructor(private readonly core: Core) {}
+
+  /**
+   * List giving links.
+   *
+   * Needs a secret key with the scope `giving_links:read`.
+   */
+  list(parameters?: types.ListGivingLinksParameters, options?: Options): PagePromise<types.GivingLink> {
+    return this.core.page<types.GivingLink>({ method: "GET", path: "/v1/giving-links", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "active": "active" } }, options);
+  }
+
+  /**
+   * Create a giving link: a permanent page on which donors give, without code on your side.
+   *
+   * Needs a secret key with the scope `giving_links:write`.
+   */
+  create(body: types.CreateGivingLink, options?: Options): Promise<types.GivingLink> {
+    return this.core.record<types.GivingLink>({ method: "POST", path: "/v1/giving-links", body: { ...body }, keyed: true }, options);
+  }
+
+  /**
+   * Retrieve a giving link.
+   *
+   * Needs a secret key with the scope `giving_links:read`.
+   */
+  get(id: string, options?: Options): Promise<types.GivingLink> {
+    return this.core.record<types.GivingLink>({ method: "GET", path: path`/v1/giving-links/${id}` }, options);
+  }
+
+  /**
+   * Change a giving link, or switch it off. Its address stays.
+   *
+   * Needs a secret key with the scope `giving_links:write`.
+   */
+  update(id: string, body?: types.UpdateGivingLink, options?: Options): Promise<types.GivingLink> {
+    return this.core.record<types.GivingLink>({ method: "PATCH", path: path`/v1/giving-links/${id}`, body: { ...(body ?? {}) } }, options);
+  }
+
+  /**
+   * Upload the picture of a giving link: JPEG or PNG, at most 5 MiB.
+   *
+   * Needs a secret key with the scope `giving_links:write`.
+   */
+  setImage(id: string, body: types.SetGivingLinkImage, options?: Options): Promise<types.GivingLink> {
+    return this.core.record<types.GivingLink>({ method: "POST", path: path`/v1/giving-links/${id}/image`, body: { ...body }, upload: "image", keyed: true }, options);
   }
 }
 
@@ -1160,6 +1210,7 @@ export class Resources {
   readonly eligibilitySubscriptions: EligibilitySubscriptionsResource;
   readonly events: EventsResource;
   readonly giftAid: GiftAidResource;
+  readonly givingLinks: GivingLinksResource;
   readonly monetaryDonationVerifications: MonetaryDonationVerificationsResource;
   readonly monitoringSubscriptions: MonitoringSubscriptionsResource;
   readonly organisations: OrganisationsResource;
@@ -1189,6 +1240,7 @@ export class Resources {
     this.eligibilitySubscriptions = new EligibilitySubscriptionsResource(core);
     this.events = new EventsResource(core);
     this.giftAid = new GiftAidResource(core);
+    this.givingLinks = new GivingLinksResource(core);
     this.monetaryDonationVerifications = new MonetaryDonationVerificationsResource(core);
     this.monitoringSubscriptions = new MonitoringSubscriptionsResource(core);
     this.organisations = new OrganisationsResource(core);

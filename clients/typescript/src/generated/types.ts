@@ -237,6 +237,10 @@ export interface Donation {
   donationRequestId: string | null;
   /** Whether it is one of a series. */
   subscription: DonationSeries;
+  /** The giving link that it was made by. */
+  givingLinkId: string | null;
+  /** What it is for: the donor's choice of the session's `designations`. */
+  designation: string | null;
   /** Your own data: texts by name. */
   metadata: Record<string, string>;
   /** When it was created, in UTC. */
@@ -323,6 +327,16 @@ export interface DonationSession {
   frequencies: Array<"one_time" | (string & {}) | "monthly" | "quarterly" | "weekly" | "yearly" | (string & {})>;
   /** What the donor receives in return; null for nothing. */
   benefits: Benefits | null;
+  /** Amounts to choose from, in minor units; null: the currency's usual ones. */
+  suggestedAmounts: Array<number> | null;
+  /** The least donation, in minor units; null: that of the currency. */
+  minimum: number | null;
+  /** The largest donation, in minor units; null: that of the currency. */
+  maximum: number | null;
+  /** Purposes of which the donor chooses one; null: nothing is asked. */
+  designations: Array<string> | null;
+  /** The giving link that made it. */
+  givingLinkId: string | null;
   /** The donation that completed it. */
   donationId: string | null;
   /** When it was created, in UTC. */
@@ -717,6 +731,58 @@ export interface GiftAid {
   coversTo?: string | null;
   /** When it was deleted, in UTC; null unless it was. */
   deletedAt?: string | null;
+}
+
+/** A giving link as partners see it. Send donors to `url`. */
+export interface GivingLink {
+  /** Its identifier. */
+  id: string;
+  /** The page. */
+  url: string;
+  /** The end of its address. */
+  slug: string;
+  /** Its address as a picture to print. */
+  qrCode: QrCode;
+  /** Job title. */
+  title: string;
+  /** The message as plain text. */
+  text: string | null;
+  /** Address of its image; null without one. */
+  imageUrl: string | null;
+  /** Of which donors choose one; null where a category is named. */
+  organisationIds: Array<string> | null;
+  /** The category of which donors choose an organisation; null where organisations are named. */
+  categoryId: string | null;
+  /** Amounts to choose from, in minor units; null: the currency's usual ones. */
+  suggestedAmounts: Array<number> | null;
+  /** The least donation, in minor units; null: that of the currency. */
+  minimum: number | null;
+  /** The largest donation, in minor units; null: that of the currency. */
+  maximum: number | null;
+  /** Of which donors choose one; null: of those that the organisation receives. */
+  currencies: Array<string> | null;
+  /** How often donors may give. */
+  frequencies: Array<"one_time" | (string & {}) | "monthly" | "quarterly" | "weekly" | "yearly" | (string & {})>;
+  /** Purposes of which the donor chooses one; null: nothing is asked. */
+  designations: Array<string> | null;
+  /** In minor units; shown on the page. */
+  goal: number | null;
+  /** Whether the page says how much was raised, and by how many donors. */
+  showsProgress: boolean;
+  /** Sites that may show its form in a dialog; null: none. */
+  allowedOrigins: Array<string> | null;
+  /** Where the donor is sent after giving; null for a page of ours. */
+  successUrl: string | null;
+  /** Your own data: texts by name. */
+  metadata: Record<string, string> | null;
+  /** Whether its register lists it as active. */
+  active: boolean;
+  /** When it expires, in UTC. */
+  expiresAt: string | null;
+  /** When it was created, in UTC. */
+  createdAt: string;
+  /** When it last changed, in UTC. */
+  updatedAt: string;
 }
 
 /** The newest declaration of a user. */
@@ -1162,6 +1228,14 @@ export interface PendingChange {
   frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
   /** When it was asked for, in UTC. */
   requestedAt: string;
+}
+
+/** Addresses of pictures of the link's address, to print. */
+export interface QrCode {
+  /** Address of the picture as SVG. */
+  svg: string;
+  /** Address of the picture as PNG. */
+  png: string;
 }
 
 /**
@@ -1885,6 +1959,14 @@ export interface CreateDonationSession {
    * the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
    */
   benefits?: NewBenefits | null;
+  /** Requires `currency`. */
+  suggestedAmounts?: Array<number> | null;
+  /** Requires `currency`. */
+  minimum?: number | null;
+  /** Requires `currency`. */
+  maximum?: number | null;
+  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  designations?: Array<string> | null;
 }
 
 /** Parameters of `listDonationSubscriptions`. */
@@ -1942,6 +2024,8 @@ export interface ListDonationsParameters {
   donationRequestId?: string;
   /** The donation session of hosted donations. */
   sessionId?: string;
+  /** Only those made by this giving link. */
+  givingLinkId?: string;
   /** The donor's whole address, in any case. */
   email?: string;
   /** Created then or later. */
@@ -2093,6 +2177,114 @@ export interface CreateGiftAid {
   coversFrom?: string | null;
   /** It covers gifts made before then; none: for good. */
   coversTo?: string | null;
+}
+
+/** Parameters of `listGivingLinks`. */
+export interface ListGivingLinksParameters {
+  /** From `_links` of an earlier answer. */
+  cursor?: string;
+  /** Sort direction. */
+  direction?: "ASC" | "DESC";
+  /** Rows in one answer; above 100 it is capped at 100. */
+  pageSize?: number;
+  /** Whether it is switched on; one that has expired may be. */
+  active?: boolean;
+}
+
+/** The body of `createGivingLink`. */
+export interface CreateGivingLink {
+  /** Shown as your words, beside the organisation's name. */
+  title: string;
+  /** Shown as your words. */
+  text?: string | null;
+  /** The end of its address; never changed nor given again. Without it, one is made of the title. */
+  slug?: string | null;
+  /** Donors choose one of these; with a single one there is no choice. */
+  organisationIds?: Array<string> | null;
+  /** The category of which donors choose an organisation; null where organisations are named. */
+  categoryId?: string | null;
+  /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
+  suggestedAmounts?: Array<number> | null;
+  /** The least donation; never below the currency's own. */
+  minimum?: number | null;
+  /** The largest donation. */
+  maximum?: number | null;
+  /** Donors choose one of these; null: of those that the organisation receives. */
+  currencies?: Array<string> | null;
+  /**
+   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
+   * first. Any other than `one_time` begins a regular donation by card.
+   */
+  frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
+  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  designations?: Array<string> | null;
+  /** Shown with what was raised. */
+  goal?: number | null;
+  /** The page says how much was raised, and by how many donors. */
+  showsProgress?: boolean;
+  /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
+  allowedOrigins?: Array<string> | null;
+  /**
+   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
+   * it a success screen is shown.
+   */
+  successUrl?: string | null;
+  /** Every session and donation made by it gets these. */
+  metadata?: Record<string, string> | null;
+  /** Whether donors can give by it. */
+  active?: boolean;
+  /** Until when donors can give by it. */
+  expiresAt?: string | null;
+}
+
+/** The body of `updateGivingLink`. */
+export interface UpdateGivingLink {
+  /** Shown as your words, beside the organisation's name. */
+  title?: string;
+  /** Shown as your words. */
+  text?: string | null;
+  /** Donors choose one of these; with a single one there is no choice. */
+  organisationIds?: Array<string> | null;
+  /** The category of which donors choose an organisation; null where organisations are named. */
+  categoryId?: string | null;
+  /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
+  suggestedAmounts?: Array<number> | null;
+  /** The least donation; never below the currency's own. */
+  minimum?: number | null;
+  /** The largest donation. */
+  maximum?: number | null;
+  /** Donors choose one of these; null: of those that the organisation receives. */
+  currencies?: Array<string> | null;
+  /**
+   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
+   * first. Any other than `one_time` begins a regular donation by card.
+   */
+  frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
+  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  designations?: Array<string> | null;
+  /** Shown with what was raised. */
+  goal?: number | null;
+  /** Whether the page says how much was raised, and by how many donors. */
+  showsProgress?: boolean;
+  /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
+  allowedOrigins?: Array<string> | null;
+  /**
+   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
+   * it a success screen is shown.
+   */
+  successUrl?: string | null;
+  /** Merged key by key into the current metadata; a key set to null is removed. */
+  metadata?: Record<string, string | null> | null;
+  /** Whether its register lists it as active. */
+  active?: boolean;
+  /** When it expires, in UTC. */
+  expiresAt?: string | null;
+}
+
+/** The body of `setGivingLinkImage`. */
+export interface SetGivingLinkImage {
+  /** The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes. */
+  image: Upload;
 }
 
 /** Parameters of `listMonetaryDonationVerifications`. */

@@ -50,6 +50,8 @@ SCOPES: Final = frozenset(
         "donations:read",
         "donations:write",
         "gift_aid:write",
+        "giving_links:read",
+        "giving_links:write",
         "eligibility_subscriptions:read",
         "eligibility_subscriptions:write",
         "events:read",

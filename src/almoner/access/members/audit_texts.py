@@ -113,6 +113,8 @@ ACTION_LABELS: Final = {
     "payout.confirmed": "confirmed that a disbursement arrived",
     "payout.returned": "recorded the return of a disbursement",
     "payout.remittance": "generated the remittance statement of a disbursement",
+    "giving_link.refused": "stopped donations by giving links to a nonprofit",
+    "giving_link.allowed": "allowed donations by giving links to a nonprofit",
     "dispute.won": "recorded that a dispute was won",
     "dispute.lost": "recorded that a dispute was lost",
     "dispute.asked": "requested the status of a dispute from the payment provider",

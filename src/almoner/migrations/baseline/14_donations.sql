@@ -60,6 +60,57 @@ create trigger donation_request_status before update of status on donation_reque
     when (old.status is distinct from new.status) execute function guard_status('donation_request');
 grant select, insert, update on donation_request to almoner_app;
 
+-- A permanent page to give by, at /g/{slug}; an image of it has two public addresses beside it. Rows are never deleted
+-- and a slug never changes, so that one that was printed leads nowhere else. Organisations and category have no foreign
+-- key: who can be given to is decided whenever the page is opened, and again when money is to move.
+create table giving_link (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    slug text not null unique check (slug ~ '^[a-z0-9](-?[a-z0-9])*$' and length(slug) between 3 and 60),
+    title text not null check (length(title) between 1 and 120),
+    text text check (length(text) between 1 and 2000),
+    image_key text,
+    organisation_ids uuid[] not null check (cardinality(organisation_ids) <= 50),
+    category_id uuid,
+    currencies text[] not null check (cardinality(currencies) <= 20),
+    frequencies text[] not null check (
+        cardinality(frequencies) >= 1 and frequencies <@ array['one_time', 'weekly', 'monthly', 'quarterly', 'yearly']
+    ),
+    suggested_minor bigint[] not null check (cardinality(suggested_minor) <= 6 and 1 <= all (suggested_minor)),
+    minimum_minor bigint check (minimum_minor >= 1),
+    maximum_minor bigint check (maximum_minor >= coalesce(minimum_minor, 1)),
+    designations text[] not null check (cardinality(designations) <= 20),
+    goal_minor bigint check (goal_minor >= 1),
+    shows_progress boolean not null,
+    allowed_origins text[] not null check (cardinality(allowed_origins) <= 20),
+    success_url text check (length(success_url) between 8 and 2048),
+    metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    active boolean not null,
+    expires_at timestamptz,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    unique (partner_id, id),
+    constraint giving_link_whom check ((cardinality(organisation_ids) = 0) = (category_id is not null)),
+    constraint giving_link_amounts check (
+        cardinality(currencies) = 1
+        or (suggested_minor = '{}' and minimum_minor is null and maximum_minor is null and goal_minor is null)
+    )
+);
+create trigger giving_link_immutable before update on giving_link for each row
+    when ((old.id, old.partner_id, old.slug, old.created_at) is distinct from
+              (new.id, new.partner_id, new.slug, new.created_at))
+    execute function guard_immutable();
+grant select, insert, update on giving_link to almoner_app;
+
+-- Nonprofits that do not want to be given to by giving links, as an operator was told.
+create table giving_link_refusal (
+    organisation_id uuid primary key references organisation (id),
+    reason text not null check (length(reason) between 1 and 2000),
+    refused_by text not null check (length(refused_by) between 1 and 255),
+    refused_at timestamptz not null
+);
+grant select, insert, delete on giving_link_refusal to almoner_app;
+
 -- Sessions and donations have no foreign key to partner: every writer of a partner would lock and dirty that row.
 create table donation_session (
     id uuid primary key,
@@ -74,12 +125,18 @@ create table donation_session (
     frequencies text[] not null default '{one_time}',
     benefits text check (length(benefits) between 1 and 250),
     benefits_minor bigint check (benefits_minor > 0),
+    suggested_minor bigint[] not null default '{}' check (cardinality(suggested_minor) <= 6 and 1 <= all (suggested_minor)),
+    minimum_minor bigint check (minimum_minor >= 1),
+    maximum_minor bigint check (maximum_minor >= coalesce(minimum_minor, 1)),
+    designations text[] not null default '{}' check (cardinality(designations) <= 20),
+    giving_link_id uuid,
     donation_id uuid,
     created_at timestamptz not null,
     expires_at timestamptz not null,
     status_changed_at timestamptz not null,
     unique (partner_id, id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
+    foreign key (partner_id, giving_link_id) references giving_link (partner_id, id),
     check (expires_at > created_at),
     constraint donation_session_benefits check (
         (benefits is null) = (benefits_minor is null) and (benefits is null or currency is not null)
@@ -88,6 +145,9 @@ create table donation_session (
         frequencies <@ '{one_time,weekly,monthly,quarterly,yearly}' and cardinality(frequencies) between 1 and 5
     ),
     constraint donation_session_benefits_once check (benefits is null or frequencies = '{one_time}'),
+    constraint donation_session_amounts check (
+        currency is not null or (suggested_minor = '{}' and minimum_minor is null and maximum_minor is null)
+    ),
     constraint donation_session_completed check ((status = 'completed') = (donation_id is not null))
 );
 create index donation_session_due on donation_session (expires_at) where status = 'open';
@@ -143,6 +203,7 @@ end;
 -- cover_minor: the part of the amount that the donor added to cover the fee.
 -- withdrawn_minor: what goes back, by pending and sent refunds and by dispute debits.
 -- refunded_minor: what is back with the payer. disputed_at: since when the donor's bank claims it back.
+-- designation: the purpose that the donor chose of those that the session names.
 -- receipt_delivery: what became of the email with the receipt; null: there is none.
 -- last_disputed_at, dispute_status: when it was disputed last, and how that stands or ended; kept after the dispute.
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
@@ -192,9 +253,12 @@ create table donation (
     receipt_delivery text check (receipt_delivery in ('pending', 'sent', 'undeliverable')),
     subscription_id uuid,
     subscription_due_on date,
+    designation text check (length(designation) between 1 and 100),
+    giving_link_id uuid,
     unique (id, session_id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
+    foreign key (partner_id, giving_link_id) references giving_link (partner_id, id),
     constraint donation_hosted check ((type = 'hosted') = (session_id is not null)),
     constraint donation_cancelled check ((status = 'CANCELLED') = (cancelled_at is not null)),
     constraint donation_paid check (
@@ -236,6 +300,8 @@ create table donation (
         and (disputed_at is not null) = coalesce(dispute_status = 'open', false)
     ),
     constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
+    constraint donation_designation check (designation is null or type = 'hosted'),
+    constraint donation_giving_link check (giving_link_id is null or type = 'hosted'),
     constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null),
     constraint donation_of_date check (
         (subscription_id is null or type = 'hosted') and (subscription_due_on is null or subscription_id is not null)
@@ -272,6 +338,8 @@ create index donation_of_user on donation (user_id, partner_id, id)
     include (organisation_id, status, request_id, created_at) where user_id is not null;
 create index donation_of_request on donation (request_id, status, id)
     include (partner_id, organisation_id, user_id, created_at) where request_id is not null;
+create index donation_of_link on donation (giving_link_id, partner_id, id)
+    include (organisation_id, user_id, status, request_id, created_at) where giving_link_id is not null;
 create index donation_unpaid on donation (created_at)
     where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null and subscription_due_on is null;
 create index donation_awaiting_transfer on donation (confirmed_at)
@@ -290,7 +358,7 @@ create trigger donation_status before update of status on donation for each row
 create trigger donation_immutable before update on donation for each row
     when ((old.id, old.partner_id, old.type, old.created_at) is distinct from
               (new.id, new.partner_id, new.type, new.created_at)
-          or old.session_id is distinct from new.session_id
+          or (old.session_id, old.giving_link_id) is distinct from (new.session_id, new.giving_link_id)
           or old.subscription_due_on is distinct from new.subscription_due_on
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
               and (old.amount_minor, old.currency, old.payment_id, old.subscription_id) is distinct from
@@ -327,7 +395,8 @@ create trigger donation_settlement before update on donation for each row
               and not (old.status = 'ACTIVE' and new.status = 'ACTIVE')
               and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null))
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
-              and (old.cover_minor, old.message) is distinct from (new.cover_minor, new.message)))
+              and (old.cover_minor, old.message, old.designation) is distinct from
+                  (new.cover_minor, new.message, new.designation)))
     execute function guard_immutable();
 
 -- A direct donation that has been requested is final: it is cancelled from ACTIVE only.

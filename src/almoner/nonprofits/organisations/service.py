@@ -229,8 +229,19 @@ async def list_page(
 ) -> OrganisationResults:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
     ids, counted = await store_search.list_page(tx, scope, filters, page_, offset)
-    shown = await _load_in_order(tx, scope, ids)
+    shown = await list_by_ids(tx, scope, ids)
     return OrganisationResults(shown, min(counted, store_search.MAX_COUNTED), counted <= store_search.MAX_COUNTED, {})
+
+
+async def list_receiving_in_category(
+    tx: Tx, scope: Scope, category_id: UUID, text: str, start: int, count: int
+) -> OrganisationResults:
+    """Organisations of a category that can receive donations: results for a text, or without one the newest first."""
+    filters = OrganisationFilters(categories=((category_id,),), active=True, accepts_donations=True)
+    if text:
+        return await search_by_text(tx, scope, filters, text, start, start + count, best_first=True)
+    found = await list_page(tx, scope, filters, Page(count, descending=True), start)
+    return replace(found, organisations=found.organisations[:count])
 
 
 async def search_by_text(
@@ -238,7 +249,7 @@ async def search_by_text(
 ) -> OrganisationResults:
     """Results ``start`` to ``stop`` for a query in words."""
     results = await search.search_by_text(tx, scope, filters, text, start, stop, best_first=best_first)
-    shown = await _load_in_order(tx, scope, [placed.id for placed in results.placed])
+    shown = await list_by_ids(tx, scope, [placed.id for placed in results.placed])
     rankings = {placed.id: placed for placed in results.placed}
     return OrganisationResults(
         shown, results.total, results.exhaustive, rankings, results.similar_only, results.zeros_added
@@ -302,6 +313,7 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
         await outbox.emit_events(tx, UPDATED, events)
 
 
-async def _load_in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:
-    records = await store.find_many(tx, scope, ids) if ids else {}
+async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:
+    """These organisations in this order, without those that the scope may not see."""
+    records = await store.find_many(tx, scope, list(ids)) if ids else {}
     return [records[id_] for id_ in ids if id_ in records]

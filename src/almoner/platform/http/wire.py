@@ -200,6 +200,10 @@ def _cleaned(value: object) -> object:
     return clean_text(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
+def _cleaned_lines(value: object) -> object:
+    return clean_text(value, lines=True) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+
+
 def _kept(value: object) -> object:
     return keep_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
@@ -208,6 +212,8 @@ MAX_TYPED = 4096
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
 Typed = BeforeValidator(_cleaned)
 """Cleans what people type, before its length is checked; what is far longer than any field is refused as it is."""
+TypedLines = BeforeValidator(_cleaned_lines)
+"""As ``Typed``, with line breaks."""
 Judged = BeforeValidator(_kept)
 """For a text that is ``judged``: on one line, without controls."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
@@ -216,6 +222,13 @@ DayOrMoment = Annotated[
     BeforeValidator(_day_or_moment),
     WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
 ]
+
+
+def ensure_unique(values: list[T]) -> list[T]:
+    """Refuse a list that names a value twice."""
+    if len(set(values)) < len(values):
+        raise ValueError("must name each value once")
+    return values
 
 
 def _no_earlier(value: datetime, info: ValidationInfo) -> datetime:

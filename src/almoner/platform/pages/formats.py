@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Final
 
-from babel import Locale, dates, lists, numbers
+from babel import Locale, dates, lists, numbers, units
 from babel.core import get_global
 
 from almoner.kit import money
@@ -55,6 +55,16 @@ def currency_name(currency: str, locale: Locale) -> str:
     """
     declines = "few" in locale.plural_form.tags
     return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
+
+
+def format_share(share: float, locale: Locale) -> str:
+    """A share in percent: ``2.9%``."""
+    return localise_digits(numbers.format_percent(share, locale=locale, decimal_quantization=False), locale)
+
+
+def format_days(count: int, locale: Locale) -> str:
+    """A number of days: ``60 days``."""
+    return localise_digits(units.format_unit(count, "duration-day", length="long", locale=locale), locale)
 
 
 def format_day(day: date, locale: Locale) -> str:

@@ -1,6 +1,10 @@
 """Security headers of pages: content security policy, framing, caching (H1-H4)."""
 
-from collections.abc import Iterable
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -33,10 +37,44 @@ def origin_of_url(url: str) -> str | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class InlineSources:
+    """CSP sources of a page's own style sheets and scripts: its nonce, or their hashes."""
+
+    styles: Sequence[str]
+    scripts: Sequence[str]
+
+
+def nonce_sources(nonce: str) -> InlineSources:
+    """Of a page that is rendered for one request."""
+    return InlineSources([f"'nonce-{nonce}'"], [f"'nonce-{nonce}'"])
+
+
+def hash_sources(body: str, nonce: str) -> tuple[str, InlineSources]:
+    """A page without its nonce, which may then be kept and shown again, and the hashes of what had it."""
+    found: dict[str, list[str]] = {"style": [], "script": []}
+
+    def strip(element: re.Match[str]) -> str:
+        digest = b64encode(sha256(element[2].encode()).digest()).decode()
+        found[element[1]].append(f"'sha256-{digest}'")
+        return f"<{element[1]}>{element[2]}</{element[1]}>"
+
+    shared = re.sub(rf'<(style|script) nonce="{re.escape(nonce)}">(.*?)</\1>', strip, body, flags=re.DOTALL)
+    return shared, InlineSources(found["style"], found["script"])
+
+
 def security_headers(
-    nonce: str, *, form_targets: Iterable[str], production: bool, passkeys: bool = False, script: bool = False
+    inline: InlineSources,
+    *,
+    form_targets: Iterable[str],
+    production: bool,
+    passkeys: bool = False,
+    script: bool = False,
+    framed_by: Sequence[str] = (),
 ) -> dict[str, str]:
     """The security headers of one page.
+
+    ``framed_by``: origins that may show it in a frame.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
@@ -47,12 +85,12 @@ def security_headers(
         (
             "default-src 'none'",
             *(["script-src 'self'"] if passkeys else []),
-            *([f"script-src 'nonce-{nonce}'", "connect-src 'self'"] if script else []),
-            f"style-src 'self' 'nonce-{nonce}'",
+            *([" ".join(("script-src", *inline.scripts)), "connect-src 'self'"] if script else []),
+            " ".join(("style-src 'self'", *inline.styles)),
             "img-src 'self' data:",
             f"form-action {targets}",
             "base-uri 'none'",
-            "frame-ancestors 'none'",
+            " ".join(("frame-ancestors", *(framed_by or ("'none'",)))),
             "object-src 'none'",
             f"report-uri {REPORT_PATH}",
         )
@@ -69,6 +107,8 @@ def security_headers(
         "X-Robots-Tag": "noindex, nofollow",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     }
+    if framed_by:
+        del found["X-Frame-Options"]
     if passkeys:
         found["Permissions-Policy"] += ", publickey-credentials-create=(self), publickey-credentials-get=(self)"
     if production:

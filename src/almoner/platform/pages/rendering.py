@@ -1,9 +1,10 @@
 """Renders pages with autoescaped Jinja2 in the reader's language."""
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
@@ -12,13 +13,13 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined,
 from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from almoner.kit import language as languages
 from almoner.kit.public_links import PublicLinks
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
-from almoner.platform.pages.headers import security_headers
+from almoner.platform.pages.headers import hash_sources, nonce_sources, security_headers
 from almoner.platform.pages.translations import FALLBACK, Language, TranslationCatalogues
 
 _SHARED: Final = Path(__file__).parent / "templates"
@@ -84,23 +85,58 @@ class PageRenderer:
         form_targets: Iterable[str] = (),
         passkeys: bool = False,
         script: bool = False,
+        framed_by: Sequence[str] = (),
         **context: object,
     ) -> HTMLResponse:
         """Render a template to a response with security headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
         ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
+        ``framed_by``: origins that may show it in a frame.
         """
         nonce = token_urlsafe(16)
         body = self.render_text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
         headers = security_headers(
-            nonce,
+            nonce_sources(nonce),
             form_targets=form_targets,
             production=not self.deployment.sandbox,
             passkeys=passkeys,
             script=script,
+            framed_by=framed_by,
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
+
+    def render_shared_page(
+        self,
+        request: Request,
+        template: str,
+        language: Language,
+        *,
+        form_targets: Iterable[str] = (),
+        framed_by: Sequence[str] = (),
+        **context: object,
+    ) -> Response:
+        """A page that is the same for everybody: browsers and caches may show it again for a minute.
+
+        It has no nonce; the policy names its own style sheet and script by their hashes. ``framed_by``: as of
+        ``security_headers``.
+        """
+        nonce = token_urlsafe(16)
+        body, inline = hash_sources(self.render_text(template, language, nonce=nonce, **context), nonce)
+        production = not self.deployment.sandbox
+        headers = security_headers(
+            inline, form_targets=form_targets, production=production, script=True, framed_by=framed_by
+        )
+        etag = f'"{sha256(f"{headers}{body}".encode()).hexdigest()[:32]}"'
+        headers |= {
+            "Cache-Control": "public, max-age=60",
+            "Content-Language": language.html_lang,
+            "ETag": etag,
+            "Vary": "Accept-Language",
+        }
+        if etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(body, headers=headers)
 
     def render_message(
         self,

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.static_texts import StaticText
 from almoner.platform.pages import assets
-from almoner.platform.pages.headers import security_headers
+from almoner.platform.pages.headers import nonce_sources, security_headers
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import FALLBACK
 from almoner.platform.reference.content import ReferenceContent
@@ -40,7 +40,7 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
         return StaticText(text.encode(), "text/html; charset=utf-8")
 
     async def show_reference(request: Request) -> Response:
-        headers = security_headers(token_urlsafe(16), form_targets=(), production=not deployment.sandbox)
+        headers = security_headers(nonce_sources(token_urlsafe(16)), form_targets=(), production=not deployment.sandbox)
         return rendered().response(request, headers | {"Content-Language": FALLBACK})
 
     return [Route("/docs", show_reference)]

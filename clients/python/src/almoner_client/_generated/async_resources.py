@@ -24,6 +24,7 @@ from almoner_client._generated.models import (
     EligibilitySubscription,
     Event,
     GiftAid,
+    GivingLink,
     HasGiftAid,
     Milestone,
     MonetaryDonationVerification,
@@ -684,6 +685,10 @@ class AsyncDonationSessionsResource:
         frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
         | Omitted = OMITTED,
         benefits: NewBenefits | None | Omitted = OMITTED,
+        suggested_amounts: List[int] | None | Omitted = OMITTED,
+        minimum: int | None | Omitted = OMITTED,
+        maximum: int | None | Omitted = OMITTED,
+        designations: List[str] | None | Omitted = OMITTED,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSession:
@@ -703,6 +708,11 @@ class AsyncDonationSessionsResource:
             one is chosen at first. Any other than `one_time` begins a regular donation by card.
         benefits: Goods or services that the donor receives in return. The page and the receipt state them with
             their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
+        suggested_amounts: Requires `currency`.
+        minimum: Requires `currency`.
+        maximum: Requires `currency`.
+        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
+            no choice.
         """
         return await self._core.record(
             Call(
@@ -717,6 +727,10 @@ class AsyncDonationSessionsResource:
                     "metadata": metadata,
                     "frequencies": frequencies,
                     "benefits": benefits,
+                    "suggestedAmounts": suggested_amounts,
+                    "minimum": minimum,
+                    "maximum": maximum,
+                    "designations": designations,
                 },
                 keyed=True,
                 idempotency_key=idempotency_key,
@@ -967,6 +981,7 @@ class AsyncDonationsResource:
         status: Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"] | None = None,
         donation_request_id: str | None = None,
         session_id: str | None = None,
+        giving_link_id: str | None = None,
         email: str | None = None,
         start_date: date | datetime | None = None,
         end_date: date | datetime | None = None,
@@ -984,6 +999,7 @@ class AsyncDonationsResource:
         status: Only those in this status.
         donation_request_id: Only those that this donation request asks for.
         session_id: The donation session of hosted donations.
+        giving_link_id: Only those made by this giving link.
         email: The donor's whole address, in any case.
         start_date: Created then or later.
         end_date: Created before then.
@@ -1001,6 +1017,7 @@ class AsyncDonationsResource:
                     "status": status,
                     "donationRequestId": donation_request_id,
                     "sessionId": session_id,
+                    "givingLinkId": giving_link_id,
                     "email": email,
                     "startDate": start_date,
                     "endDate": end_date,
@@ -1536,6 +1553,254 @@ class AsyncGiftAidResource:
                 timeout=timeout,
             ),
             GiftAid,
+        )
+
+
+class AsyncGivingLinksResource:
+    """Calls of `/v1/giving-links`."""
+
+    def __init__(self, core: AsyncCore) -> None:
+        self._core = core
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        direction: Literal["ASC", "DESC"] | None = None,
+        page_size: int | None = None,
+        active: bool | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPages[GivingLink]:
+        """List giving links.
+
+        Needs a secret key with the scope `giving_links:read`.
+
+        cursor: From `_links` of an earlier answer.
+        direction: Sort direction.
+        page_size: Rows in one answer; above 100 it is capped at 100.
+        active: Whether it is switched on; one that has expired may be.
+        """
+        return self._core.page(
+            Call(
+                method="GET",
+                path="/v1/giving-links",
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size, "active": active},
+                timeout=timeout,
+            ),
+            GivingLink,
+        )
+
+    async def create(
+        self,
+        *,
+        title: str,
+        text: str | None | Omitted = OMITTED,
+        slug: str | None | Omitted = OMITTED,
+        organisation_ids: List[str] | None | Omitted = OMITTED,
+        category_id: str | None | Omitted = OMITTED,
+        suggested_amounts: List[int] | None | Omitted = OMITTED,
+        minimum: int | None | Omitted = OMITTED,
+        maximum: int | None | Omitted = OMITTED,
+        currencies: List[str] | None | Omitted = OMITTED,
+        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
+        | Omitted = OMITTED,
+        designations: List[str] | None | Omitted = OMITTED,
+        goal: int | None | Omitted = OMITTED,
+        shows_progress: bool | Omitted = OMITTED,
+        allowed_origins: List[str] | None | Omitted = OMITTED,
+        success_url: str | None | Omitted = OMITTED,
+        metadata: Dict[str, str] | None | Omitted = OMITTED,
+        active: bool | Omitted = OMITTED,
+        expires_at: datetime | None | Omitted = OMITTED,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> GivingLink:
+        """Create a giving link: a permanent page on which donors give, without code on your side.
+
+        Needs a secret key with the scope `giving_links:write`.
+
+        title: Shown as your words, beside the organisation's name.
+        text: Shown as your words.
+        slug: The end of its address; never changed nor given again. Without it, one is made of the title.
+        organisation_ids: Donors choose one of these; with a single one there is no choice.
+        category_id: The category of which donors choose an organisation; null where organisations are named.
+        suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
+            ones.
+        minimum: The least donation; never below the currency's own.
+        maximum: The largest donation.
+        currencies: Donors choose one of these; null: of those that the organisation receives.
+        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
+            one is chosen at first. Any other than `one_time` begins a regular donation by card.
+        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
+            no choice.
+        goal: Shown with what was raised.
+        shows_progress: The page says how much was raised, and by how many donors.
+        allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
+            none.
+        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
+            session's id. Without it a success screen is shown.
+        metadata: Every session and donation made by it gets these.
+        active: Whether donors can give by it.
+        expires_at: Until when donors can give by it.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path="/v1/giving-links",
+                body={
+                    "title": title,
+                    "text": text,
+                    "slug": slug,
+                    "organisationIds": organisation_ids,
+                    "categoryId": category_id,
+                    "suggestedAmounts": suggested_amounts,
+                    "minimum": minimum,
+                    "maximum": maximum,
+                    "currencies": currencies,
+                    "frequencies": frequencies,
+                    "designations": designations,
+                    "goal": goal,
+                    "showsProgress": shows_progress,
+                    "allowedOrigins": allowed_origins,
+                    "successUrl": success_url,
+                    "metadata": metadata,
+                    "active": active,
+                    "expiresAt": expires_at,
+                },
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            GivingLink,
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> GivingLink:
+        """Retrieve a giving link.
+
+        Needs a secret key with the scope `giving_links:read`.
+
+        id: The giving link's identifier.
+        """
+        return await self._core.record(
+            Call(
+                method="GET",
+                path=path_of("/v1/giving-links/{id}", id=id),
+                timeout=timeout,
+            ),
+            GivingLink,
+        )
+
+    async def update(
+        self,
+        id: str,
+        *,
+        title: str | Omitted = OMITTED,
+        text: str | None | Omitted = OMITTED,
+        organisation_ids: List[str] | None | Omitted = OMITTED,
+        category_id: str | None | Omitted = OMITTED,
+        suggested_amounts: List[int] | None | Omitted = OMITTED,
+        minimum: int | None | Omitted = OMITTED,
+        maximum: int | None | Omitted = OMITTED,
+        currencies: List[str] | None | Omitted = OMITTED,
+        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
+        | Omitted = OMITTED,
+        designations: List[str] | None | Omitted = OMITTED,
+        goal: int | None | Omitted = OMITTED,
+        shows_progress: bool | Omitted = OMITTED,
+        allowed_origins: List[str] | None | Omitted = OMITTED,
+        success_url: str | None | Omitted = OMITTED,
+        metadata: Dict[str, str | None] | None | Omitted = OMITTED,
+        active: bool | Omitted = OMITTED,
+        expires_at: datetime | None | Omitted = OMITTED,
+        timeout: float | None = None,
+    ) -> GivingLink:
+        """Change a giving link, or switch it off. Its address stays.
+
+        Needs a secret key with the scope `giving_links:write`.
+
+        id: The giving link's identifier.
+        title: Shown as your words, beside the organisation's name.
+        text: Shown as your words.
+        organisation_ids: Donors choose one of these; with a single one there is no choice.
+        category_id: The category of which donors choose an organisation; null where organisations are named.
+        suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
+            ones.
+        minimum: The least donation; never below the currency's own.
+        maximum: The largest donation.
+        currencies: Donors choose one of these; null: of those that the organisation receives.
+        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
+            one is chosen at first. Any other than `one_time` begins a regular donation by card.
+        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
+            no choice.
+        goal: Shown with what was raised.
+        shows_progress: Whether the page says how much was raised, and by how many donors.
+        allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
+            none.
+        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
+            session's id. Without it a success screen is shown.
+        metadata: Merged key by key into the current metadata; a key set to null is removed.
+        active: Whether its register lists it as active.
+        expires_at: When it expires, in UTC.
+        """
+        return await self._core.record(
+            Call(
+                method="PATCH",
+                path=path_of("/v1/giving-links/{id}", id=id),
+                body={
+                    "title": title,
+                    "text": text,
+                    "organisationIds": organisation_ids,
+                    "categoryId": category_id,
+                    "suggestedAmounts": suggested_amounts,
+                    "minimum": minimum,
+                    "maximum": maximum,
+                    "currencies": currencies,
+                    "frequencies": frequencies,
+                    "designations": designations,
+                    "goal": goal,
+                    "showsProgress": shows_progress,
+                    "allowedOrigins": allowed_origins,
+                    "successUrl": success_url,
+                    "metadata": metadata,
+                    "active": active,
+                    "expiresAt": expires_at,
+                },
+                timeout=timeout,
+            ),
+            GivingLink,
+        )
+
+    async def set_image(
+        self,
+        id: str,
+        *,
+        image: FileInput,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> GivingLink:
+        """Upload the picture of a giving link: JPEG or PNG, at most 5 MiB.
+
+        Needs a secret key with the scope `giving_links:write`.
+
+        id: The giving link's identifier.
+        image: The file: image/jpeg, image/png, image/heic; at most 5,242,880 bytes.
+        """
+        return await self._core.record(
+            Call(
+                method="POST",
+                path=path_of("/v1/giving-links/{id}/image", id=id),
+                body={},
+                upload=("image", image),
+                keyed=True,
+                idempotency_key=idempotency_key,
+                timeout=timeout,
+            ),
+            GivingLink,
         )
 
 
@@ -3562,6 +3827,7 @@ class AsyncResources:
         self.eligibility_subscriptions = AsyncEligibilitySubscriptionsResource(core)
         self.events = AsyncEventsResource(core)
         self.gift_aid = AsyncGiftAidResource(core)
+        self.giving_links = AsyncGivingLinksResource(core)
         self.monetary_donation_verifications = AsyncMonetaryDonationVerificationsResource(core)
         self.monitoring_subscriptions = AsyncMonitoringSubscriptionsResource(core)
         self.organisations = AsyncOrganisationsResource(core)

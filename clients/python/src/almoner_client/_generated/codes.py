@@ -169,6 +169,28 @@ class GiftAidUserNotFound(_errors.BadRequestError):
     """`gift_aid/user_not_found`: There is no user with this id."""
 
 
+class GivingLinkCannotAcceptDonations(_errors.BadRequestError):
+    """`giving_link/cannot_accept_donations`: No giving link can be made for this organisation."""
+
+
+class GivingLinkCategoryNotFound(_errors.BadRequestError):
+    """`giving_link/category_not_found`: There is no category with this id."""
+
+
+class GivingLinkInvalidMetadata(_errors.BadRequestError):
+    """`giving_link/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40 characters, values
+    of up to 250.
+    """
+
+
+class GivingLinkOrganisationNotFound(_errors.BadRequestError):
+    """`giving_link/organisation_not_found`: There is no organisation with this id."""
+
+
+class GivingLinkSlugTaken(_errors.BadRequestError):
+    """`giving_link/slug_taken`: Another giving link has or had this slug; a slug is never given again."""
+
+
 class IdempotencyKeyAlreadyInUse(_errors.BadRequestError):
     """`idempotency/key_already_in_use`: This Idempotency-Key was used on another route; choose a new key."""
 
@@ -416,6 +438,11 @@ ERRORS_BY_CODE: dict[str, type[_errors.ApiError]] = {
     "event/webhook_subscription_not_found": EventWebhookSubscriptionNotFound,
     "forbidden": Forbidden,
     "gift_aid/user_not_found": GiftAidUserNotFound,
+    "giving_link/cannot_accept_donations": GivingLinkCannotAcceptDonations,
+    "giving_link/category_not_found": GivingLinkCategoryNotFound,
+    "giving_link/invalid_metadata": GivingLinkInvalidMetadata,
+    "giving_link/organisation_not_found": GivingLinkOrganisationNotFound,
+    "giving_link/slug_taken": GivingLinkSlugTaken,
     "idempotency/key_already_in_use": IdempotencyKeyAlreadyInUse,
     "idempotency/original_call_in_progress": IdempotencyOriginalCallInProgress,
     "idempotency/same_key_different_data": IdempotencySameKeyDifferentData,
@@ -502,6 +529,11 @@ __all__ = [
     "EventWebhookSubscriptionNotFound",
     "Forbidden",
     "GiftAidUserNotFound",
+    "GivingLinkCannotAcceptDonations",
+    "GivingLinkCategoryNotFound",
+    "GivingLinkInvalidMetadata",
+    "GivingLinkOrganisationNotFound",
+    "GivingLinkSlugTaken",
     "IdempotencyKeyAlreadyInUse",
     "IdempotencyOriginalCallInProgress",
     "IdempotencySameKeyDifferentData",

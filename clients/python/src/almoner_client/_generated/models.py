@@ -285,6 +285,7 @@ class Donation(Record):
         "consented_to_be_contacted_by_org": "consentedToBeContactedByOrg",
         "gift_aid_id": "giftAidId",
         "donation_request_id": "donationRequestId",
+        "giving_link_id": "givingLinkId",
         "created_at": "createdAt",
         "cancelled_at": "cancelledAt",
         "settled_at": "settledAt",
@@ -332,6 +333,10 @@ class Donation(Record):
     """The donation request that asks for its money; of direct donations alone."""
     subscription: DonationSeries
     """Whether it is one of a series."""
+    giving_link_id: str | None
+    """The giving link that it was made by."""
+    designation: str | None
+    """What it is for: the donor's choice of the session's `designations`."""
     metadata: Dict[str, str]
     """Your own data: texts by name."""
     created_at: datetime
@@ -412,6 +417,8 @@ class DonationSession(Record):
         "organisation_id": "organisationId",
         "user_id": "userId",
         "success_url": "successUrl",
+        "suggested_amounts": "suggestedAmounts",
+        "giving_link_id": "givingLinkId",
         "donation_id": "donationId",
         "created_at": "createdAt",
         "expires_at": "expiresAt",
@@ -438,6 +445,16 @@ class DonationSession(Record):
     """Among which the donor chooses how often to give."""
     benefits: Benefits | None
     """What the donor receives in return; null for nothing."""
+    suggested_amounts: List[int] | None
+    """Amounts to choose from, in minor units; null: the currency's usual ones."""
+    minimum: int | None
+    """The least donation, in minor units; null: that of the currency."""
+    maximum: int | None
+    """The largest donation, in minor units; null: that of the currency."""
+    designations: List[str] | None
+    """Purposes of which the donor chooses one; null: nothing is asked."""
+    giving_link_id: str | None
+    """The giving link that made it."""
     donation_id: str | None
     """The donation that completed it."""
     created_at: datetime
@@ -958,6 +975,73 @@ class GiftAid(Record):
     """It covers gifts before this moment, in UTC; null for good."""
     deleted_at: datetime | None
     """When it was deleted, in UTC; null unless it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivingLink(Record):
+    """A giving link as partners see it. Send donors to `url`."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "qr_code": "qrCode",
+        "image_url": "imageUrl",
+        "organisation_ids": "organisationIds",
+        "category_id": "categoryId",
+        "suggested_amounts": "suggestedAmounts",
+        "shows_progress": "showsProgress",
+        "allowed_origins": "allowedOrigins",
+        "success_url": "successUrl",
+        "expires_at": "expiresAt",
+        "created_at": "createdAt",
+        "updated_at": "updatedAt",
+    }
+    id: str
+    """Its identifier."""
+    url: str
+    """The page."""
+    slug: str
+    """The end of its address."""
+    qr_code: QrCode
+    """Its address as a picture to print."""
+    title: str
+    """Job title."""
+    text: str | None
+    """The message as plain text."""
+    image_url: str | None
+    """Address of its image; null without one."""
+    organisation_ids: List[str] | None
+    """Of which donors choose one; null where a category is named."""
+    category_id: str | None
+    """The category of which donors choose an organisation; null where organisations are named."""
+    suggested_amounts: List[int] | None
+    """Amounts to choose from, in minor units; null: the currency's usual ones."""
+    minimum: int | None
+    """The least donation, in minor units; null: that of the currency."""
+    maximum: int | None
+    """The largest donation, in minor units; null: that of the currency."""
+    currencies: List[str] | None
+    """Of which donors choose one; null: of those that the organisation receives."""
+    frequencies: List[str]
+    """How often donors may give."""
+    designations: List[str] | None
+    """Purposes of which the donor chooses one; null: nothing is asked."""
+    goal: int | None
+    """In minor units; shown on the page."""
+    shows_progress: bool
+    """Whether the page says how much was raised, and by how many donors."""
+    allowed_origins: List[str] | None
+    """Sites that may show its form in a dialog; null: none."""
+    success_url: str | None
+    """Where the donor is sent after giving; null for a page of ours."""
+    metadata: Dict[str, str] | None
+    """Your own data: texts by name."""
+    active: bool
+    """Whether its register lists it as active."""
+    expires_at: datetime | None
+    """When it expires, in UTC."""
+    created_at: datetime
+    """When it was created, in UTC."""
+    updated_at: datetime
+    """When it last changed, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1517,6 +1601,16 @@ class PendingChange(Record):
     """How often the donor would give then. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
     requested_at: datetime
     """When it was asked for, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QrCode(Record):
+    """Addresses of pictures of the link's address, to print."""
+
+    svg: str
+    """Address of the picture as SVG."""
+    png: str
+    """Address of the picture as PNG."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2304,6 +2398,7 @@ __all__ = [
     "EligibilityTag",
     "Event",
     "GiftAid",
+    "GivingLink",
     "HasGiftAid",
     "HostedDonation",
     "MatchExplanation",
@@ -2333,6 +2428,7 @@ __all__ = [
     "PartnerFieldChoice",
     "PaymentMethod",
     "PendingChange",
+    "QrCode",
     "Registry",
     "RegistrySource",
     "RequestFailure",

@@ -111,6 +111,7 @@ class DonationDetails:
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
     a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
     ``frequency``: how often the donor wants to give that much, and ``agreement`` what they agreed to.
+    ``designation``: what it is for.
     """
 
     money: Money
@@ -124,6 +125,7 @@ class DonationDetails:
     declarer: Declarer | None = None
     frequency: DonationFrequency = "one_time"
     agreement: Agreement | None = None
+    designation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class Donation:
     receipt_delivery: ReceiptDelivery = "none"
     subscription_id: UUID | None = None
     subscription_due_on: date | None = None
+    designation: str | None = None
+    giving_link_id: UUID | None = None
 
     @property
     def left(self) -> Money:
@@ -255,6 +259,7 @@ class DonationFilters:
     end: datetime | None = None
     session_id: UUID | None = None
     email: str | None = None
+    giving_link_id: UUID | None = None
 
 
 class CheckoutState(Enum):
@@ -358,6 +363,8 @@ def new_hosted_donation(
         gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
         subscription_id=subscription_id,
+        designation=gift.designation,
+        giving_link_id=session.giving_link_id,
     )
 
 
@@ -442,6 +449,7 @@ def donation_details_of(donation: Donation) -> DonationDetails:
         donation.anonymous,
         donation.cover_minor,
         donation.message,
+        designation=donation.designation,
     )
 
 

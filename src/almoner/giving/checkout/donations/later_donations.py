@@ -32,6 +32,9 @@ async def create_later_donation(
 ) -> Donation:
     """The donation of a date. Raises UniqueViolationError for a date that has one."""
     donation = domain.new_later_donation(tx.new_id(), plan, due_on, tx.now, gift_aid_id)
+    first = await store.find_uncancelled_by_session(tx, plan.session_id)
+    if first is not None and first.organisation_id == plan.organisation_id:
+        donation = replace(donation, designation=first.designation, giving_link_id=first.giving_link_id)
     await store.insert(tx, Partner(plan.partner_id), donation)
     await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
     return donation

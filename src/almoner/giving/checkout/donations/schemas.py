@@ -15,6 +15,7 @@ from almoner.giving.checkout.donations.domain import (
     DonationType,
     ReceiptDelivery,
 )
+from almoner.giving.checkout.wire_types import Currency
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
@@ -24,7 +25,6 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
-    CurrencyCode,
     DayOrMoment,
     Maybe,
     Metadata,
@@ -37,13 +37,6 @@ from almoner.platform.http.wire import (
     WindowEnd,
     YesNo,
 )
-
-
-def _currency(text: str) -> str:
-    if text not in money.EXPONENTS:
-        raise ValueError("must be an active ISO 4217 currency such as GBP")
-    return text
-
 
 Name = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda name: name or None)]
 
@@ -64,7 +57,7 @@ class DonationIn(RequestBody):
     amount: Annotated[
         int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
     ]
-    currency_code: Annotated[CurrencyCode, AfterValidator(_currency)]
+    currency_code: Currency
     organisation_id: Annotated[str, IdText("organisation")] | None = Field(
         None, description="Without it, the default organisation of the user."
     )
@@ -90,6 +83,7 @@ class DonationsQuery(PageQuery):
     session_id: Annotated[str, IdText("donationsession")] | None = Field(
         None, description="The donation session of hosted donations."
     )
+    giving_link_id: Annotated[str, IdText("givinglink")] | None = None
     email: str | None = Field(None, max_length=255, description="The donor's whole address, in any case.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
@@ -114,6 +108,7 @@ def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
         query.end_date,
         parsed("sessionId", query.session_id, "donationsession", "a donation session"),
         query.email,
+        parsed("givingLinkId", query.giving_link_id, "givinglink", "a giving link"),
     )
     if reasons:
         raise IncorrectParams(*reasons)
@@ -174,6 +169,10 @@ class DonationOut(ResponseRecord, object_name="donation"):
     gift_aid_id: str | None
     donation_request_id: str | None
     subscription: DonationSeriesOut
+    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that it was made by.")]
+    designation: Annotated[
+        str | None, msgspec.Meta(description="What it is for: the donor's choice of the session's `designations`.")
+    ]
     metadata: dict[str, str]
     created_at: str
     cancelled_at: str | None
@@ -232,6 +231,8 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
         donation_request_id=ids.text_or_none("donationrequest", donation.request_id),
         subscription=_series_out(ids, donation),
+        giving_link_id=ids.text_or_none("givinglink", donation.giving_link_id),
+        designation=donation.designation,
         metadata=dict(donation.metadata),
         created_at=iso_timestamp(donation.created_at),
         cancelled_at=iso_timestamp_or_none(donation.cancelled_at),

@@ -26,7 +26,8 @@ BASE_COLUMNS: Final = (
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
-    "last_disputed_at, dispute_status, receipt_delivery, subscription_id, subscription_due_on"
+    "last_disputed_at, dispute_status, receipt_delivery, subscription_id, subscription_due_on, designation, "
+    "giving_link_id"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -38,11 +39,11 @@ def donation_from_row(row: Record) -> Donation:
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
     withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status = row[29:36]
-    delivery, subscription_id, due_on, shown = row[36:40]
+    delivery, subscription_id, due_on, designation, giving_link_id, shown = row[36:42]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
     values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status, delivery or "none"]
-    values += [subscription_id, due_on]
+    values += [subscription_id, due_on, designation, giving_link_id]
     return Donation(*values)
 
 
@@ -50,8 +51,10 @@ _INSERT: Final = f"""
 with made as (
     insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor, currency,
                           first_name, last_name, email, consented, anonymous, metadata, created_at, cover_minor,
-                          message, status_changed_at, gift_aid_id, subscription_id, subscription_due_on)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19, $20, $21)
+                          message, status_changed_at, gift_aid_id, subscription_id, subscription_due_on, designation,
+                          giving_link_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19, $20, $21, $22,
+            $23)
     returning partner_id
 ) {counters.increment_sql(LIST, "partner_id", "from made")}
 """
@@ -82,6 +85,8 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.gift_aid_id,
         donation.subscription_id,
         donation.subscription_due_on,
+        donation.designation,
+        donation.giving_link_id,
     )
 
 
@@ -156,7 +161,7 @@ async def update_details(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
                             consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11,
-                            subscription_id = $12
+                            subscription_id = $12, designation = $13
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
@@ -171,6 +176,7 @@ async def update_details(
         gift.message,
         gift_aid_id,
         subscription_id,
+        gift.designation,
     )
 
 

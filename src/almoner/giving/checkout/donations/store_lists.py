@@ -21,10 +21,11 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 
-_NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
+_NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "giving_link_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
 """As a range of moments five in a thousand would be thought to be left; nearly all are, of a range of identifiers."""
 _WALKS: Final = (
+    ("giving_link_id", ("giving_link_id", "partner_id")),
     ("user_id", ("user_id", "partner_id")),
     ("request_id", ("request_id", "status")),
     ("organisation_id", ("organisation_id", "partner_id", "status")),
@@ -35,7 +36,7 @@ _WALKS: Final = (
 No other index begins with the same column: it would look half sorted, and be preferred for its place in the table.
 """
 _STATUSES: Final = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
-_PARTIAL: Final = frozenset({"request_id", "user_id"})
+_PARTIAL: Final = frozenset({"giving_link_id", "request_id", "user_id"})
 _TALLIED: Final = frozenset({"organisation_id", "status", "start", "end"})
 _ALL: Final = UUID(int=0)
 _LEAST: Final = f"'{UUID(int=0)}'::uuid"

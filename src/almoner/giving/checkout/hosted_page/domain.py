@@ -1,4 +1,4 @@
-"""What a donor may give: least, most and suggested amounts of each currency; pure.
+"""What a donor may give: least, most and suggested amounts of each currency or session; pure.
 
 Least amounts keep card testers and fees away (H6): about one US dollar. Suggestions are round in each currency.
 """
@@ -6,6 +6,7 @@ Least amounts keep card testers and fees away (H6): about one US dollar. Suggest
 from dataclasses import dataclass
 from typing import Final
 
+from almoner.giving.checkout.sessions.domain import NO_OPTIONS, GiftOptions
 from almoner.kit.money import currency_exponent
 
 _MOST: Final = 100_000
@@ -72,8 +73,27 @@ class DonationAmounts:
     suggested: tuple[int, ...]
 
 
-def donation_amounts_for(currency: str) -> DonationAmounts:
-    """The amounts for a currency. Raises MoneyError for an unknown one."""
+def donation_amounts_for(currency: str, options: GiftOptions = NO_OPTIONS) -> DonationAmounts:
+    """The amounts for a currency, within the bounds of the options. Raises MoneyError for an unknown currency."""
     unit: int = 10 ** currency_exponent(currency)
-    least, *suggested = _AMOUNTS.get(currency, _OTHERS)
-    return DonationAmounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))
+    least, *usual = (amount * unit for amount in _AMOUNTS.get(currency, _OTHERS))
+    minimum = max(least, options.minimum or least)
+    maximum = min(least * _MOST, options.maximum or least * _MOST)
+    suggested = options.suggested or tuple(amount for amount in usual if minimum <= amount <= maximum)
+    return DonationAmounts(currency, minimum, maximum, suggested or (minimum,))
+
+
+def amount_problems(options: GiftOptions, currency: str) -> list[str]:
+    """A sentence for each amount of the options that nobody could give."""
+    usual = donation_amounts_for(currency)
+    minimum, maximum = options.minimum or usual.minimum, options.maximum or usual.maximum
+    problems = []
+    if minimum < usual.minimum:
+        problems.append(f"body.minimum must be {usual.minimum} or more in {currency}")
+    if maximum > usual.maximum:
+        problems.append(f"body.maximum must be {usual.maximum} or less in {currency}")
+    if minimum > maximum:
+        problems.append(f"body.maximum must not be less than the minimum, {minimum}")
+    if any(not minimum <= amount <= maximum for amount in options.suggested):
+        problems.append(f"body.suggestedAmounts must be from {minimum} to {maximum} in {currency}")
+    return problems

@@ -176,13 +176,18 @@ class DonationPages:
 
     def read_details(self, opened: OpenedSession, typed: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        language, giving = self.views.language(opened.giving), opened.giving
+        return self.details_of(opened.giving, typed)
+
+    def details_of(self, giving: SessionView, typed: DonationForm) -> DonationDetails | Problems:
+        """The donation details in a form for this view, with what the donor agreed to, or the form's problems."""
+        language = self.views.language(giving)
         gift = typed.parse(
-            self._amounts(opened),
+            self.amounts_of(giving),
             language.locale,
             self._checkout.tariff,
             aid=giving.offers_gift_aid,
             frequencies=giving.session.frequencies,
+            designations=giving.session.options.designations,
         )
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift
@@ -428,7 +433,7 @@ class DonationPages:
     ) -> Response:
         return self.views.donation_form_page(
             opened.giving,
-            self._amounts(opened),
+            self.amounts_of(opened.giving),
             self._checkout.tariff,
             typed,
             transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
@@ -448,8 +453,10 @@ class DonationPages:
         """Whether an attempt that was under way at expiry may still finish (settled 5)."""
         return self._clock.now() < giving.session.grace_ends_at()
 
-    def _amounts(self, opened: OpenedSession) -> domain.DonationAmounts:
-        return domain.donation_amounts_for(opened.giving.session.currency or service.FALLBACK_CURRENCY)
+    def amounts_of(self, giving: SessionView) -> domain.DonationAmounts:
+        """What may be given."""
+        session = giving.session
+        return domain.donation_amounts_for(session.currency or service.FALLBACK_CURRENCY, session.options)
 
 
 def _retry_address(request: Request) -> str:

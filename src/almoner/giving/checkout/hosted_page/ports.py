@@ -12,6 +12,26 @@ from almoner.kit.money import EXPONENTS
 
 
 @dataclass(frozen=True, slots=True)
+class LegalNotice:
+    """What the law of a place wants to be said where donations for its nonprofits are asked for.
+
+    ``state``: the part of the country; None: all of it.
+    """
+
+    country_code: str
+    state: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosures:
+    """What pages of giving links say on behalf of the operator. ``days``: within which donations are sent."""
+
+    days: int
+    notices: tuple[LegalNotice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Checkout:
     """The payment functions that the pages need, assembled by wiring.
 

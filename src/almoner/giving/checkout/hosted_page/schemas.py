@@ -1,6 +1,6 @@
 """The donor's form: what was typed, and the gift it makes or every problem at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -72,6 +72,7 @@ class DonationForm(msgspec.Struct, frozen=True):
     way: str = ""
     frequency: str = ""
     another: bool = False
+    designation: str = ""
 
     @classmethod
     def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
@@ -95,6 +96,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             way=TRANSFER if form.get("way") == TRANSFER else "",
             frequency=_clean(form.get("frequency")),
             another=form.get("another") == "yes",
+            designation=_clean(form.get("designation")),
         )
 
     def chosen_frequency(self, frequencies: Sequence[DonationFrequency]) -> DonationFrequency | None:
@@ -111,11 +113,12 @@ class DonationForm(msgspec.Struct, frozen=True):
         *,
         aid: bool = False,
         frequencies: Sequence[DonationFrequency] = ONE_TIME,
+        designations: Collection[str] = (),
     ) -> DonationDetails | Problems:
         """The donation details, or every problem of the form.
 
         ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts. ``frequencies``:
-        among which the donor chooses.
+        among which the donor chooses. ``designations``: what it may be for; a single one needs no choice.
         """
         problems: Problems = {}
         frequency = self.chosen_frequency(frequencies)
@@ -126,6 +129,9 @@ class DonationForm(msgspec.Struct, frozen=True):
         minor = self._minor(amounts, locale)
         if isinstance(minor, str):
             problems[self._amount_field(amounts)] = minor
+        designation = self._designation(designations)
+        if designations and designation is None:
+            problems["designation"] = "give.problem.designation.missing"
         problems |= self._donor_problems(locale)
         if len(self.message) > _MAX_MESSAGE:
             problems["message"] = "give.problem.message.too_long"
@@ -147,6 +153,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             message=self.message or None,
             declarer=self._declarer() if declares else None,
             frequency=frequency,
+            designation=designation,
         )
 
     def _donor_problems(self, locale: Locale) -> Problems:
@@ -192,6 +199,11 @@ class DonationForm(msgspec.Struct, frozen=True):
             return "give.problem.amount.too_small"
         return minor if minor <= amounts.maximum else "give.problem.amount.too_large"
 
+    def _designation(self, designations: Collection[str]) -> str | None:
+        if len(designations) == 1:
+            return next(iter(designations))
+        return self.designation if self.designation in designations else None
+
     def _amount_field(self, amounts: DonationAmounts) -> str:
         return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
 
@@ -222,7 +234,7 @@ def _claim_problem(field: str, problem: DeclarerProblem) -> str:
 
 def _in_order(problems: Problems) -> Problems:
     """As the fields stand on the page."""
-    order = ("first_name", "last_name", "email", "message", *GIFT_AID_FIELDS)
+    order = ("designation", "first_name", "last_name", "email", "message", *GIFT_AID_FIELDS)
     amount = {field: key for field, key in problems.items() if field not in order}
     return amount | {field: problems[field] for field in order if field in problems}
 

@@ -1,6 +1,6 @@
 """What the page shows of a session and its nonprofit, and the choice of language and currency (settled 4)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from textwrap import shorten
@@ -13,6 +13,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import SessionDonation
+from almoner.giving.checkout.hosted_page.legal_notices import load_notices as load_notices
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import MAX_TRIES
 from almoner.giving.checkout.sessions import service as sessions
@@ -166,7 +167,7 @@ def choose_language_currency(
     language = (
         session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
     )
-    currency = session.currency or _currency(giving.cause, accept_language, today)
+    currency = session.currency or currency_for(giving.cause.receives, accept_language, today)
     return replace(giving, session=replace(session, language=language, currency=currency))
 
 
@@ -180,12 +181,14 @@ async def store_language_currency(tx: Tx, giving: SessionView) -> SessionView:
     )
 
 
-def _currency(cause_: NonprofitProfile, accept_language: str | None, today: date) -> str:
+def currency_for(offered: Sequence[str], accept_language: str | None, today: date) -> str:
+    """The currency of the donor's region if it is offered, else US dollars, else the first that is."""
+    fallback = FALLBACK_CURRENCY if FALLBACK_CURRENCY in offered or not offered else offered[0]
     for tag in languages.preferred_language_tags(accept_language):
         if (region := languages.region_of(tag)) is not None:
             currency = formats.currency_of_region(region, today)
-            return currency if currency in cause_.receives else FALLBACK_CURRENCY
-    return FALLBACK_CURRENCY
+            return currency if currency is not None and currency in offered else fallback
+    return fallback
 
 
 def _register(name: str, code: str) -> str:

@@ -1,8 +1,9 @@
 """The faces of the hosted page: from what is known to the templates."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -68,6 +69,38 @@ class FrequencyChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkContext:
+    """What the form says of the giving link that shows it.
+
+    ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: where another
+    nonprofit can be chosen. ``currencies``: each with its address. ``raised``, ``donors``: None where that is not
+    shown. ``framed_by``: the sites that may show it in a frame; it then leads the whole window onwards.
+    """
+
+    url: str
+    action: str
+    words: tuple[str, str | None]
+    partner: str
+    issuer: str
+    image: str | None
+    preview_image: str | None
+    hidden: Mapping[str, str]
+    others: str | None
+    currencies: Sequence[tuple[str, str]]
+    goal_minor: int | None
+    raised_minor: int | None
+    donors: int | None
+    days: str
+    notices: Sequence[tuple[str, str]]
+    framed_by: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> int:
+        """The raised part of the goal in percent."""
+        return min(100, 100 * (self.raised_minor or 0) // self.goal_minor) if self.goal_minor else 0
+
+
+@dataclass(frozen=True, slots=True)
 class EmailForm:
     """The form that corrects the address of a receipt. ``problem``: the key of what is wrong with what was typed."""
 
@@ -101,43 +134,39 @@ class HostedPageViews:
         status: int,
         problems: Problems,
         notice: FormNotice | None,
+        link: LinkContext | None = None,
+        shared: Request | None = None,
     ) -> Response:
-        """The form. ``transfer``: the donor may pay by bank transfer instead."""
+        """The form. ``transfer``: the donor may pay by bank transfer instead. ``link``: the giving link that shows it.
+
+        ``shared``: the request of a page that is the same for everybody.
+        """
         language = self.language(giving)
-        frequencies = self._frequency_choices(giving, typed, language)
-        shown = [
-            formats.format_money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested
-        ]
-        page = self._pages.render_page(
-            "gift.html",
-            language,
-            status=status,
-            form_targets=self._targets(giving),
-            cause=_nonprofit_context(giving, language),
-            brand=branding.brand_of(giving.partner),
-            partner_links=giving.partner.public_links,
-            amounts=amounts,
-            benefits=giving.session.benefits,
-            totals={minor: tariff.gross_up(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
-            wide=max(sum(one.isprintable() or one.isspace() for one in text) for text in shown) > _WIDE,
-            typed=typed,
-            names=_names(typed, language),
-            problems=_in_order(problems, language),
-            values=_values(amounts, language),
-            notice=notice,
-            transfer=transfer and "one_time" in giving.session.frequencies,
-            action=action,
-            csrf=csrf,
-            currency_name=formats.currency_name(amounts.currency, language.locale),
-            aid=_gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
-            frequencies=frequencies,
-            frequency_problem=next((key for field, key in problems.items() if field.startswith("frequency-")), None),
-            another="another" in problems or typed.another,
-            symbol=formats.currency_symbol(amounts.currency, language.locale),
-            digits=currency_exponent(amounts.currency),
-            tariff=tariff.share_and_fixed(amounts.currency),
-            script=True,
-        )
+        context: dict[str, Any] = {
+            **_amounts_context(giving, amounts, tariff, language),
+            "cause": _nonprofit_context(giving, language),
+            "brand": branding.brand_of(giving.partner),
+            "partner_links": giving.partner.public_links,
+            "typed": typed,
+            "names": _names(typed, language),
+            "problems": _in_order(problems, language),
+            "notice": notice,
+            "transfer": transfer and "one_time" in giving.session.frequencies,
+            "frequencies": self._frequency_choices(giving, typed, language),
+            "frequency_problem": next((key for field, key in problems.items() if field.startswith("frequency-")), None),
+            "another": "another" in problems or typed.another,
+            "action": action,
+            "csrf": csrf,
+            "aid": _gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
+            "link": link,
+            "currency_names": {
+                code: formats.currency_name(code, language.locale) for code, _ in (link.currencies if link else ())
+            },
+        }
+        context |= {"form_targets": self._targets(giving), "framed_by": link.framed_by if link is not None else ()}
+        if shared is not None:
+            return self._pages.render_shared_page(shared, "gift.html", language, **context)
+        page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
 
     def _frequency_choices(self, giving: SessionView, typed: DonationForm, language: Language) -> list[FrequencyChoice]:
@@ -344,6 +373,33 @@ def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, obj
     }
 
 
+def _amounts_context(
+    giving: SessionView, amounts: DonationAmounts, tariff: Tariff, language: Language
+) -> dict[str, object]:
+    """What the form says of amounts and what is kept of them."""
+    currency, locale, suggested = amounts.currency, language.locale, amounts.suggested
+    shown = [formats.format_money(minor, currency, locale, short=True) for minor in suggested]
+    return {
+        "amounts": amounts,
+        "benefits": giving.session.benefits,
+        "designations": giving.session.options.designations,
+        "totals": {minor: tariff.gross_up(Money(minor, currency)).minor for minor in suggested},
+        "wide": max(sum(one.isprintable() or one.isspace() for one in text) for text in shown) > _WIDE,
+        "values": _values(amounts, language),
+        "currency_name": formats.currency_name(currency, locale),
+        "symbol": formats.currency_symbol(currency, locale),
+        "digits": currency_exponent(currency),
+        "tariff": tariff.share_and_fixed(currency),
+        "fee": _fee(tariff, currency, language),
+    }
+
+
+def _fee(tariff: Tariff, currency: str, language: Language) -> tuple[str, int, float]:
+    """The share that a provider keeps, in words, the fixed part, and the share as a number."""
+    share, fixed = tariff.share_and_fixed(currency)
+    return formats.format_share(share, language.locale), fixed, share
+
+
 def _names(typed: DonationForm, language: Language) -> list[tuple[str, str, str, str]]:
     """Field, label, value and autocomplete token of both names, in the order of the language."""
     names = [
@@ -380,7 +436,8 @@ def _in_order(problems: Problems, language: Language) -> Problems:
 def _values(amounts: DonationAmounts, language: Language) -> dict[str, str]:
     """What the sentences about amounts name. The example shows the language's own decimal mark."""
     locale = language.locale
-    example = amounts.suggested[1] + (amounts.suggested[1] - amounts.suggested[0]) // 2
+    first, second = (*amounts.suggested[:2], *amounts.suggested[-1:])[:2]
+    example = min(second + (second - first) // 2, amounts.maximum)
     return {
         "minimum": formats.format_money(amounts.minimum, amounts.currency, locale, short=True),
         "maximum": formats.format_money(amounts.maximum, amounts.currency, locale, short=True),

@@ -88,6 +88,27 @@ class Benefits:
     fair_value_minor: int
 
 
+@dataclass(frozen=True, slots=True)
+class GiftOptions:
+    """What may be given, and for what: amounts in the minor unit of the one currency, purposes in words.
+
+    Where no amounts are suggested they are the currency's usual ones. The donor chooses one of the ``designations``.
+    """
+
+    suggested: tuple[int, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    designations: tuple[str, ...] = ()
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether anything in it is meant in a currency."""
+        return bool(self.suggested) or self.minimum is not None or self.maximum is not None
+
+
+NO_OPTIONS: Final = GiftOptions()
+
+
 @record
 class DonationSession:
     """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3).
@@ -109,6 +130,8 @@ class DonationSession:
     donation_id: UUID | None = None
     frequencies: tuple[DonationFrequency, ...] = ONE_TIME
     benefits: Benefits | None = None
+    options: GiftOptions = NO_OPTIONS
+    giving_link_id: UUID | None = None
 
     def filled_success_url(self, id_: str) -> str | None:
         """``success_url`` with the session's ID filled in."""

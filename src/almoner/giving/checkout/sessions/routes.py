@@ -66,6 +66,7 @@ def session_creation_routes(payable: Collection[str] | None) -> Routes:
             body.metadata,
             None if body.benefits is None else domain.Benefits(body.benefits.description, body.benefits.fair_value),
             tuple(body.frequencies),
+            body.to_options(),
         )
         assert call.claim is not None, "every POST with a key has a claim"
         return await service.create(call.tx, call.claim, call.entry_context, change)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from almoner.giving.checkout.sessions.domain import (
     ONE_TIME,
@@ -11,32 +11,25 @@ from almoner.giving.checkout.sessions.domain import (
     Benefits,
     DonationFrequency,
     DonationSession,
+    GiftOptions,
     SessionStatus,
+)
+from almoner.giving.checkout.wire_types import (
+    Currency,
+    Designations,
+    Frequencies,
+    Maximum,
+    Minimum,
+    SuccessUrl,
+    SuggestedAmounts,
 )
 from almoner.kit import money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.texts import BrowserAddress, LanguageTag
-from almoner.platform.http.wire import CurrencyCode, Metadata, PageQuery, RequestBody, ResponseRecord
-from almoner.platform.outbound import addresses
+from almoner.platform.http.texts import LanguageTag
+from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, ResponseRecord
 
-
-def _currency(text: str) -> str:
-    if text not in money.EXPONENTS:
-        raise ValueError("must be an active ISO 4217 currency such as GBP")
-    return text
-
-
-SuccessUrl = Annotated[
-    BrowserAddress,
-    Field(
-        max_length=addresses.MAX_LENGTH,
-        description="Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's "
-        "id. Without it a success screen is shown.",
-        examples=["https://shop.example/thanks"],
-    ),
-]
 Language = Annotated[
     LanguageTag,
     Field(
@@ -45,13 +38,6 @@ Language = Annotated[
         examples=["en"],
     ),
 ]
-Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
-
-
-def _distinct(frequencies: list[DonationFrequency]) -> list[DonationFrequency]:
-    if len(set(frequencies)) != len(frequencies):
-        raise ValueError("must name each frequency once")
-    return frequencies
 
 
 class BenefitsIn(RequestBody):
@@ -84,19 +70,22 @@ class DonationSessionIn(RequestBody):
     currency: Currency | None = None
     language: Language | None = None
     metadata: Metadata | None = None
-    frequencies: Annotated[list[DonationFrequency], AfterValidator(_distinct)] = Field(
-        list(ONE_TIME),
-        min_length=1,
-        max_length=5,
-        description="How often the donor may give. With several, the donor chooses on the page, and the first one is "
-        "chosen at first. Any other than `one_time` begins a regular donation by card.",
-        examples=[["one_time", "monthly"]],
-    )
+    frequencies: Frequencies = Field(list(ONE_TIME))
     benefits: BenefitsIn | None = Field(
         None,
         description="Goods or services that the donor receives in return. The page and the receipt state them with "
         "their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.",
     )
+    suggested_amounts: SuggestedAmounts | None = Field(None, description="Requires `currency`.")
+    minimum: Minimum | None = Field(None, description="Requires `currency`.")
+    maximum: Maximum | None = Field(None, description="Requires `currency`.")
+    designations: Designations | None = None
+
+    def to_options(self) -> GiftOptions:
+        """What is said of amounts and purposes."""
+        return GiftOptions(
+            tuple(self.suggested_amounts or ()), self.minimum, self.maximum, tuple(self.designations or ())
+        )
 
 
 class BenefitsOut(ResponseRecord):
@@ -127,6 +116,11 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
         list[DonationFrequency], msgspec.Meta(description="Among which the donor chooses how often to give.")
     ]
     benefits: BenefitsOut | None
+    suggested_amounts: list[int] | None
+    minimum: int | None
+    maximum: int | None
+    designations: list[str] | None
+    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that made it.")]
     donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
     expires_at: str
@@ -146,6 +140,11 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         metadata=None if session.metadata is None else dict(session.metadata),
         frequencies=list(session.frequencies),
         benefits=_benefits_out(session.benefits),
+        suggested_amounts=list(session.options.suggested) or None,
+        minimum=session.options.minimum,
+        maximum=session.options.maximum,
+        designations=list(session.options.designations) or None,
+        giving_link_id=tx.ids.text_or_none("givinglink", session.giving_link_id),
         donation_id=tx.ids.text_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),
         expires_at=iso_timestamp(session.expires_at),

@@ -9,8 +9,17 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.access.partners import service as partners
+from almoner.giving.checkout.hosted_page.domain import amount_problems
 from almoner.giving.checkout.sessions import domain, schemas, store, triggers
-from almoner.giving.checkout.sessions.domain import Benefits, DonationFrequency, DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import (
+    NO_OPTIONS,
+    Benefits,
+    DonationFrequency,
+    DonationSession,
+    GiftOptions,
+    NewSession,
+)
 from almoner.giving.checkout.sessions.schemas import DonationSessionOut
 from almoner.giving.checkout.sessions.store import has_open as has_open
 from almoner.giving.checkout.sessions.store import list_page as list_page
@@ -27,6 +36,8 @@ from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.outbound import addresses
 
 BATCH: Final = 1000  # S4
+_PRIVATE: Final = "body.successUrl must have a public address"
+_UNREGISTERED: Final = "body.successUrl must name a host that is registered for your account"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,7 @@ class DonationSessionRequest:
     metadata: Mapping[str, str] | None
     benefits: Benefits | None = None
     frequencies: tuple[DonationFrequency, ...] = domain.ONE_TIME
+    options: GiftOptions = NO_OPTIONS
 
 
 async def create(
@@ -66,6 +78,7 @@ async def create(
         tx.now + domain.LIFETIME,
         frequencies=change.frequencies,
         benefits=change.benefits,
+        options=change.options,
     )
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
     answer = schemas.session_out(tx, session)
@@ -76,6 +89,20 @@ async def create(
     if not outcome["made"]:
         _raise_refusal(outcome, change)
     return answer
+
+
+async def success_url_problems(tx: Tx, partner: Partner, url: str) -> list[str]:
+    """Why a session could not lead there."""
+    target = addresses.parse_target(url, ANY_PORT)
+    if target.loopback and not tx.deployment.sandbox:
+        return [_PRIVATE]
+    hosts = (await partners.get(tx, partner)).redirect_hosts
+    return [] if hosts is None or target.host in hosts else [_UNREGISTERED]
+
+
+async def create_from_link(tx: Tx, session: DonationSession) -> None:
+    """Store a session that a donor makes by a giving link."""
+    await store.insert(tx, Partner(session.partner_id), session)
 
 
 def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
@@ -93,11 +120,15 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
         raise IncorrectParams("body.currency is required with body.benefits")
     if change.benefits is not None and change.frequencies != domain.ONE_TIME:
         raise IncorrectParams("body.benefits is for one_time donations: leave out body.frequencies")
+    if change.options.has_amounts and change.currency is None:
+        raise IncorrectParams("body.currency is required with amounts")
+    if change.currency is not None and (wrong := amount_problems(change.options, change.currency)):
+        raise IncorrectParams(*wrong)
     if change.success_url is None:
         return organisation_id, user_id, None
     target = addresses.parse_target(change.success_url, ANY_PORT)
     if target.loopback and not sandbox:
-        raise IncorrectParams("body.successUrl must have a public address")
+        raise IncorrectParams(_PRIVATE)
     return organisation_id, user_id, target.host
 
 
@@ -113,7 +144,7 @@ def _raise_refusal(outcome: Record, change: DonationSessionRequest) -> None:
     if not outcome["takes_currency"]:
         reasons.append(f"body.currency {change.currency} is not one that this organisation receives")
     if not outcome["host_allowed"]:
-        reasons.append("body.successUrl must name a host that is registered for your account")
+        reasons.append(_UNREGISTERED)
     raise IncorrectParams(*reasons)
 
 

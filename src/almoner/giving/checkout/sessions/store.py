@@ -6,7 +6,14 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.sessions.domain import LIFETIME, SESSION, Benefits, DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import (
+    LIFETIME,
+    SESSION,
+    Benefits,
+    DonationSession,
+    GiftOptions,
+    NewSession,
+)
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.database import counters, lists
@@ -19,13 +26,16 @@ from almoner.platform.idempotency import IdempotencyClaim
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
-    "expires_at, donation_id, frequencies, benefits, benefits_minor"
+    "expires_at, donation_id, frequencies, benefits, benefits_minor, suggested_minor, minimum_minor, maximum_minor, "
+    "designations, giving_link_id"
 )
 
 
 def _session(row: Record) -> DonationSession:
     values = [*row]
-    values[12:] = [tuple(row[12]), None if row[13] is None else Benefits(row[13], row[14])]
+    benefits = None if row[13] is None else Benefits(row[13], row[14])
+    options = GiftOptions(tuple(row[15]), row[16], row[17], tuple(row[18]))
+    values[12:] = [tuple(row[12]), benefits, options, row[19]]
     return DonationSession(*values)
 
 
@@ -48,10 +58,11 @@ host_seen as (
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
                                   metadata, created_at, expires_at, status_changed_at, frequencies, benefits,
-                                  benefits_minor)
+                                  benefits_minor, suggested_minor, minimum_minor, maximum_minor, designations)
     select :id, :partner_id, organisation_seen.id, :user_id::uuid, 'open', :language::text, :currency,
         :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now,
-        :frequencies::text[], :benefits::text, :benefits_minor::bigint
+        :frequencies::text[], :benefits::text, :benefits_minor::bigint,
+        :suggested_minor::bigint[], :minimum_minor::bigint, :maximum_minor::bigint, :designations::text[]
     from free, organisation_seen, host_seen
     where receives and takes_currency and allowed and (:user_id is null or exists (select from user_seen))
     returning 1
@@ -83,6 +94,10 @@ async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[ob
         "frequencies": session.frequencies,
         "benefits": session.benefits and session.benefits.description,
         "benefits_minor": session.benefits and session.benefits.fair_value_minor,
+        "suggested_minor": session.options.suggested,
+        "minimum_minor": session.options.minimum,
+        "maximum_minor": session.options.maximum,
+        "designations": session.options.designations,
         "success_host": new.success_host,
         "world_currency": new.world_currency,
         "own_countries": new.own_countries,
@@ -90,6 +105,39 @@ async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[ob
     row = await tx.fetchrow(CREATE.sql, *CREATE.arguments(values))
     assert row is not None
     return row
+
+
+_INSERT: Final = f"""
+with made as (
+    insert into donation_session (id, partner_id, organisation_id, status, language, currency, success_url, metadata,
+                                  created_at, expires_at, status_changed_at, suggested_minor, minimum_minor,
+                                  maximum_minor, designations, giving_link_id, frequencies)
+    values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $9, $8, $10, $11, $12, $13, $14, $15)
+    returning 1
+) {counters.increment_sql(LIST, "$2", "from made")}
+"""
+
+
+async def insert(tx: Tx, partner: Partner, session: DonationSession) -> None:
+    """Store a session that a giving link makes."""
+    await tx.execute(
+        _INSERT,
+        session.id,
+        partner.id,
+        session.organisation_id,
+        session.language,
+        session.currency,
+        session.success_url,
+        session.metadata,
+        session.created_at,
+        session.expires_at,
+        session.options.suggested,
+        session.options.minimum,
+        session.options.maximum,
+        session.options.designations,
+        session.giving_link_id,
+        session.frequencies,
+    )
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> DonationSession | None:

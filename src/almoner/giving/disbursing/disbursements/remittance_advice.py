@@ -9,7 +9,18 @@ from almoner.kit.ids import Ids
 from almoner.kit.money import currency_exponent
 from almoner.kit.time import iso_timestamp
 
-COLUMN_TITLES: Final = ("donation", "given at", "donor", "message", "given", "fee", "sent back", "paid out", "currency")
+COLUMN_TITLES: Final = (
+    "donation",
+    "given at",
+    "donor",
+    "message",
+    "designation",
+    "given",
+    "fee",
+    "sent back",
+    "paid out",
+    "currency",
+)
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """How a cell begins that a spreadsheet would run."""
 
@@ -23,6 +34,7 @@ def advice_row(ids: Ids, donation: Donation) -> list[str]:
         iso_timestamp(donation.created_at),
         "anonymous" if donation.anonymous else donor,
         donation.message or "",
+        donation.designation or "",
         *(
             _plain(minor, net.currency)
             for minor in (donation.money.minor, off.fee_minor, off.refunded_minor, net.minor)

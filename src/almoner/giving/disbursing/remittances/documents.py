@@ -87,8 +87,14 @@ class RemittanceDocuments:
             "day": directional_text(formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), rtl=rtl),
             "donation": directional_text(self._deployment.ids.text("donation", one.donation_id), rtl=False),
             "message": directional_text(one.message, rtl=rtl) if one.message else None,
+            "designation": _designation(one.designation, language) if one.designation else None,
             "amounts": [directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(one)],
         }
+
+
+def _designation(designation: str, language: Language) -> dict[str, object]:
+    text = language.text("remittance.designation", designation=designation)
+    return directional_text(text, rtl=language.direction == "rtl")
 
 
 def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]:

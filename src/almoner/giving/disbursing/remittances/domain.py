@@ -27,6 +27,7 @@ class RemittanceLine:
     anonymous: bool
     donor: tuple[str, str] | None
     message: str | None
+    designation: str | None
     given_minor: int
     fee_minor: int
     refunded_minor: int
@@ -89,6 +90,7 @@ def remittance_line_of(donation: Donation) -> RemittanceLine:
         anonymous=donation.anonymous,
         donor=(donation.first_name or "", donation.last_name or "") if named else None,
         message=donation.message,
+        designation=donation.designation,
         given_minor=donation.money.minor,
         fee_minor=off.fee_minor,
         refunded_minor=off.refunded_minor,

@@ -1,6 +1,6 @@
 """Submission configurations on the wire (settled 4 and 8)."""
 
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import msgspec
 from pydantic import AfterValidator, Field
@@ -12,7 +12,16 @@ from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import Maybe, PatchBody, RequestBody, ResponseRecord, Text255, Typed, UnpagedQuery
+from almoner.platform.http.wire import (
+    Maybe,
+    PatchBody,
+    RequestBody,
+    ResponseRecord,
+    Text255,
+    Typed,
+    UnpagedQuery,
+    ensure_unique,
+)
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
@@ -28,19 +37,11 @@ from almoner.validation.applications.configurations.domain import (
 )
 from almoner.validation.applications.configurations.service import ConfigurationInput
 
-T = TypeVar("T")
-
 _MOST_TAGS: Final = 300
 _LABELS: Final = {"en": "Where do you use our product?"}
 
 
-def _ensure_unique(values: list[T]) -> list[T]:
-    if len(set(values)) < len(values):
-        raise ValueError("must name each value once")
-    return values
-
-
-_Once = AfterValidator(_ensure_unique)
+_Once = AfterValidator(ensure_unique)
 _Name = Annotated[Text255, Typed]
 Labels = Annotated[
     dict[str, str],

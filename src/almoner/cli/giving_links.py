@@ -1,0 +1,64 @@
+"""``almoner giving-links``: nonprofits that do not want donations by giving links."""
+
+from typing import Annotated
+
+import typer
+
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Table
+from almoner.giving.checkout.giving_links import service as giving_links
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+
+commands = typer.Typer(help="Manage which nonprofits refuse giving links.", no_args_is_help=True)
+
+OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
+
+
+@commands.command("refusals")
+@in_transaction
+async def list_refusals(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
+    """List nonprofits that refuse, newest first."""
+    found = await giving_links.list_refusals(tx, limit)
+    names = await organisations.readable_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
+    by = await display_name_lookup(tx, [one.refused_by for one in found])
+    return Table(
+        ("organisation", "name", "since", "recorded by", "reason"),
+        [
+            [
+                tx.ids.text("organisation", one.organisation_id),
+                names.get(one.organisation_id, ""),
+                one.refused_at.date(),
+                by(one.refused_by),
+                one.reason,
+            ]
+            for one in found
+        ],
+    )
+
+
+@commands.command("refuse")
+@as_operator("reviewer", audit_action="giving_link.refused")
+async def refuse(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
+    """Stop donations by giving links to a nonprofit.
+
+    No giving link can be made for it, and existing ones no longer offer it. Donation sessions are not affected.
+    """
+    found = parse_id(tx, "organisation", organisation)
+    if not await giving_links.refuse(tx, found, note.strip(), officer.id):
+        return f"{organisation} refused already."
+    return f"{organisation} gets no more donations by giving links."
+
+
+@commands.command("allow")
+@as_operator("reviewer", audit_action="giving_link.allowed")
+async def allow(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
+    """Let giving links give to a nonprofit again."""
+    found = parse_id(tx, "organisation", organisation)
+    if not await giving_links.allow(tx, found):
+        return f"{organisation} did not refuse."
+    return f"{organisation} can be given to by giving links again."

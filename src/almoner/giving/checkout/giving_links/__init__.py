@@ -1,0 +1,1 @@
+"""Giving links: permanent pages to give by, without code."""

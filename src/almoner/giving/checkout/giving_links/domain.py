@@ -1,0 +1,140 @@
+"""Giving links: permanent pages at ``/g/{slug}``, and who may be given to by one (settled 11)."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.sessions.domain import NO_OPTIONS, DonationFrequency, GiftOptions
+from almoner.kit.errors import BadRequest
+
+MAX_LINKS: Final = 1000
+"""Of one partner."""
+MAX_ORGANISATIONS: Final = 50
+_SLUG: Final = re.compile(r"[a-z0-9](-?[a-z0-9])*")
+MIN_SLUG: Final = 3
+MAX_SLUG: Final = 60
+_SLUG_OF_TITLE: Final = 40
+
+
+class OrganisationNotFound(BadRequest):
+    code = "giving_link/organisation_not_found"
+    message = "There is no organisation with this id"
+
+
+class CategoryNotFound(BadRequest):
+    code = "giving_link/category_not_found"
+    message = "There is no category with this id"
+
+
+class CannotAcceptDonations(BadRequest):
+    code = "giving_link/cannot_accept_donations"
+    message = "No giving link can be made for this organisation"
+
+
+class SlugTaken(BadRequest):
+    code = "giving_link/slug_taken"
+    message = "Another giving link has or had this slug; a slug is never given again"
+
+
+class InvalidMetadata(BadRequest):
+    code = "giving_link/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+@dataclass(frozen=True, slots=True)
+class GivingLink:
+    """A permanent page for the organisations that it names, or for those of a category; the donor chooses one.
+
+    Amounts of ``options`` and ``goal_minor`` are in the minor unit of its one currency; without ``currencies`` donors
+    give in any that the organisation receives. ``allowed_origins``: sites that may show its form in a frame.
+    ``shows_progress``: the page says how much was given by it, and by how many.
+    """
+
+    id: UUID
+    partner_id: UUID
+    slug: str
+    title: str
+    text: str | None
+    image_key: str | None
+    organisation_ids: tuple[UUID, ...]
+    category_id: UUID | None
+    currencies: tuple[str, ...]
+    frequencies: tuple[DonationFrequency, ...]
+    goal_minor: int | None
+    shows_progress: bool
+    allowed_origins: tuple[str, ...]
+    success_url: str | None
+    metadata: Mapping[str, str] | None
+    active: bool
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    options: GiftOptions = NO_OPTIONS
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether donors can give by it."""
+        return self.active and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """An organisation that a giving link names. ``id``: of the record that answers for it.
+
+    ``refuses``: it does not want to be given to by giving links. ``flagged``: its verification is in doubt.
+    """
+
+    named: UUID
+    id: UUID
+    receives: bool
+    currencies: tuple[str, ...]
+    refuses: bool
+    flagged: bool
+
+    @property
+    def problem(self) -> str | None:
+        """Why nobody can give to it by a giving link; None if they can."""
+        if not self.receives:
+            return "cannot accept donations: they go to nonprofits that their register lists as active"
+        if self.refuses:
+            return "does not want donations by giving links"
+        return "is under review and cannot be given to by giving links now" if self.flagged else None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A nonprofit that does not want to be given to by giving links. ``reason``: as an operator was told."""
+
+    organisation_id: UUID
+    reason: str
+    refused_by: str
+    refused_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What was given by a link in its currency, less what went back, and by how many donors."""
+
+    raised_minor: int
+    donors: int
+
+
+def is_slug(text: str) -> bool:
+    """Whether a text can be a slug: lower-case letters, digits and single hyphens between them."""
+    return MIN_SLUG <= len(text) <= MAX_SLUG and _SLUG.fullmatch(text) is not None
+
+
+def slug_of_title(title: str) -> str:
+    """The words of a title as a slug; empty if too few letters are left, as of a title in another script."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
+    slug = ""
+    for word in words:
+        longer = f"{slug}-{word}" if slug else word[:_SLUG_OF_TITLE]
+        if len(longer) > _SLUG_OF_TITLE:
+            break
+        slug = longer
+    return slug if is_slug(slug) else ""

@@ -1,0 +1,262 @@
+"""Creates and changes giving links, and finds whom a donor can give to by one."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.giving.checkout.giving_links import domain, store
+from almoner.giving.checkout.giving_links.domain import GivingLink, Recipient, Refusal
+from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
+from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
+from almoner.giving.checkout.giving_links.store import find_progress as find_progress
+from almoner.giving.checkout.giving_links.store import list_page as list_page
+from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
+from almoner.giving.checkout.giving_links.store import list_refusals as list_refusals
+from almoner.giving.checkout.hosted_page.domain import amount_problems
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import ONE_TIME
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.ids import encode_uuid
+from almoner.nonprofits.categories import service as categories
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.files import media
+from almoner.platform.files.images import Image
+
+_RANDOM: Final = 6
+"""Characters that make a slug unlike others; as many more where no title lends words."""
+_LONGEST_REASON: Final = 2000
+_OPTIONS: Final = {
+    "suggested_amounts": "suggested",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "designations": "designations",
+}
+_MEMBERS: Final = {
+    "title": "title",
+    "text": "text",
+    "organisation_ids": "organisation_ids",
+    "category_id": "category_id",
+    "currencies": "currencies",
+    "frequencies": "frequencies",
+    "goal": "goal_minor",
+    "shows_progress": "shows_progress",
+    "allowed_origins": "allowed_origins",
+    "success_url": "success_url",
+    "active": "active",
+    "expires_at": "expires_at",
+}
+_LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "allowed_origins", "designations"})
+
+
+async def create(
+    tx: Tx, partner: Partner, given: GivingLinkInput, slug: str | None, payable: Collection[str] | None
+) -> GivingLink:
+    """A new link. ``payable``: the currencies that donors can pay in here.
+
+    Raises IncorrectParams, OrganisationNotFound, CategoryNotFound, CannotAcceptDonations, SlugTaken, InvalidMetadata.
+    """
+    if (held := await store.count(tx, partner)) >= domain.MAX_LINKS:
+        raise IncorrectParams(f"there are already {held} giving links, which is the maximum")
+    blank = GivingLink(
+        tx.new_id(),
+        partner.id,
+        slug or "",
+        "",
+        None,
+        None,
+        (),
+        None,
+        (),
+        ONE_TIME,
+        None,
+        shows_progress=False,
+        allowed_origins=(),
+        success_url=None,
+        metadata=None,
+        active=True,
+        expires_at=None,
+        created_at=tx.now,
+        updated_at=tx.now,
+    )
+    made = await _changed(tx, partner, blank, given, payable)
+    if slug is not None:
+        if not await store.insert(tx, partner, made):
+            raise domain.SlugTaken(f"body.slug '{slug}'")
+        return made
+    words = domain.slug_of_title(made.title)
+    for chosen in (words, f"{words}-{_random()}" if words else _random() + _random(), _random() + _random()):
+        if chosen and await store.insert(tx, partner, replace(made, slug=chosen)):
+            return replace(made, slug=chosen)
+    raise domain.SlugTaken
+
+
+async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
+    """One link. Raises NotFound."""
+    if (found := await store.find(tx, partner, link_id)) is None:
+        raise NotFound
+    return found
+
+
+async def update(
+    tx: Tx, partner: Partner, link_id: UUID, given: GivingLinkInput, payable: Collection[str] | None
+) -> GivingLink:
+    """Change what is said. Raises NotFound, and what ``create`` raises but for SlugTaken."""
+    before = await _lock(tx, partner, link_id)
+    changed = await _changed(tx, partner, before, given, payable)
+    if changed == before:
+        return before
+    changed = replace(changed, updated_at=tx.now)
+    await store.update(tx, partner, changed)
+    return changed
+
+
+async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> GivingLink:
+    """Show the picture in place of an earlier one. Raises NotFound."""
+    before = await _lock(tx, partner, link_id)
+    key = await media.insert(tx, image.content, image.media_type)
+    changed = replace(before, image_key=key, updated_at=tx.now)
+    await store.update(tx, partner, changed)
+    if before.image_key is not None:
+        await media.delete(tx, before.image_key)
+    return changed
+
+
+async def refuse(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
+    """No giving link gives to the nonprofit from now on; False if that was so already.
+
+    Raises NotFound, IncorrectParams.
+    """
+    if not 1 <= len(reason) <= _LONGEST_REASON:
+        raise IncorrectParams(f"the note must have 1 to {_LONGEST_REASON:,} characters")
+    organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    return await store.insert_refusal(tx, Refusal(organisation.id, reason, by, tx.now))
+
+
+async def allow(tx: Tx, organisation_id: UUID) -> bool:
+    """Giving links may give to the nonprofit again; False if they could. Raises NotFound."""
+    organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    return await store.delete_refusal(tx, organisation.id)
+
+
+async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
+    if (found := await store.get_for_update(tx, partner, link_id)) is None:
+        raise NotFound
+    return found
+
+
+async def _changed(
+    tx: Tx, partner: Partner, before: GivingLink, given: GivingLinkInput, payable: Collection[str] | None
+) -> GivingLink:
+    """The link with what is said of it, once that has been checked with what stays."""
+    values = {_MEMBERS[name]: _stored(name, value) for name, value in given.values.items() if name in _MEMBERS}
+    options = {_OPTIONS[name]: _stored(name, value) for name, value in given.values.items() if name in _OPTIONS}
+    problems: list[str] = []
+    if "organisation_ids" in values or "category_id" in values:
+        values |= await _whom(tx, partner, before, values, problems)
+    if "metadata" in given.values:
+        values["metadata"] = _metadata(before, given.values["metadata"])
+    link = replace(before, **values, options=replace(before.options, **options))
+    problems += _problems(tx, link, given, payable)
+    if link.success_url is not None and link.success_url != before.success_url:
+        problems += await sessions.success_url_problems(tx, partner, link.success_url)
+    if problems:
+        raise IncorrectParams(*problems)
+    if given.values.keys() & {"organisation_ids", "currencies"}:
+        await _check_recipients(tx, partner, link)
+    return link
+
+
+def _stored(name: str, value: Any) -> Any:
+    if name in _LISTS or name == "suggested_amounts":
+        return tuple(value or ())
+    return value
+
+
+async def _whom(
+    tx: Tx, partner: Partner, before: GivingLink, values: dict[str, Any], problems: list[str]
+) -> dict[str, Any]:
+    """Organisations or a category, by their ids. Raises OrganisationNotFound, CategoryNotFound."""
+    named: Sequence[str] = values.get("organisation_ids") or ()
+    category: str | None = values.get("category_id")
+    if bool(named) == bool(category):
+        kept = [values.get(name) is None and getattr(before, name) for name in ("organisation_ids", "category_id")]
+        gone = ("organisation_ids" in values and kept[0]) or ("category_id" in values and kept[1])
+        if named or gone or not any(kept):
+            problems.append("body must have either organisationIds or categoryId")
+        return {"organisation_ids": before.organisation_ids, "category_id": before.category_id}
+    if category:
+        found = tx.ids.parse("category", category)
+        try:
+            return {"organisation_ids": (), "category_id": (await categories.get(tx, partner, found or UUID(int=0))).id}
+        except NotFound:
+            raise domain.CategoryNotFound(f"body.categoryId '{category[:100]}' names no category") from None
+    ids = []
+    for text in named:
+        if (one := tx.ids.parse("organisation", text)) is None:
+            raise domain.OrganisationNotFound(_names_nothing(text))
+        ids.append(one)
+    known = {one.named: one for one in await store.list_recipients(tx, partner, ids)}
+    for text, one in zip(named, ids, strict=True):
+        if one not in known:
+            raise domain.OrganisationNotFound(_names_nothing(text))
+    return {"organisation_ids": tuple(dict.fromkeys(known[one].id for one in ids)), "category_id": None}
+
+
+async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
+    """Raises CannotAcceptDonations, IncorrectParams."""
+    recipients: Sequence[Recipient] = await store.list_recipients(tx, partner, link.organisation_ids)
+    refused = [(one, one.problem) for one in recipients if one.problem is not None]
+    if refused:
+        raise domain.CannotAcceptDonations(
+            *(f"{tx.ids.text('organisation', one.named)} {problem}" for one, problem in refused)
+        )
+    wrong = [
+        f"body.currencies {code} is not one that {tx.ids.text('organisation', one.named)} receives"
+        for one in recipients
+        for code in link.currencies
+        if code not in one.currencies
+    ]
+    if wrong:
+        raise IncorrectParams(*wrong)
+
+
+def _problems(tx: Tx, link: GivingLink, given: GivingLinkInput, payable: Collection[str] | None) -> list[str]:
+    problems = []
+    if link.options.has_amounts or link.goal_minor is not None:
+        if len(link.currencies) != 1:
+            problems.append("body.currencies must name one currency with amounts or a goal")
+        else:
+            problems += amount_problems(link.options, link.currencies[0])
+    if payable is not None:
+        problems += [
+            f"body.currencies the payment provider takes no payments in {code}"
+            for code in link.currencies
+            if code not in payable
+        ]
+    if given.values.get("expires_at") is not None and link.expires_at is not None and link.expires_at <= tx.now:
+        problems.append("body.expiresAt must be in the future; set active to false to switch it off now")
+    if not tx.deployment.sandbox and any(origin.startswith("http:") for origin in link.allowed_origins):
+        problems.append("body.allowedOrigins must be https origins")
+    return problems
+
+
+def _metadata(before: GivingLink, given: Any) -> Any:
+    """Merged as everywhere; null removes all. Raises InvalidMetadata."""
+    if given is None:
+        return None
+    merged = {key: value for key, value in {**(before.metadata or {}), **given}.items() if value is not None}
+    if found := metadata_rules.metadata_problems(merged):
+        raise domain.InvalidMetadata(*found)
+    return merged
+
+
+def _names_nothing(text: str) -> str:
+    return f"body.organisationIds '{text[:100]}' names no organisation"
+
+
+def _random() -> str:
+    return encode_uuid(UUID(bytes=os.urandom(16)))[-_RANDOM:]

@@ -1,0 +1,468 @@
+"""The pages of giving links: the same for everybody, and written to by nobody until a donor sends the form.
+
+A GET sets no cookie. The form is that of a session, which is made when it is sent; from then on the donor is on the
+session's pages, under their limits.
+"""
+
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
+from almoner.giving.checkout.giving_links import service as giving_links
+from almoner.giving.checkout.giving_links.domain import GivingLink, Progress, is_slug
+from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
+from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
+from almoner.giving.checkout.hosted_page.ports import Checkout, Disclosures
+from almoner.giving.checkout.hosted_page.schemas import DonationForm, Problems
+from almoner.giving.checkout.hosted_page.service import SessionView
+from almoner.giving.checkout.hosted_page.views import FormNotice, LinkContext
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import LIFETIME, PAGE_PURPOSE, DonationSession
+from almoner.giving.receipts import service as receipts
+from almoner.kit import language as languages
+from almoner.kit.errors import NotFound
+from almoner.kit.text import clean_text
+from almoner.nonprofits.categories import service as categories
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.outbound.addresses import client_network
+from almoner.platform.pages import formats, forms, link_sessions
+from almoner.platform.pages.headers import origin_of_url
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import FALLBACK, Language
+from almoner.platform.ratelimit import RateLimit, RateLimiter
+
+_SENDING: Final = RateLimit("giving_link_form", 0.5, 60)
+"""Forms that one client network may send: a hall full of people, and no more sessions than cards may be tried."""
+_SEARCHING: Final = RateLimit("giving_link_search", 2, 60)
+_PAGE: Final = 25
+_LAST_PAGE: Final = 40
+_SEARCHED_FROM: Final = 8
+"""A list of more nonprofits than these has a search."""
+_COOKIE_SECONDS: Final = 49 * 3600
+_QR_SECONDS: Final = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedLink:
+    """A link that a request has opened, with whoever asks and the language of the page."""
+
+    request: Request
+    link: GivingLink
+    account: PartnerAccount
+    language: str
+    issuer: str
+    path: str
+
+    @property
+    def partner(self) -> Partner:
+        """Whose link it is."""
+        return Partner(self.link.partner_id)
+
+    def address(self, **changed: str) -> str:
+        """The page again, with what the address fills in, and other values for some of its parameters."""
+        kept = {**prefill.kept_parameters(self.request.query_params), **changed}
+        return f"{self.path}?{urlencode(kept)}" if kept else self.path
+
+
+class LinkClosed(Exception):
+    """Nobody can give by the link: ``kind`` of the page that says so, about whom."""
+
+    def __init__(self, kind: str, name: str = "", account: PartnerAccount | None = None) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.name = name
+        self.account = account
+
+
+class GivingLinkPages:
+    """The pages."""
+
+    def __init__(
+        self,
+        db: Database,
+        pages: PageRenderer,
+        give: DonationPages,
+        checkout: Checkout,
+        limiter: RateLimiter,
+        disclosures: Disclosures,
+    ) -> None:
+        self._db = db
+        self._pages = pages
+        self._give = give
+        self._checkout = checkout
+        self._limiter = limiter
+        self._disclosures = disclosures
+        self._vault = db.deployment.vault
+        self._ids = db.deployment.ids
+        self._origin = origin_of_url(db.deployment.links.pages)
+        self.views = give.views
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/g/{slug}", self.page, methods=["GET", "POST"]),
+            Route("/g/{slug}/dialog", self.dialog, methods=["GET"]),
+            Route("/g/{slug}/qr.{kind}", self.qr_code, methods=["GET"]),
+        ]
+
+    def not_found_page(self, request: Request, status: int) -> Response:
+        """The page for an unknown link."""
+        return self.views.message_page(request, "unknown", status, "link")
+
+    async def page(self, request: Request) -> Response:
+        """Handle every method of this path."""
+        return await (self.send if request.method == "POST" else self.show)(request)
+
+    @with_error_pages
+    async def show(self, request: Request) -> Response:
+        """The form, or the nonprofits of which the donor chooses one."""
+        return await self._show(request)
+
+    @with_error_pages
+    async def dialog(self, request: Request) -> Response:
+        """The same for a frame on sites that the link names. What it leads to is for the whole window."""
+        return await self._show(request, framed=True)
+
+    async def _show(self, request: Request, *, framed: bool = False) -> Response:
+        try:
+            async with self._db.read() as tx:
+                opened = await self._open(tx, request)
+                if framed and not opened.link.allowed_origins:
+                    raise NotFound
+                chosen = await self._chosen(tx, opened, request.query_params.get("organisation"))
+                if chosen is None:
+                    return await self._choice(tx, opened, framed=framed)
+                giving = await self._view(tx, opened, chosen, request.query_params.get("currency"))
+                context = await self._context(tx, opened, giving, framed=framed)
+        except LinkClosed as closed:
+            return self._closed(request, closed)
+        amounts = self._give.amounts_of(giving)
+        language = self.views.language(giving)
+        typed = prefill.prefilled_form(request.query_params, amounts, giving.session, language.locale)
+        shared = None if prefill.is_prefilled(request.query_params) else request
+        return self._form(giving, context, typed, shared=shared)
+
+    @with_error_pages
+    async def send(self, request: Request) -> Response:
+        """Make the session and go on to pay; or the form with its problems."""
+        form = await forms.read_form(request)
+        typed = DonationForm.from_form(form)
+        try:
+            async with self._db.read() as tx:
+                opened = await self._open(tx, request)
+                chosen = await self._chosen(tx, opened, str(form.get("organisation", "")))
+                if chosen is None:
+                    return await self._choice(tx, opened)
+                giving = await self._view(tx, opened, chosen, str(form.get("currency", "")))
+                context = await self._context(tx, opened, giving)
+            if not link_sessions.is_same_origin(request, self._origin):
+                again = FormNotice("give.again", alert=True)
+                return self._form(giving, context, typed, status=403, notice=again)
+            gift = self._give.details_of(giving, typed)
+            if not isinstance(gift, DonationDetails):
+                return self._form(giving, context, typed, status=422, problems=gift)
+            if wait := self._wait(request):
+                slow = FormNotice("give.wait.slow", alert=True, seconds=wait)
+                return self._form(giving, context, typed, status=429, notice=slow)
+            made = await self._make_session(opened, giving, str(form.get("reference", "")))
+        except LinkClosed as closed:
+            return self._closed(request, closed)
+        return await self._proceed(request, made, typed, gift)
+
+    async def qr_code(self, request: Request) -> Response:
+        """The link's address as a picture to print."""
+        async with self._db.read() as tx:
+            link = await self._find(tx, request)
+        kind = request.path_params["kind"]
+        if link is None or kind not in ("svg", "png"):
+            return self.not_found_page(request, 404)
+        headers = {
+            "Cache-Control": f"public, max-age={_QR_SECONDS}",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+        }
+        media_type = "image/png" if kind == "png" else "image/svg+xml"
+        return Response(_qr_code(self._url(link), kind), media_type=media_type, headers=headers)
+
+    async def _find(self, tx: Tx, request: Request) -> GivingLink | None:
+        slug = request.path_params["slug"].lower()
+        return await giving_links.find_by_slug(tx, slug) if is_slug(slug) else None
+
+    async def _open(self, tx: Tx, request: Request) -> OpenedLink:
+        """The link of the path. Raises NotFound, LinkClosed."""
+        if (link := await self._find(tx, request)) is None:
+            raise NotFound
+        partner = Partner(link.partner_id)
+        account = await partners.get(tx, partner)
+        offered = self._pages.catalogues.offered_languages
+        asked = request.query_params.get("lang") or request.headers.get("accept-language")
+        request.state.language = languages.negotiate_language(asked, offered) or FALLBACK
+        if not link.is_open(tx.now):
+            raise LinkClosed("link_over", account=account)
+        issuer = await receipts.issuer_name(tx, partner) or account.name
+        return OpenedLink(request, link, account, request.state.language, issuer, request.url.path)
+
+    async def _chosen(self, tx: Tx, opened: OpenedLink, named: str | None) -> UUID | None:
+        """The nonprofit to give to; None while the donor is to choose. Raises NotFound, LinkClosed."""
+        link = opened.link
+        wanted = self._ids.parse("organisation", named) if named else None
+        if wanted is None and len(link.organisation_ids) != 1:
+            return None
+        ids = [wanted] if link.category_id is not None and wanted is not None else list(link.organisation_ids)
+        recipients = await giving_links.list_recipients(tx, opened.partner, ids)
+        if wanted is not None:
+            recipients = [one for one in recipients if wanted in (one.id, one.named)]
+        if not recipients:
+            raise NotFound
+        found = recipients[0]
+        if link.category_id is not None:
+            of = await categories.list_by_organisation(tx, opened.partner, [found.id])
+            if link.category_id not in {one.id for one in of.get(found.id, [])}:
+                raise NotFound
+        if found.problem is not None:
+            [name] = (await organisations.readable_names(tx, opened.partner, [found.id])).values()
+            raise LinkClosed("closed", name, opened.account)
+        return found.id
+
+    async def _view(self, tx: Tx, opened: OpenedLink, organisation_id: UUID, currency: str | None) -> SessionView:
+        """What a session of the link would show. Raises LinkClosed."""
+        link = opened.link
+        cause = await service.nonprofit_profile_of(tx, opened.partner, organisation_id)
+        taken = tuple(code for code in cause.receives if code in self._checkout.currencies)
+        offered = tuple(code for code in link.currencies if code in taken) if link.currencies else taken
+        if not offered:
+            raise LinkClosed("closed", cause.name, opened.account)
+        if currency not in offered:
+            header = opened.request.headers.get("accept-language")
+            currency = service.currency_for(offered, header, tx.now.date())
+        session = DonationSession(
+            tx.new_id(),
+            link.partner_id,
+            organisation_id,
+            None,
+            "open",
+            opened.language,
+            currency,
+            link.success_url,
+            link.metadata,
+            tx.now,
+            tx.now + LIFETIME,
+            frequencies=link.frequencies,
+            options=link.options,
+            giving_link_id=link.id,
+        )
+        nothing = SessionDonation(CheckoutState.NOT_STARTED, None, None)
+        return SessionView(session, opened.account, "open", replace(cause, receives=offered), nothing, exhausted=False)
+
+    async def _context(self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False) -> LinkContext:
+        """What the form says of the link."""
+        link, session, query = opened.link, giving.session, opened.request.query_params
+        assert session.currency is not None, "it was chosen"
+        language = self.views.language(giving)
+        progress: Progress | None = None
+        if link.shows_progress and len(link.currencies) == 1:
+            progress = await giving_links.find_progress(tx, opened.partner, link.id, session.currency)
+        organisation = self._ids.text("organisation", session.organisation_id)
+        hidden = {"organisation": organisation, "currency": session.currency}
+        if reference := prefill.reference_of(query.get("reference", "")):
+            hidden["reference"] = reference
+        image = link.image_key or giving.cause.logo
+        several = link.category_id is not None or len(link.organisation_ids) > 1
+        named = {"organisation": organisation} if several else {}
+        return LinkContext(
+            url=self._url(link),
+            action=f"/g/{link.slug}" + (f"?{urlencode({'lang': lang})}" if (lang := query.get("lang")) else ""),
+            words=(link.title, link.text),
+            partner=opened.account.name,
+            issuer=opened.issuer,
+            image=f"/media/{link.image_key}" if link.image_key else None,
+            preview_image=f"{self._db.deployment.links.pages}/media/{image.removeprefix('/media/')}" if image else None,
+            hidden=hidden,
+            others=opened.address() if several else None,
+            currencies=[
+                (code, opened.address(**named, currency=code))
+                for code in giving.cause.receives
+                if code != session.currency
+            ],
+            goal_minor=link.goal_minor,
+            raised_minor=progress.raised_minor if progress else None,
+            donors=progress.donors if progress else None,
+            days=formats.format_days(self._disclosures.days, language.locale),
+            notices=self._notices(giving, language),
+            framed_by=link.allowed_origins if framed else (),
+        )
+
+    def _notices(self, giving: SessionView, language: Language) -> list[tuple[str, str]]:
+        country = giving.cause.country_code
+        return [
+            (one.state or formats.country_name(country, language.locale) or country, one.text)
+            for one in self._disclosures.notices
+            if one.country_code == country
+        ]
+
+    def _form(
+        self,
+        giving: SessionView,
+        context: LinkContext,
+        typed: DonationForm,
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        notice: FormNotice | None = None,
+        shared: Request | None = None,
+    ) -> Response:
+        return self.views.donation_form_page(
+            giving,
+            self._give.amounts_of(giving),
+            self._checkout.tariff,
+            typed,
+            transfer=(giving.session.currency or "") in self._checkout.accounts,
+            action=context.action,
+            csrf="",
+            status=status,
+            problems=problems or {},
+            notice=notice,
+            link=context,
+            shared=shared,
+        )
+
+    def _wait(self, request: Request) -> int | None:
+        """Seconds until this client's network may send a form again, None if it may now."""
+        network = client_network(request.client.host) if request.client else ""
+        return self._limiter.count_call(_SENDING, network, self._db.deployment.clock.real_now().timestamp()).retry_after
+
+    async def _make_session(self, opened: OpenedLink, giving: SessionView, reference: str) -> SessionView:
+        """Store the session of the form. Raises LinkClosed if the link or the nonprofit has been closed meanwhile."""
+        named = prefill.reference_of(reference)
+        metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
+        async with self._db.write() as tx:
+            opened = await self._open(tx, opened.request)
+            organisation_id = await self._chosen(
+                tx, opened, self._ids.text("organisation", giving.session.organisation_id)
+            )
+            if organisation_id is None:
+                raise NotFound
+            session = replace(
+                giving.session,
+                id=tx.new_id(),
+                organisation_id=organisation_id,
+                created_at=tx.now,
+                expires_at=tx.now + LIFETIME,
+                metadata=metadata,
+            )
+            await sessions.create_from_link(tx, session)
+        return replace(giving, session=session)
+
+    async def _proceed(
+        self, request: Request, giving: SessionView, typed: DonationForm, gift: DonationDetails
+    ) -> Response:
+        """On to the session's pages, as whoever opens its own link."""
+        name = self._ids.text("donationsession", giving.session.id)
+        visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
+        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), typed, gift)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        device_cookie.ensure_device_cookie(request, response, self._vault)
+        return response
+
+    async def _choice(self, tx: Tx, opened: OpenedLink, *, framed: bool = False) -> Response:
+        """The nonprofits of which the donor chooses one."""
+        query = opened.request.query_params
+        text, number = clean_text(query.get("q", ""))[:200], _page_number(query.get("page", ""))
+        if opened.link.category_id is not None:
+            found, more = await self._page_of_category(tx, opened, text, number)
+        else:
+            found, more = await self._named(tx, opened, text), False
+        allowed = await giving_links.list_recipients(tx, opened.partner, [one.id for one in found])
+        open_ids = {one.id for one in allowed if one.problem is None}
+        language = self._pages.language(opened.language)
+        searched = text or more or number > 1 or len(opened.link.organisation_ids) > _SEARCHED_FROM
+        context: dict[str, Any] = {
+            "link": opened.link,
+            "account": opened.account,
+            "image": f"/media/{opened.link.image_key}" if opened.link.image_key else None,
+            "url": self._url(opened.link),
+            "action": opened.path,
+            "carried": prefill.kept_parameters(query),
+            "query": text,
+            "searched": searched or opened.link.category_id is not None,
+            "found": [self._card(opened, one, language) for one in found if one.id in open_ids],
+            "earlier": opened.address(q=text, page=str(number - 1)) if number > 1 else None,
+            "further": opened.address(q=text, page=str(number + 1)) if more else None,
+            "partner_links": opened.account.public_links,
+            "comma": formats.comma(language.locale),
+            "framed_by": opened.link.allowed_origins if framed else (),
+        }
+        if prefill.is_prefilled(query):
+            return self._pages.render_page("choose.html", language, **context)
+        return self._pages.render_shared_page(opened.request, "choose.html", language, **context)
+
+    async def _named(self, tx: Tx, opened: OpenedLink, text: str) -> list[Organisation]:
+        found = await organisations.list_by_ids(tx, opened.partner, opened.link.organisation_ids)
+        words = text.casefold().split()
+        return [one for one in found if all(word in one.shown_name.casefold() for word in words)]
+
+    async def _page_of_category(
+        self, tx: Tx, opened: OpenedLink, text: str, number: int
+    ) -> tuple[list[Organisation], bool]:
+        assert opened.link.category_id is not None
+        start = (number - 1) * _PAGE
+        network = client_network(opened.request.client.host) if opened.request.client else ""
+        if text and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after is not None:
+            text = ""
+        results = await organisations.list_receiving_in_category(
+            tx, opened.partner, opened.link.category_id, text, start, _PAGE
+        )
+        return results.organisations, results.total > start + _PAGE and number < _LAST_PAGE
+
+    def _card(self, opened: OpenedLink, one: Organisation, language: Language) -> dict[str, Any]:
+        city = one.city.title() if one.city and one.city.isupper() else one.city  # registers write in capitals
+        country = formats.country_name(one.country_code, language.locale)
+        return {
+            "name": one.shown_name,
+            "place": [part for part in (city, one.state, country) if part],
+            "register": one.registry_code,
+            "number": one.registry_number,
+            "url": opened.address(organisation=self._ids.text("organisation", one.id)),
+        }
+
+    def _closed(self, request: Request, closed: LinkClosed) -> Response:
+        links = closed.account.public_links if closed.account else None
+        return self._pages.render_message(
+            f"give.{closed.kind}",
+            self._pages.language(getattr(request.state, "language", FALLBACK)),
+            status=410 if closed.kind == "link_over" else 409,
+            icon="info",
+            partner_links=links,
+            organisation=closed.name,
+        )
+
+    def _url(self, link: GivingLink) -> str:
+        return f"{self._db.deployment.links.pages}/g/{link.slug}"
+
+
+def _page_number(text: str) -> int:
+    return min(max(int(text), 1), _LAST_PAGE) if text.isascii() and text.isdigit() and len(text) < 4 else 1
+
+
+def _qr_code(url: str, kind: str) -> bytes:
+    import segno  # on first use
+
+    out = BytesIO()
+    made = segno.make(url, error="m", micro=False)
+    if kind == "png":
+        made.save(out, kind="png", scale=20, border=4)
+    else:
+        made.save(out, kind="svg", scale=8, border=4, dark="#000", light="#fff")
+    return out.getvalue()

@@ -1,0 +1,32 @@
+"""Reads the notices that an operator writes for pages of giving links: a TOML file."""
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+from almoner.giving.checkout.hosted_page.ports import LegalNotice
+from almoner.nonprofits.countries.domain import COUNTRIES
+
+_MOST_NOTICES: Final = 200
+_LONGEST: Final = 2000
+_KEYS: Final = {"country", "state", "text"}
+
+
+def load_notices(file: Path) -> tuple[LegalNotice, ...]:
+    """A notice for each ``[[notice]]`` with ``country``, ``text`` and perhaps ``state``. Raises OSError, ValueError."""
+    content = tomllib.loads(file.read_text("utf-8"))
+    tables = content.get("notice", [])
+    if set(content) - {"notice"} or not isinstance(tables, list) or len(tables) > _MOST_NOTICES:
+        raise ValueError(f"it must have at most {_MOST_NOTICES} tables [[notice]], and nothing else")
+    return tuple(_notice(number, table) for number, table in enumerate(tables, 1))
+
+
+def _notice(number: int, table: object) -> LegalNotice:
+    if not isinstance(table, dict) or set(table) - _KEYS or not all(isinstance(one, str) for one in table.values()):
+        raise ValueError(f"notice {number} must have country, text and perhaps state, all texts")
+    country, text, state = table.get("country", ""), table.get("text", "").strip(), table.get("state")
+    if country not in COUNTRIES:
+        raise ValueError(f"notice {number}: country must be three letters such as USA")
+    if not 1 <= len(text) <= _LONGEST:
+        raise ValueError(f"notice {number}: text must have 1 to {_LONGEST} characters")
+    return LegalNotice(country, state, text)
