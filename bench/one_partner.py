@@ -27,7 +27,8 @@ class Written:
     database_us: float
 
 
-def _requests(stage: Stage, partners: int, path: str, body: dict[str, object]) -> list[str]:
+def requests_of(stage: Stage, partners: int, path: str, body: dict[str, object]) -> list[str]:
+    """Raw requests of so many partners."""
     keys = stage.keys[:partners] * (500 // partners)
     return [
         _post(key, path, {**body, "organisationId": organisation})
@@ -64,7 +65,7 @@ KINDS: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-async def _write(stage: Stage, servers: list[Variant], requests: list[str], seconds: float) -> Written:
+async def write(stage: Stage, servers: list[Variant], requests: list[str], seconds: float) -> Written:
     app, database = [Spent.by(one.pid) for one in servers], Spent.by(stage.database_pid)
     each = CONNECTIONS // len(servers)
     found = await asyncio.gather(
@@ -90,12 +91,12 @@ def measure(stage: Stage, scale: Scale, servers: int = 1) -> list[str]:
             for number in range(servers)
         ]
         for name, (path, body) in KINDS.items():
-            asked = {partners: _requests(stage, partners, path, body) for partners in PARTNERS}
+            asked = {partners: requests_of(stage, partners, path, body) for partners in PARTNERS}
             runs: dict[int, list[Written]] = {partners: [] for partners in PARTNERS}
-            asyncio.run(_write(stage, running, asked[10], scale.seconds))
+            asyncio.run(write(stage, running, asked[10], scale.seconds))
             for _ in range(scale.repeat):
                 for partners in PARTNERS:
-                    runs[partners].append(asyncio.run(_write(stage, running, asked[partners], scale.seconds)))
+                    runs[partners].append(asyncio.run(write(stage, running, asked[partners], scale.seconds)))
             shares = [one.rate / ten.rate for one, ten in zip(runs[1], runs[10], strict=True)]
             for partners in PARTNERS:
                 rate, app, database = (

@@ -16,6 +16,7 @@ from almoner.access.sign_ins import jobs as sign_ins_jobs
 from almoner.dashboard import jobs as dashboard_jobs
 from almoner.giving.account_notices import jobs as account_notices_jobs
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
+from almoner.giving.accounting.monthly_reports import jobs as monthly_reports_jobs
 from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.refunds import jobs as refunds_jobs
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
@@ -238,6 +239,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *security_emails_jobs.notifications,
     *accounts_jobs.notifications,
     *receipts_jobs.notifications,
+    *monthly_reports_jobs.notifications,
     *donor_statements_jobs.notifications,
     *card_testing_jobs.notifications,
     *organisation_confirmations_jobs.notifications,
@@ -253,6 +255,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     mailer = notifications_jobs.Mailer(parts.db.deployment, parts.catalogues, parts.mail_transport)
     return [
         notifications_jobs.tasks.collected,
+        monthly_reports_jobs.tasks.collected,
         notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
         card_testing_jobs.tasks.collected,
         organisation_confirmations_jobs.tasks.collected,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from starlette.routing import Route
 from almoner.access.partners import service as partners
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole
 from almoner.dashboard.record_lists import LISTS
+from almoner.giving.accounting.monthly_reports import service as reports
+from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.members import desk
@@ -41,6 +44,10 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/donations/{donation}": EVERYBODY,
     "/donations/{donation}/refund": FINANCE | {"support"},
     "/donations/{donation}/reassign": FINANCE,
+    "/reports": FINANCE,
+    "/reports/2025-12": FINANCE,
+    "/reports/2025-12/close": FINANCE,
+    **{f"/reports/2025-12/{name}.{kind}": FINANCE for name in LAYOUTS for kind in ("csv", "pdf")},
     "/support-refunds": frozenset[MemberRole]({"owner"}),
     "/donations/{donation}/cancel": FINANCE,
     "/donations/{donation}/receipt": FINANCE | {"support"},
@@ -70,8 +77,10 @@ async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def records(service: Service, api: Client) -> dict[str, str]:
+async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, str]:
     """Something of everything that has a page of its own, by the name in ``WHO_MAY``."""
+    async with service.db.write() as tx:
+        await reports.request_report(tx, tenant.partner, date(2025, 12, 1))
     given = await factories.donation(service, api)
     hook = await factories.subscription(api)
     await service.drain()
@@ -102,7 +111,7 @@ def dashboard_routes(service: Service) -> list[Route]:
 
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
     paths = (path.partition("?")[0] for path in (*WHO_MAY, *OF_ONE_PERSON))
-    named = {f"/account/{{partner}}{re.sub('{[a-z]+}', '{id}', path)}" for path in paths}
+    named = {f"/account/{{partner}}{re.sub('{[a-z]+}|2025-12', '{id}', path)}" for path in paths}
     own = {route.path for route in dashboard_routes(service)}
     records = {f"/account/{{partner}}{one.path}/{{id}}" for one in LISTS}  # they open as their lists do
     assert named <= own <= named | records

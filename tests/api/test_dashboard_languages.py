@@ -9,6 +9,7 @@ import pytest
 from babel import Locale
 
 from almoner.access.people import service as people_service
+from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
 from almoner.platform.pages import formats
 from tests.api.test_dashboard import WHO_MAY
 from tests.support import factories, pseudo
@@ -17,7 +18,8 @@ from tests.support.database import TestDatabase
 from tests.support.members import Desk, desk, member
 from tests.support.service import Service, Tenant, serving
 
-FILES = (".csv",)
+FILES = (".csv", ".pdf")
+MONTHS = frozenset(Locale("en").months["stand-alone"]["wide"].values())
 FORMS: dict[str, dict[str, str]] = {
     "/donations/{donation}/refund": {"amount": "nothing"},
     "/donations/{donation}/reassign": {"organisationId": "nothing"},
@@ -60,7 +62,7 @@ async def made_up(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator
 
 
 async def test_no_word_of_the_dashboard_is_outside_the_catalogues(made_up: Service) -> None:
-    tenant, reader = await made_up.tenant(), pseudo.Reader(data=frozenset({"English"}))  # from CLDR
+    tenant, reader = await made_up.tenant(), pseudo.Reader(data=MONTHS | {"English"})  # from CLDR
     api = made_up.client(tenant.secret)
     records = await one_of_everything(made_up, api)
     owner = await desk(made_up, tenant, "owner")
@@ -72,6 +74,13 @@ async def test_no_word_of_the_dashboard_is_outside_the_catalogues(made_up: Servi
     for path, form in FORMS.items():
         await owner.get(owner.home + path.format(**records))
         reader.page((await owner.post(owner.home + path.format(**records), form)).text)
+    month = f"/reports/{made_up.clock.now():%Y-%m}"
+    await owner.get(owner.home + month)
+    await owner.post(owner.home + month)
+    reader.page((await owner.get(owner.home + month)).text)
+    await made_up.drain()
+    for name in LAYOUTS:
+        reader.page((await owner.get(f"{owner.home}{month}?report={name}")).text)
     for path in ("/donations?status=CANCELLED&email=a%40b.org", "/donations?startDate=never", "/search?q=nothing"):
         reader.page((await owner.get(owner.home + path)).text)
     support = await desk(made_up, tenant, "reviewer")

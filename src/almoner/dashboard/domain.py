@@ -77,6 +77,9 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
 VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
+REPORT_READERS: Final[frozenset[Role]] = frozenset({"owner", "finance"})
+"""Who reads reports of money, and closes months."""
+
 REFUNDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
 """Who refunds donations; support up to the amount that owners set."""
 

@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.disbursement_pages import DisbursementPages
-from almoner.dashboard.domain import RecordList, roles_with
+from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.home_pages import HomePages
@@ -21,6 +21,8 @@ from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATION
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
 from almoner.dashboard.refund_limit_pages import RefundLimitPages
+from almoner.dashboard.report_pages import PATH as REPORTS
+from almoner.dashboard.report_pages import ReportPages
 from almoner.dashboard.search_pages import SearchPages
 from almoner.dashboard.settings_pages import PATH as BRAND
 from almoner.dashboard.settings_pages import SettingsPages
@@ -44,6 +46,7 @@ LINKS: Final = (
     NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
     NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
+    NavigationLink("desk.link.reports", REPORTS, REPORT_READERS, group="Donations"),
     NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),
     NavigationLink("desk.link.support_refunds", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
 )
@@ -64,6 +67,7 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),
+        *ReportPages(context).routes(),
         *SettingsPages(context).routes(),
         *PreferencePages(context).routes(),
         *RefundLimitPages(context).routes(),

@@ -47,6 +47,7 @@ ACTION_LABELS: Final = {
     "audit.downloaded": "downloaded the audit log",
     "partner.added": "added the partner",
     "partner.branded": "changed the brand colour or logo",
+    "month.closed": "closed a month",
     "partner.support_refunds_limited": "changed how much support may refund",
     "partner.links_set": "changed the links of hosted pages",
     "partner.giving_set": "changed the donation settings",

@@ -59,6 +59,8 @@ create table ledger_transfer (
 );
 create index ledger_transfer_debit on ledger_transfer (debit_account, id);
 create index ledger_transfer_credit on ledger_transfer (credit_account, id);
+-- Transfers are stored in the order in which they are posted, or nearly.
+create index ledger_transfer_month on ledger_transfer using brin (posted_at);
 
 -- Updates the lower id first, so that concurrent postings between the same accounts cannot deadlock.
 create function post_balances() returns trigger language plpgsql security definer set search_path = public as $$

@@ -369,3 +369,56 @@ grant select, insert on reassignment to almoner_app;
 alter table donation add constraint donation_disbursement
     foreign key (disbursement_id, partner_id, organisation_id, settled_currency)
     references disbursement (id, partner_id, organisation_id, currency);
+
+-- A partner's reports of a month, summed from the ledger; what they say is in their lines. A closed one stays.
+create table monthly_report (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    month date not null check (extract(day from month) = 1),
+    time_zone text not null check (length(time_zone) between 1 and 100),
+    begins_at timestamptz not null,
+    ends_at timestamptz not null check (ends_at > begins_at),
+    status text not null check (status in ('pending', 'ready', 'closed')),
+    made_at timestamptz,
+    closed_at timestamptz,
+    closed_by text check (length(closed_by) between 1 and 255),
+    constraint monthly_report_once unique (partner_id, month),
+    constraint monthly_report_made check ((status = 'pending') = (made_at is null)),
+    constraint monthly_report_closed check (
+        (status = 'closed') = (closed_at is not null) and (closed_at is null) = (closed_by is null)
+        and (closed_at is null or made_at >= ends_at)
+    )
+);
+create trigger monthly_report_immutable before update or delete on monthly_report for each row
+    when (old.status = 'closed') execute function guard_immutable();
+grant select, insert, update on monthly_report to almoner_app;
+
+create table monthly_report_line (
+    report_id uuid not null references monthly_report (id),
+    organisation_id uuid not null references organisation (id),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    kind text not null check (length(kind) between 1 and 40),
+    transfers integer not null check (transfers >= 0),
+    amount_minor bigint not null check (amount_minor >= 0 or kind = 'opening_balance'),
+    primary key (report_id, currency, organisation_id, kind)
+);
+create function guard_report_line() returns trigger language plpgsql as $$
+begin
+    if exists (select from monthly_report where id = coalesce(new.report_id, old.report_id) and status = 'closed') then
+        raise exception 'report % is closed', coalesce(new.report_id, old.report_id)
+            using errcode = 'check_violation', constraint = 'monthly_report_line_immutable';
+    end if;
+    return coalesce(new, old);
+end $$;
+create trigger monthly_report_line_immutable before insert or update or delete on monthly_report_line
+    for each row execute function guard_report_line();
+grant select, insert, delete on monthly_report_line to almoner_app;
+
+-- Who is sent a link when a month is over, and of which month they were notified last.
+create table monthly_report_reader (
+    partner_id uuid not null references partner (id),
+    person_id uuid not null references person (id) on delete cascade,
+    notified_month date not null check (extract(day from notified_month) = 1),
+    primary key (partner_id, person_id)
+);
+grant select, insert, update, delete on monthly_report_reader to almoner_app;

@@ -72,6 +72,11 @@ def format_day(day: date, locale: Locale) -> str:
     return localise_digits(dates.format_date(day, "long", locale=locale), locale)
 
 
+def format_month(month: date, locale: Locale) -> str:
+    """``November 2026`` in the language."""
+    return localise_digits(dates.format_skeleton("yMMMM", month, locale=locale), locale)
+
+
 def format_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
     """``21 November 2026, 09:30 UTC`` in the language, as clocks show it in the zone."""
     local = at.astimezone(zone)

@@ -1,0 +1,16 @@
+"""``almoner serve`` without the request log of partners: a pair of both says what it costs."""
+
+from starlette.types import Scope
+
+from almoner.access.request_recorder import ApiRequestRecorder
+from almoner.cli import serve
+from almoner.platform.observability.telemetry import RequestLine
+
+
+def _ignore(_self: ApiRequestRecorder, _scope: Scope, _line: RequestLine) -> None:
+    """Remember nothing."""
+
+
+if __name__ == "__main__":
+    setattr(ApiRequestRecorder, "record", _ignore)  # noqa: B010 (mypy forbids to assign to a method)
+    serve.serve()

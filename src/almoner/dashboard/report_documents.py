@@ -1,0 +1,102 @@
+"""Monthly reports as files: CSV for spreadsheets, PDF to keep."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from almoner.dashboard.texts import PageTexts
+from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, ReportLayout, ReportRow, totals_of
+from almoner.kit import language as languages
+from almoner.kit.time import iso_timestamp
+from almoner.platform.pages import formats
+from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.pdf import PdfRenderer, directional_text
+
+PRINTED_ROWS: Final = 1000
+"""Rows of one PDF; it says when there are more."""
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "report.typ"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A row with its nonprofit as people read it."""
+
+    nonprofit_id: str
+    nonprofit: str
+    row: ReportRow
+
+
+def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedRow]) -> Iterator[bytes]:
+    """The file, line by line; each says what it is of."""
+    names = [*(column.name for column in layout.columns), layout.total]
+    yield csv_line(
+        ["nonprofitId", "nonprofit", "currency", *map(_member, names), "month", "basis", "timeZone", "madeAt", "closed"]
+    )
+    made_at = "" if report.made_at is None else iso_timestamp(report.made_at)
+    about = [f"{report.month:%Y-%m}", layout.basis, report.time_zone, made_at, str(report.status == "closed").lower()]
+    for named in rows:
+        amounts = [str(formats.decimal_amount(minor, named.row.currency)) for minor in named.row.amounts]
+        yield csv_line([named.nonprofit_id, named.nonprofit, named.row.currency, *amounts, *about])
+
+
+def _member(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+async def render_pdf(
+    report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedRow], texts: PageTexts, partner: str
+) -> bytes:
+    """The PDF of a report that is made, in the language of who asks for it."""
+    assert report.made_at is not None
+    language, locale = texts.language, texts.language.locale
+    rtl = language.direction == "rtl"
+    names = [*(column.name for column in layout.columns), layout.total]
+    totals = totals_of(named.row for named in rows)
+
+    def amounts(currency: str, minors: Sequence[int]) -> list[dict[str, object]]:
+        return [directional_text(formats.format_money(minor, currency, locale), rtl=rtl) for minor in minors]
+
+    facts = {
+        "lang": language.html_lang.split("-")[0],
+        "region": languages.region_of(language.html_lang),
+        "rtl": rtl,
+        "title": texts.text(f"reports.name.{layout.name}"),
+        "month": formats.format_month(report.month, locale),
+        "partner": directional_text(partner, rtl=rtl),
+        "date": [report.made_at.year, report.made_at.month, report.made_at.day],
+        "about": about_report(report, layout, texts),
+        "columns": [texts.text("reports.nonprofit"), *(texts.text(f"reports.column.{name}") for name in names)],
+        "rows": [
+            {
+                "name": directional_text(named.nonprofit, rtl=rtl),
+                "amounts": amounts(named.row.currency, named.row.amounts),
+            }
+            for named in rows[:PRINTED_ROWS]
+        ],
+        "totals": [
+            {"name": texts.text("reports.total", currency=currency), "amounts": amounts(currency, minors)}
+            for currency, minors in totals.items()
+        ],
+        "none": None if rows else texts.text("reports.none"),
+        "more": texts.text("reports.more", count=texts.number(PRINTED_ROWS)) if len(rows) > PRINTED_ROWS else None,
+    }
+    return await _press().render(facts, {}, report.made_at)
+
+
+def about_report(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) -> list[str]:
+    """What a report says of itself: its basis, its time zone, when it was made, and whether it stays so."""
+    sentences = [texts.text(f"reports.basis.{layout.basis}"), texts.text("reports.zone", zone=report.time_zone)]
+    if report.made_at is not None:
+        sentences.append(texts.text("reports.made", at=texts.moment(report.made_at)))
+    if report.closed_at is not None:
+        sentences.append(texts.text("reports.closed", at=texts.moment(report.closed_at)))
+    return sentences
+
+
+@cache
+def _press() -> PdfRenderer:
+    """One for the process: it holds the fonts."""
+    return PdfRenderer(_TEMPLATE)

@@ -1,0 +1,177 @@
+"""Reports by month and nonprofit: donations, fees, disbursements, and what is owed; finance closes a month."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from itertools import product
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.partners import service as partners
+from almoner.dashboard.domain import REPORT_READERS
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.report_documents import NamedRow, about_report, csv_lines, render_pdf
+from almoner.dashboard.texts import texts_of
+from almoner.giving.accounting.monthly_reports import service as reports
+from almoner.giving.accounting.monthly_reports.domain import (
+    CLOSABLE_AFTER,
+    LAYOUTS,
+    MonthlyReport,
+    MonthNotOver,
+    ReportClosed,
+    ReportLayout,
+    find_layout,
+    rows_of,
+    totals_of,
+)
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages import formats
+from almoner.platform.pages.headers import NO_PAGE
+
+PATH: Final = "/reports"
+_SHOWN: Final = 100
+
+
+class ReportPages:
+    """The pages."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Who closes a month has just proved who they are."""
+        context, readers = self._context, sorted(REPORT_READERS)
+        return [
+            context.route(PATH, self.list, *readers),
+            context.route(f"{PATH}/{{id}}", self.show, *readers),
+            context.route(f"{PATH}/{{id}}/close", self.close, *readers, fresh=True),
+            *(
+                context.route(f"{PATH}/{{id}}/{name}.{kind}", self.download, *readers, methods=["GET"])
+                for name, kind in product(LAYOUTS, ("csv", "pdf"))
+            ),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """The months with their reports; whether one is mailed a link when a month is over."""
+        partner = partner_of_visitor(visitor)
+        if visitor.form:
+            async with self._context.db.write() as tx:
+                await reports.set_reader(tx, partner, visitor.person.id, reads=visitor.form_value("mail") == "yes")
+            return redirect_to(visitor.path)
+        async with self._context.db.read() as tx:
+            months = await reports.list_months(tx, partner)
+            mailed = await reports.is_reader(tx, partner, visitor.person.id)
+        return render_page(
+            self._context, visitor, "reports.html", months=months, mailed=mailed, format_month=self._month(visitor)
+        )
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One report of a month, once it is made."""
+        partner, month = partner_of_visitor(visitor), _month_of(visitor)
+        if visitor.form:
+            try:
+                async with self._context.db.write() as tx:
+                    await reports.request_report(tx, partner, month)
+            except (MonthNotOver, ReportClosed):
+                raise NotFound from None
+            return redirect_to(visitor.path)
+        layout = find_layout(visitor.query.get("report", "donations"))
+        if layout is None:
+            raise NotFound
+        async with self._context.db.read() as tx:
+            report = await reports.find(tx, partner, month)
+            rows = await _named_rows(tx, visitor, report, layout)
+            closable = report is not None and tx.now >= report.ends_at + CLOSABLE_AFTER
+        texts = texts_of(self._context, visitor)
+        return render_page(
+            self._context,
+            visitor,
+            "report.html",
+            month=month,
+            report=report,
+            layout=layout,
+            layouts=list(LAYOUTS),
+            columns=[*(column.name for column in layout.columns), layout.total],
+            rows=rows[:_SHOWN],
+            more=len(rows) - _SHOWN,
+            totals=totals_of(named.row for named in rows),
+            about=[] if report is None else about_report(report, layout, texts),
+            closable=closable and report is not None and report.status == "ready",
+            format_month=self._month(visitor),
+            message="reports.closed.done" if visitor.query.get("done") == "closed" else "",
+        )
+
+    async def close(self, visitor: Visitor) -> Response:
+        """Close the month, once that is confirmed: its report stays as it is."""
+        partner, month = partner_of_visitor(visitor), _month_of(visitor)
+        here = f"{visitor.place.home}{PATH}/{month:%Y-%m}"
+        if not visitor.form:
+            return render_page(
+                self._context, visitor, "report_close.html", month=month, here=here, format_month=self._month(visitor)
+            )
+        by = self._context.audit_context(visitor)
+        try:
+            with suppress(ReportClosed):  # closed twice is closed
+                async with self._context.db.write() as tx:
+                    await reports.close_report(tx, partner, month, by.actor.id)
+                    subject = self._context.id_text("partner", partner.id)
+                    details = {"month": f"{month:%Y-%m}"}
+                    await audit.record_entry(
+                        tx, partner.id, by.actor, "month.closed", subject, address=by.address, details=details
+                    )
+        except MonthNotOver:
+            raise NotFound from None
+        return redirect_to(f"{here}?done=closed")
+
+    async def download(self, visitor: Visitor) -> Response:
+        """A report as a file: ``donations.csv``, ``donations.pdf``."""
+        month = _month_of(visitor)
+        name, _, kind = visitor.path.rpartition("/")[2].partition(".")
+        layout = find_layout(name)
+        if layout is None:
+            raise NotFound
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner_of_visitor(visitor))
+            report = await reports.find(tx, partner_of_visitor(visitor), month)
+            rows = await _named_rows(tx, visitor, report, layout)
+        if report is None or report.made_at is None:
+            raise NotFound
+        if kind == "csv":
+            body, media_type = b"".join(csv_lines(report, layout, rows)), "text/csv; charset=utf-8"
+        else:
+            body = await render_pdf(report, layout, rows, texts_of(self._context, visitor), account.name)
+            media_type = "application/pdf"
+        saved_as = f'attachment; filename="{name}-{month:%Y-%m}.{kind}"'
+        return Response(body, media_type=media_type, headers={**NO_PAGE, "Content-Disposition": saved_as})
+
+    def _month(self, visitor: Visitor) -> Callable[[date], str]:
+        locale = texts_of(self._context, visitor).language.locale
+        return lambda month: formats.format_month(month, locale)
+
+
+def _month_of(visitor: Visitor) -> date:
+    """The month that the address names, as its first day. Raises NotFound."""
+    text = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+    try:
+        return date.fromisoformat(f"{text}-01")
+    except ValueError:
+        raise NotFound from None
+
+
+async def _named_rows(tx: Tx, visitor: Visitor, report: MonthlyReport | None, layout: ReportLayout) -> list[NamedRow]:
+    """What a report says, by currency and name; nothing while it is made."""
+    if report is None or report.made_at is None:
+        return []
+    rows = rows_of(layout, await reports.list_lines(tx, report))
+    called = await organisations.readable_names(tx, partner_of_visitor(visitor), {row.organisation_id for row in rows})
+    named = [
+        NamedRow(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
+        for row in rows
+    ]
+    return sorted(named, key=lambda one: (one.row.currency, one.nonprofit.casefold(), one.nonprofit_id))

@@ -1,0 +1,216 @@
+"""A partner's money by month and nonprofit, as the ledger has it: its reports, their columns and sums; pure.
+
+Each line sums the transfers of one kind (``ledger/domain.py``) that were posted in the month. What is posted is never
+changed, so a month that is over stays as it is: what happens to one of its donations later is in the month in which it
+happens.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Final, Literal
+from uuid import UUID
+
+CLOSABLE_AFTER: Final = timedelta(hours=1)
+"""How long after its end a month can be closed: no transaction that began in it is still open then."""
+MONTHS_SHOWN: Final = 24
+
+ReportStatus = Literal["pending", "ready", "closed"]
+ReportName = Literal["donations", "fees", "disbursements", "reconciliation"]
+ReportBasis = Literal["received", "settled", "paid", "posted"]
+
+OPENING: Final = "opening_balance"
+"""A line of its own: what was owed to the nonprofit when the month began."""
+REASSIGNED_FROM: Final = "reassigned_from"
+REASSIGNED_TO: Final = "reassigned_to"
+"""One transfer, seen from each of its nonprofits."""
+
+
+class ReportClosed(Exception):
+    """The month is closed: its report stays as it is."""
+
+
+class MonthNotOver(Exception):
+    """The month has not begun, or goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonthlyReport:
+    """A partner's report of one month. ``month``: its first day, in ``time_zone``.
+
+    ``begins_at``, ``ends_at``: the moments between which transfers were posted. ``made_at``: None while it is made.
+    """
+
+    id: UUID
+    partner_id: UUID
+    month: date
+    time_zone: str
+    begins_at: datetime
+    ends_at: datetime
+    status: ReportStatus
+    made_at: datetime | None
+    closed_at: datetime | None
+    closed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """The sum of one kind of transfer for one nonprofit and currency."""
+
+    organisation_id: UUID
+    currency: str
+    kind: str
+    transfers: int
+    minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportColumn:
+    """One column: the kinds that it adds and subtracts."""
+
+    name: str
+    plus: frozenset[str]
+    minus: frozenset[str] = frozenset()
+
+    def amount(self, sums: Mapping[str, int]) -> int:
+        """Its amount, of the sums by kind."""
+        return sum(sums.get(kind, 0) for kind in self.plus) - sum(sums.get(kind, 0) for kind in self.minus)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLayout:
+    """One of the reports. ``basis``: what makes an amount belong to the month; ``total``: the last column's name."""
+
+    name: ReportName
+    basis: ReportBasis
+    columns: tuple[ReportColumn, ...]
+    total: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One nonprofit and currency. ``amounts``: by column, the total last."""
+
+    organisation_id: UUID
+    currency: str
+    amounts: tuple[int, ...]
+
+
+def _column(name: str, plus: str = "", minus: str = "") -> ReportColumn:
+    return ReportColumn(name, frozenset(plus.split()), frozenset(minus.split()))
+
+
+_RECEIVED: Final = _column("received", "payment_received request_allocated")
+_REFUNDS_OWED: Final = _column("refunded", "donation_refund_reversed", "donation_refund_started")
+_DISPUTES: Final = _column("disputes_lost", minus="dispute_lost dispute_recovered")
+
+LAYOUTS: Final[Mapping[ReportName, ReportLayout]] = {
+    layout.name: layout
+    for layout in (
+        ReportLayout(
+            "donations",
+            "received",
+            (
+                _RECEIVED,
+                _column(
+                    "refunded",
+                    "donation_refund_reversed donation_refund_fee_restored",
+                    "donation_refund_started donation_refund_fee_covered",
+                ),
+                _column("disputes_lost", minus="dispute_lost"),
+            ),
+            "net",
+        ),
+        ReportLayout(
+            "fees",
+            "settled",
+            (_column("settled", "settled"), _column("fees", "provider_fee")),
+            "gross",
+        ),
+        ReportLayout(
+            "disbursements",
+            "paid",
+            (_column("paid", "disbursement_paid"), _column("returned", minus="disbursement_returned")),
+            "net",
+        ),
+        ReportLayout(
+            "reconciliation",
+            "posted",
+            (
+                _column("opening", OPENING),
+                _RECEIVED,
+                _column("fees", minus="fee_charged"),
+                _REFUNDS_OWED,
+                _DISPUTES,
+                _column("reassigned", REASSIGNED_TO, REASSIGNED_FROM),
+                _column("disbursed", "disbursement_reversed", "disbursement_sent"),
+            ),
+            "closing",
+        ),
+    )
+}
+
+_OWED_PLUS: Final = frozenset().union(*(column.plus for column in LAYOUTS["reconciliation"].columns))
+_OWED_MINUS: Final = frozenset().union(*(column.minus for column in LAYOUTS["reconciliation"].columns))
+
+
+def find_layout(name: str) -> ReportLayout | None:
+    """The report of a name."""
+    return next((layout for layout in LAYOUTS.values() if layout.name == name), None)
+
+
+def rows_of(layout: ReportLayout, lines: Iterable[ReportLine]) -> list[ReportRow]:
+    """The rows of a report, by currency; nonprofits of which it has nothing to say are left out."""
+    sums: dict[tuple[str, UUID], dict[str, int]] = {}
+    for line in lines:
+        sums.setdefault((line.currency, line.organisation_id), {})[line.kind] = line.minor
+    rows = []
+    for (currency, organisation_id), kinds in sorted(sums.items()):
+        amounts = [column.amount(kinds) for column in layout.columns]
+        if any(amounts):
+            rows.append(ReportRow(organisation_id, currency, (*amounts, sum(amounts))))
+    return rows
+
+
+def totals_of(rows: Iterable[ReportRow]) -> dict[str, tuple[int, ...]]:
+    """The sums of all rows by currency."""
+    totals: dict[str, tuple[int, ...]] = {}
+    for row in rows:
+        before = totals.get(row.currency, (0,) * len(row.amounts))
+        totals[row.currency] = tuple(map(sum, zip(before, row.amounts, strict=True)))
+    return totals
+
+
+def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]:
+    """What is owed to each nonprofit at the end of the lines."""
+    owed: dict[tuple[UUID, str], int] = {}
+    for line in lines:
+        sign = (line.kind in _OWED_PLUS) - (line.kind in _OWED_MINUS)
+        key = line.organisation_id, line.currency
+        owed[key] = owed.get(key, 0) + sign * line.minor
+    return {key: minor for key, minor in owed.items() if minor}
+
+
+def month_bounds(month: date, zone: tzinfo) -> tuple[datetime, datetime]:
+    """When a month begins and ends in a time zone."""
+    following = (month.replace(day=1) + timedelta(days=32)).replace(day=1)
+    begins, ends = (datetime(day.year, day.month, 1, tzinfo=zone).astimezone(UTC) for day in (month, following))
+    return begins, ends
+
+
+def month_of(moment: datetime, zone: tzinfo) -> date:
+    """The first day of the month of a moment in a time zone."""
+    return moment.astimezone(zone).date().replace(day=1)
+
+
+def month_before(month: date) -> date:
+    """The first day of the month before."""
+    return (month - timedelta(days=1)).replace(day=1)
+
+
+def recent_months(this: date) -> list[date]:
+    """The months that are offered, the newest first."""
+    months = [this]
+    while len(months) < MONTHS_SHOWN:
+        months.append(month_before(months[-1]))
+    return months

@@ -1,0 +1,46 @@
+"""Reports are made by a job; a link is mailed to those who asked for one when a month is over."""
+
+from pathlib import Path
+from typing import Final
+
+from almoner.access.notifications.service import Email, Notification
+from almoner.access.people import service as people
+from almoner.access.people.domain import NoSuchPerson, Role, member_realm
+from almoner.giving.accounting.monthly_reports import service
+from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, MakeReport, NotifyReader
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages import formats
+
+_READERS: Final[tuple[Role, ...]] = ("owner", "finance")
+tasks: Final = Tasks()
+tasks.periodic("monthly_reports.mail", service.next_mail_at, service.enqueue_mails)
+
+
+@tasks.job(MAKE)
+async def make_report(work: JobContext, job: JobOf[MakeReport]) -> Result:
+    """Make the report."""
+    async with work.db.write() as tx:
+        await service.make_report(tx, job.details.report)
+    return JobDone()
+
+
+async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReader]) -> Email | None:
+    """The email with the link, never what the report says; None for who may not read reports any more."""
+    details = job.details
+    partner = Partner(details.partner)
+    try:
+        person = await people.get(tx, member_realm(partner), details.person)
+    except NoSuchPerson:
+        return None
+    if person.email is None or not person.has_role(*_READERS):
+        return None
+    home = f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}"
+    month = formats.format_month(details.month, mails.language(None).locale)
+    facts = {"link": f"{home}/reports/{details.month:%Y-%m}", "month": month}
+    return Email(person.email, f"monthly-report:{details.person}:{details.month}", facts, None, partner.id)
+
+
+notifications: Final = (Notification(NOTIFY, Path(__file__).parent / "mails" / "monthly_report.html", compose_link),)

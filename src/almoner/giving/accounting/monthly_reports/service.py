@@ -1,0 +1,137 @@
+"""Makes and closes monthly reports."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.accounting.monthly_reports import domain, store
+from almoner.giving.accounting.monthly_reports.domain import (
+    CLOSABLE_AFTER,
+    OPENING,
+    MonthlyReport,
+    MonthNotOver,
+    ReportClosed,
+    ReportLine,
+)
+from almoner.giving.accounting.monthly_reports.store import find as find
+from almoner.giving.accounting.monthly_reports.store import is_reader as is_reader
+from almoner.giving.accounting.monthly_reports.store import list_lines as list_lines
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.queue import JobKind
+
+
+class MakeReport(msgspec.Struct, frozen=True):
+    """Which."""
+
+    report: UUID
+
+
+class NotifyReader(msgspec.Struct, frozen=True):
+    """Whom, and of which month (its first day)."""
+
+    partner: UUID
+    person: UUID
+    month: date
+
+
+MAKE: Final = JobKind("monthly_reports.make", MakeReport)
+NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReader)
+_BATCH: Final = 100
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class MonthState:
+    """A month, with its report if one was asked for."""
+
+    month: date
+    report: MonthlyReport | None
+
+
+async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
+    """The months that are offered, the newest first."""
+    months = domain.recent_months(domain.month_of(tx.now, tx.deployment.time_zone))
+    known = {report.month: report for report in await store.list_since(tx, partner, months[-1])}
+    return [MonthState(month, known.get(month)) for month in months]
+
+
+async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport:
+    """Have the report of a month made, or made again. Raises MonthNotOver for one to come, ReportClosed."""
+    zone = tx.deployment.time_zone
+    begins_at, ends_at = domain.month_bounds(month, zone)
+    if begins_at > tx.now:
+        raise MonthNotOver
+    report = await store.request(
+        tx, MonthlyReport(tx.new_id(), partner.id, month, str(zone), begins_at, ends_at, "pending", None, None, None)
+    )
+    if report is None:
+        raise ReportClosed
+    await MAKE.enqueue(tx, MakeReport(report.id), unique=str(report.id))
+    return report
+
+
+async def make_report(tx: Tx, report_id: UUID) -> None:
+    """Sum the transfers of the month; nothing happens to a report that is made already."""
+    report = await store.get_for_update(tx, report_id)
+    if report is None or report.status != "pending":
+        return
+    await store.replace_lines(tx, report, await _sum(tx, report))
+
+
+async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
+    """The lines of a report; what is owed at its beginning goes on from the last closed one."""
+    partner = Partner(report.partner_id)
+    before = await store.find_last_closed(tx, partner, report.begins_at)
+    earlier = [] if before is None else await store.list_lines(tx, before)
+    since = before.ends_at if before is not None else _FIRST
+    earlier += await store.sum_transfers(tx, partner, since, report.begins_at)
+    opening = [
+        ReportLine(organisation_id, currency, OPENING, 0, minor)
+        for (organisation_id, currency), minor in domain.closing_balances(earlier).items()
+    ]
+    return [*opening, *await store.sum_transfers(tx, partner, report.begins_at, report.ends_at)]
+
+
+async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) -> MonthlyReport:
+    """Sum the month once more, and let its report stay so. Raises MonthNotOver, ReportClosed."""
+    found = await store.find(tx, partner, month)
+    report = None if found is None else await store.get_for_update(tx, found.id)
+    if report is None or tx.now < report.ends_at + CLOSABLE_AFTER:
+        raise MonthNotOver
+    if report.status == "closed":
+        raise ReportClosed
+    await store.replace_lines(tx, report, await _sum(tx, report))
+    await store.close(tx, report, closed_by)
+    return report
+
+
+async def set_reader(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool) -> None:
+    """Whether a person is sent a link when a month is over."""
+    this = domain.month_of(tx.now, tx.deployment.time_zone)
+    await store.set_reader(tx, partner, person_id, reads=reads, month=domain.month_before(this))
+
+
+async def next_mail_at(tx: Tx) -> datetime | None:
+    """When readers are notified of a month next."""
+    notified = await store.oldest_notified_month(tx)
+    if notified is None:
+        return None
+    zone = tx.deployment.time_zone
+    month = domain.month_of(domain.month_bounds(notified, zone)[1], zone)
+    return domain.month_bounds(month, zone)[1] + CLOSABLE_AFTER
+
+
+async def enqueue_mails(tx: Tx) -> int:
+    """Have the report of the last month made for a batch of readers, and a link sent to them; how many."""
+    month = domain.month_before(domain.month_of(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
+    readers = await store.take_readers(tx, month, _BATCH)
+    for partner_id in sorted({partner_id for partner_id, _ in readers}):
+        known = await store.find(tx, Partner(partner_id), month)
+        if known is None or known.status != "closed":
+            await request_report(tx, Partner(partner_id), month)
+    for partner_id, person_id in readers:
+        await NOTIFY.enqueue(tx, NotifyReader(partner_id, person_id, month), unique=f"{person_id}:{month}")
+    return len(readers)
