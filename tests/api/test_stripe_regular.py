@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -133,3 +133,14 @@ async def test_a_donor_who_tells_the_bank_to_stop_is_asked_for_nothing_more(mont
     await pass_days(month.service, 31)
     record = await plan.record()
     assert (record["status"], record["cancellationReason"]) == ("cancelled", "revoked")
+
+
+async def test_v6_the_card_of_a_payment_that_pays_nothing_is_deleted(month: Month) -> None:
+    plan = await begin_plan(month.service, month.api, pays=False)
+    (session,) = month.account.sessions
+    month.service.clock.advance(timedelta(hours=25, minutes=1))  # the session and its hour of grace are over
+    month.account.pay_with_card(session)
+    assert len(month.account.customers) == 1
+    await month.hear(times=2)
+    assert (await plan.record())["status"] != "active"
+    assert not month.account.customers

@@ -249,6 +249,8 @@ async def _record_unallocated(
     """Store the money apart, and tell the people who run the service (M5, M6)."""
     if payment is not None:
         await payments.update_attempt_status(tx, payment, "held", found)
+    if found.payment_method is not None:
+        await donation_subscriptions.release_saved(tx, provider, found.payment_method)
     await suspense.record_unallocated_payment(tx, provider, found, payment, reason)
 
 

@@ -177,9 +177,13 @@ async def _end(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -
 async def _release_payment_method(tx: Tx, plan: DonationSubscription) -> None:
     """Have the provider forget what a plan was charged to until now."""
     if plan.payment_method is not None and plan.provider is not None:
-        saved = plan.payment_method
-        replaced = domain.PaymentMethodReplaced(plan.provider, saved.customer, saved.id)
-        await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=plan.partner_id)
+        await release_saved(tx, plan.provider, plan.payment_method, plan.partner_id)
+
+
+async def release_saved(tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None) -> None:
+    """Have the provider forget a saved payment method that no plan is charged to."""
+    replaced = domain.PaymentMethodReplaced(provider, saved.customer, saved.id)
+    await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
 
 
 async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
@@ -201,6 +205,8 @@ async def _record_first_payment(
     tx: Tx, plan: DonationSubscription, payment: Payment, saved: SavedPaymentMethod | None
 ) -> None:
     if plan.status != "pending":
+        if saved is not None:
+            await release_saved(tx, payment.provider, saved, plan.partner_id)
         await save(tx, plan, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
