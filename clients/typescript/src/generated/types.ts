@@ -324,7 +324,7 @@ export interface DonationSession {
   /** Your own data: texts by name. */
   metadata: Record<string, string> | null;
   /** Among which the donor chooses how often to give. */
-  frequencies: Array<"one_time" | (string & {}) | "monthly" | "quarterly" | "weekly" | "yearly" | (string & {})>;
+  frequencies: Array<"monthly" | "one_time" | "quarterly" | "weekly" | "yearly" | (string & {})>;
   /** What the donor receives in return; null for nothing. */
   benefits: Benefits | null;
   /** Amounts to choose from, in minor units; null: the currency's usual ones. */
@@ -762,7 +762,7 @@ export interface GivingLink {
   /** Of which donors choose one; null: of those that the organisation receives. */
   currencies: Array<string> | null;
   /** How often donors may give. */
-  frequencies: Array<"one_time" | (string & {}) | "monthly" | "quarterly" | "weekly" | "yearly" | (string & {})>;
+  frequencies: Array<"monthly" | "one_time" | "quarterly" | "weekly" | "yearly" | (string & {})>;
   /** Purposes of which the donor chooses one; null: nothing is asked. */
   designations: Array<string> | null;
   /** In minor units; shown on the page. */

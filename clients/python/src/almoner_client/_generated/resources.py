@@ -682,8 +682,7 @@ class DonationSessionsResource:
         currency: str | None | Omitted = OMITTED,
         language: str | None | Omitted = OMITTED,
         metadata: Dict[str, str] | None | Omitted = OMITTED,
-        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
-        | Omitted = OMITTED,
+        frequencies: List[Literal["one_time", "weekly", "monthly", "quarterly", "yearly"]] | Omitted = OMITTED,
         benefits: NewBenefits | None | Omitted = OMITTED,
         suggested_amounts: List[int] | None | Omitted = OMITTED,
         minimum: int | None | Omitted = OMITTED,
@@ -1602,8 +1601,7 @@ class GivingLinksResource:
         minimum: int | None | Omitted = OMITTED,
         maximum: int | None | Omitted = OMITTED,
         currencies: List[str] | None | Omitted = OMITTED,
-        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
-        | Omitted = OMITTED,
+        frequencies: List[Literal["one_time", "weekly", "monthly", "quarterly", "yearly"]] | Omitted = OMITTED,
         designations: List[str] | None | Omitted = OMITTED,
         goal: int | None | Omitted = OMITTED,
         shows_progress: bool | Omitted = OMITTED,
@@ -1707,8 +1705,7 @@ class GivingLinksResource:
         minimum: int | None | Omitted = OMITTED,
         maximum: int | None | Omitted = OMITTED,
         currencies: List[str] | None | Omitted = OMITTED,
-        frequencies: List[Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"]]
-        | Omitted = OMITTED,
+        frequencies: List[Literal["one_time", "weekly", "monthly", "quarterly", "yearly"]] | Omitted = OMITTED,
         designations: List[str] | None | Omitted = OMITTED,
         goal: int | None | Omitted = OMITTED,
         shows_progress: bool | Omitted = OMITTED,
@@ -2488,7 +2485,7 @@ class SandboxResource:
         consented_to_be_contacted_by_org: Literal["yes", "no"] | Omitted = OMITTED,
         card: str | Omitted = OMITTED,
         way: Literal["card", "transfer"] | Omitted = OMITTED,
-        frequency: Literal["one_time"] | Literal["weekly", "monthly", "quarterly", "yearly"] | None | Omitted = OMITTED,
+        frequency: Literal["one_time", "weekly", "monthly", "quarterly", "yearly"] | None | Omitted = OMITTED,
         decline_code: Literal[
             "card_declined",
             "insufficient_funds",

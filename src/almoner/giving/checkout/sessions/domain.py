@@ -9,7 +9,6 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.records import record
-from almoner.kit.recurrence import Frequency
 from almoner.kit.states import Lifecycle
 
 SESSION: Final = Lifecycle(
@@ -22,7 +21,7 @@ SESSION: Final = Lifecycle(
 COMPLETED: Final = "donation_session.completed"
 EXPIRED: Final = "donation_session.expired"
 SessionStatus = Literal["open", "completed", "expired"]
-DonationFrequency = Literal["one_time"] | Frequency
+DonationFrequency = Literal["one_time", "weekly", "monthly", "quarterly", "yearly"]
 ONE_TIME: Final[tuple[DonationFrequency, ...]] = ("one_time",)
 _ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
