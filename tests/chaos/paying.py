@@ -14,7 +14,7 @@ from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment
-from almoner.giving.checkout.payments.ports import PaymentOrder
+from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
@@ -58,6 +58,13 @@ class Deadly(TestProvider):
         self._die("after_fetch")
         return found
 
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
+        """As the provider's, if it survives."""
+        self._die("before_charge")
+        made = await super().charge_off_session(charge)
+        self._die("after_charge")
+        return made
+
     def _die(self, point: str) -> None:
         if point == self._point:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -72,6 +79,9 @@ async def main() -> None:
         task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2
     )
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
+    if task["point"].endswith("charge"):
+        await donations_flows.finish_payment(work, UUID(task["payment"]))
+        return
     session = UUID(task["session"])
     if task["point"].endswith("create"):
         gift = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)

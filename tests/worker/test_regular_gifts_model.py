@@ -206,7 +206,6 @@ async def compare(world: World) -> Counter[str]:
     return became
 
 
-@pytest.mark.timeout(240)
 async def test_every_date_is_charged_once_or_left_out_by_rule(
     service: Service, tenant: Tenant, api: Client, figures: Figures
 ) -> None:

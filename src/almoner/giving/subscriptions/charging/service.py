@@ -65,6 +65,10 @@ async def next_unfinished_at(tx: Tx) -> datetime | None:
 async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
     """Do what is due about a locked plan, one thing after the other."""
     charge = await subscriptions.find_open_charge(tx, plan.id)
+    if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
+        # What the provider may have charged is learnt first; its answer has the plan looked at again.
+        await subscriptions.postpone(tx, plan.id, tx.now + domain.LIVE_PAYMENT_RETRY)
+        return
     if plan.status in ("cancelled", "paused"):
         if charge is not None:
             await _close(tx, charge, "cancelled" if plan.status == "cancelled" else "paused")
@@ -91,7 +95,7 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
-    """Give an open date up, with its donation; a payment under way is ended, and sent back if it comes all the same."""
+    """Give an open date up, with its donation; what its donor pays all the same is sent back."""
     await subscriptions.close_charge(tx, charge, reason)
     if charge.donation_id is not None:
         await donations.cancel_later_donation(tx, charge.donation_id)
