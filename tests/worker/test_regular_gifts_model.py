@@ -24,6 +24,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import Tasks, join_tasks
 from almoner.platform.observability.selfcheck import run_checks
+from almoner.sandbox.clock import SandboxClock
 from almoner.selfchecks import CHECKS
 from tests.support import database, factories
 from tests.support.client import Client
@@ -231,3 +232,27 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
         f"{count} plans over {days} days beside a plain model: " + ", ".join(f"{n} {of}" for of, n in became.items()),
         f"{time.monotonic() - began:.0f} s",
     )
+
+
+async def test_the_clock_stops_at_a_date_that_cannot_be_worked_off(
+    service: Service, tenant: Tenant, api: Client, figures: Figures
+) -> None:
+    world = World(service, api, tenant.partner, Random(figures.seed))
+    world.nonprofits = [await factories.nonprofit(service)]
+    await world.begin("monthly")
+    (plan_id,) = world.plans
+    due, target = await world.next_moment(), world.now + timedelta(days=50)
+    assert due is not None
+    world.provider.refuse = 1_000_000
+    clock = SandboxClock(world.worker(), service.clock, patience_seconds=0.5)
+    async with service.db.around() as tx:
+        stopped = await clock.advance_to(tx, target)
+    assert stopped.remaining > 0
+    assert due <= stopped.now < due + timedelta(hours=1)
+    world.provider.refuse = 0
+    patient = SandboxClock(world.worker(), service.clock)
+    async with service.db.around() as tx:
+        moved = await patient.advance_to(tx, target)
+    assert (moved.now, moved.remaining) == (target, 0)
+    async with service.db.read() as tx:
+        assert (await subscriptions.get(tx, ALL_PARTNERS, plan_id)).donations_count == 2
