@@ -13,7 +13,7 @@ from almoner.access.people.domain import MEMBER_ROLES, MemberRole
 from almoner.dashboard.record_lists import LISTS
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
-from tests.support import factories
+from tests.support import factories, submissions
 from tests.support.client import Client, data
 from tests.support.members import desk
 from tests.support.service import Service, Tenant
@@ -44,6 +44,8 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/donations/{donation}": EVERYBODY,
     "/donations/{donation}/refund": FINANCE | {"support"},
     "/donations/{donation}/reassign": FINANCE,
+    "/validation-submissions/{submission}": EVERYBODY,
+    "/validation-submissions/{submission}/appeals": REVIEWERS,
     "/reports": FINANCE,
     "/reports/2025-12": FINANCE,
     "/reports/2025-12/close": FINANCE,
@@ -95,6 +97,7 @@ async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, st
         "disbursement": disbursement,
         "donation": given,
         "hook": hook,
+        "submission": await submissions.of_organisation(service, api),
         "request": {"id": answer.headers["request-id"]},
         "event": event,
         "monitoring": monitoring,

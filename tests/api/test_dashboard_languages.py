@@ -12,7 +12,7 @@ from almoner.access.people import service as people_service
 from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
 from almoner.platform.pages import formats
 from tests.api.test_dashboard import WHO_MAY
-from tests.support import factories, pseudo
+from tests.support import factories, pseudo, submissions
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.members import Desk, desk, member
@@ -28,6 +28,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/preferences": {"zone": "Mars", "language": "tlh"},
     "/brand": {"colour": "greenish"},
     "/webhooks/new": {"url": "nothing"},
+    "/validation-submissions/{submission}/appeals": {"text": ""},
     "/webhooks/{hook}/replay": {"failed_only": "yes"},
     "/webhooks/{hook}/rotate-secret": {},
 }
@@ -43,6 +44,7 @@ async def one_of_everything(service: Service, api: Client) -> dict[str, str]:
     made: dict[str, Any] = {
         "donation": given,
         "hook": hook,
+        "submission": await submissions.of_organisation(service, api),
         "monitoring": data(await api.post("/v1/monitoring-subscriptions", about)),
         "eligibility": data(await api.post("/v1/eligibility-subscriptions", about)),
         "disbursement": await factories.disbursement(service, api),

@@ -179,13 +179,14 @@ class RecordAction:
     """What can be done to a record, once it is confirmed: ``POST`` to the record's ``path``.
 
     Its label, what will happen and what has happened then are texts of the list. ``statuses``: in which it is offered;
-    none: always. ``fresh``: only to who has just proved who they are.
+    none: always. ``fresh``: only to who has just proved who they are. ``fields``: what is asked for.
     """
 
     path: str
     scope: str
     statuses: frozenset[str] = frozenset()
     fresh: bool = False
+    fields: tuple[FormField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

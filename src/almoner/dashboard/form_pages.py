@@ -1,11 +1,13 @@
 """Pages that make a record, or do something to one: each says what will happen before it does."""
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
-from almoner.dashboard.domain import RecordAction, RecordForm, RecordList, roles_with
+from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
@@ -43,7 +45,7 @@ class FormPages:
                     made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
                     return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=new")
                 except CallRefused as refused:
-                    problems = _form_problems(refused, form, texts_of(self._context, visitor))
+                    problems = _form_problems(refused, form.fields, texts_of(self._context, visitor))
             return render_page(
                 self._context,
                 visitor,
@@ -66,19 +68,26 @@ class FormPages:
     def _actor(self, declared: RecordList, action: RecordAction) -> VisitorHandler:
         async def act(visitor: Visitor) -> Response:
             record = await self._records.get_record(visitor, declared)
+            typed = {field.member: visitor.form_value(field.member).strip() for field in action.fields}
             problem: str | None = None
+            problems: dict[str, Markup] = {}
             if visitor.form:
                 path = f"{declared.call}/{record['id']}/{action.path}"
                 try:
-                    await self._calls.post(visitor, path, key=_form_key(visitor))
+                    await self._calls.post(visitor, path, typed, key=_form_key(visitor))
                     return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
                 except CallRefused as refused:
-                    problem = in_english_joined(refused.reasons)
+                    if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
+                        problems = _form_problems(refused, action.fields, texts_of(self._context, visitor))
+                    else:
+                        problem = in_english_joined(refused.reasons)
             return render_page(
                 self._context,
                 visitor,
                 "record_action.html",
-                status=422 if problem else 200,
+                status=422 if problem or problems else 200,
+                typed=typed,
+                problems=problems,
                 declared=declared,
                 record=record,
                 action=action,
@@ -93,9 +102,9 @@ def _form_key(visitor: Visitor) -> str | None:
     return visitor.form_value("form_key")[:100] or None
 
 
-def _form_problems(refused: CallRefused, form: RecordForm, texts: PageTexts) -> dict[str, Markup]:
+def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> dict[str, Markup]:
     """The sentences of a refused form under its fields; what is about none stands under the first."""
-    labels = {field.member: texts.label(field.label) for field in form.fields}
+    labels = {field.member: texts.label(field.label) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")

@@ -17,7 +17,7 @@ from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
-from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATIONS, EVENTS, LISTS
+from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATIONS, EVENTS, LISTS, SUBMISSIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
 from almoner.dashboard.refund_limit_pages import RefundLimitPages
@@ -26,6 +26,7 @@ from almoner.dashboard.report_pages import ReportPages
 from almoner.dashboard.search_pages import SearchPages
 from almoner.dashboard.settings_pages import PATH as BRAND
 from almoner.dashboard.settings_pages import SettingsPages
+from almoner.dashboard.submission_pages import SubmissionPages
 from almoner.dashboard.view_pages import ViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
@@ -67,10 +68,11 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),
+        *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),
         *SettingsPages(context).routes(),
         *PreferencePages(context).routes(),
         *RefundLimitPages(context).routes(),
         *FormPages(context, calls, records).routes(),
-        *records.routes(without_page=(DISBURSEMENTS, DONATIONS)),
+        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, SUBMISSIONS)),
     ]

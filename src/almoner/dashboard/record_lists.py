@@ -98,6 +98,14 @@ SUBMISSIONS: Final = RecordList(
         _SEARCH,
         Filter("email", "email", named="applicantEmail"),
     ),
+    actions=(
+        RecordAction(
+            "appeals",
+            "validation_submissions:write",
+            frozenset({"failed"}),
+            fields=(FormField("text", required=True, named="appealText"),),
+        ),
+    ),
 )
 _VALIDATION_REQUESTS: Final = RecordList(
     "Validations",

@@ -1,0 +1,38 @@
+"""The page of a submission: how its checks stand, with the documents that were uploaded beside their evidence."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.dashboard.domain import has_scope, roles_with
+from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.record_lists import SUBMISSIONS
+from almoner.dashboard.record_pages import RecordPages
+
+_DECIDES: Final = "validation_submissions:write"
+"""Who works on applications is shown applicants' documents."""
+
+
+class SubmissionPages:
+    """The page."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        readers = sorted(roles_with(SUBMISSIONS.scope))
+        return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show, *readers, methods=["GET"])]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The submission; its documents open for some minutes, each time the page is shown."""
+        record = await self._records.get_record(visitor, SUBMISSIONS)
+        documents = None
+        if has_scope(visitor.person.roles, _DECIDES):
+            found = await self._calls.list_page(visitor, f"{SUBMISSIONS.call}/{record['id']}/documents", [])
+            documents = found.records
+        return await self._records.render_record(visitor, SUBMISSIONS, record, "submission.html", documents=documents)
