@@ -1,11 +1,13 @@
 """Giving regularly in a telephone's browser: from the link to the receipt of the second gift (settled 11, H8, H9)."""
 
+import re
 from typing import Any, Literal
 from uuid import uuid4
 
 from playwright.async_api import Page, expect
 
 from tests.pages.site import GOOD, Site, findings
+from tests.support import factories
 from tests.support.client import data
 
 TELEPHONE = {"width": 320, "height": 640}
@@ -20,6 +22,12 @@ async def is_fine(page: Page) -> None:
 
 async def give_monthly(page: Page, session: dict[str, Any], email: str) -> None:
     """From the link to the thanks, by the addresses of fields alone: in any language."""
+    await fill_monthly(page, session, email)
+    await pay_card(page)
+
+
+async def fill_monthly(page: Page, session: dict[str, Any], email: str) -> None:
+    """Fill the form and send it."""
     await page.goto(session["url"])
     await page.locator("#frequency-monthly").check()
     await page.locator("#amount-2500").check()
@@ -27,6 +35,10 @@ async def give_monthly(page: Page, session: dict[str, Any], email: str) -> None:
     await page.locator("#last_name").fill("El-Sayed")
     await page.locator("#email").fill(email)
     await page.locator("form button[type=submit]").first.click()
+
+
+async def pay_card(page: Page) -> None:
+    """Fill the provider's form and send it."""
     await page.locator("#number").fill(GOOD)
     await page.locator("#expiry").fill("12/40")
     await page.locator("#cvc").fill("123")
@@ -87,3 +99,35 @@ async def test_h8_axe_finds_nothing_on_the_way_of_a_regular_gift(site: Site, axe
         await give_monthly(page, session, f"{uuid4().hex}@example.org")
         await is_fine(page)
     assert not site.complaints
+
+
+async def test_h8_axe_finds_nothing_where_a_second_plan_is_asked_about(site: Site, axe: None) -> None:
+    email = f"{uuid4().hex}@example.org"
+    first = await site.session(frequencies=["one_time", "monthly"], currency="USD", language="en")
+    async with site.donor(viewport=TELEPHONE) as page:
+        await give_monthly(page, first, email)
+    await site.service.drain()
+    site.service.clock.advance(seconds=1)
+    second = await factories.session(
+        site.service,
+        site.api,
+        organisation=first["organisationId"],
+        frequencies=["monthly", "one_time"],
+        currency="USD",
+        language="en",
+    )
+    async with site.donor(viewport=TELEPHONE) as page:
+        await fill_monthly(page, second, email)
+        await page.wait_for_url("**/code")
+        await site.service.drain()
+        (mail, *_) = data(await site.api.get("/v1/sandbox/mailbox", to=email))
+        code = re.search(r"^\d{6}$", mail["text"], re.MULTILINE)
+        assert code, "the newest mail has the code"
+        await page.locator("#code").fill(code[0])
+        await page.locator("form button[type=submit]").first.click()
+        await expect(page.get_by_text("You already have a regular donation")).to_be_visible()
+        await is_fine(page)
+        await page.get_by_label("Yes, start another regular donation").check()
+        await page.locator("form button[type=submit]").first.click()
+        await pay_card(page)
+    assert len(data(await site.api.get("/v1/donation-subscriptions", email=email))) == 2
