@@ -275,8 +275,8 @@ class ScimProtocol(ScimService):
         return ScimResponse(HTTPStatus.OK, {"schemas": [_BULK], "Operations": reported})
 
     @staticmethod
-    def error_body_of_problem(exception: Exception) -> Error:
-        """The error body of RFC 7644 3.12, of our own problems too."""
+    def error_of(exception: Exception) -> Error:
+        """As the parent's: the error body of RFC 7644 3.12, of our own problems too."""
         if isinstance(exception, SCIMException):
             error = exception.to_error()
             error.detail = _QUOTED.sub(r"\2: \1", error.detail or "")
