@@ -30,6 +30,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/search/hits?q=donor": EVERYBODY,
     "/views": EVERYBODY,
     "/preferences": EVERYBODY,
+    "/gallery": DEVELOPERS,
     **{one.path: EVERYBODY for one in LISTS},
     "/events": EVENTS,
     "/request-log": DEVELOPERS,

@@ -108,6 +108,7 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/request-log",
             "/support-refunds",
             "/preferences",
+            "/gallery",
             "/views",
             "/brand",
             "/webhooks",

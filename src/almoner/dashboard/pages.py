@@ -13,6 +13,9 @@ from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.form_pages import FormPages
+from almoner.dashboard.gallery_pages import PATH as GALLERY
+from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
+from almoner.dashboard.gallery_pages import GalleryPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
@@ -46,6 +49,7 @@ LINKS: Final = (
     *(_link(one) for one in LISTS if one.area != "Developers"),
     NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
+    NavigationLink("desk.link.gallery", GALLERY, GALLERY_ROLES, group="Developers", sandbox=True),
     NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
     NavigationLink("desk.link.reports", REPORTS, REPORT_READERS, group="Donations"),
     NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),
@@ -72,6 +76,7 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
         *ReportPages(context).routes(),
         *SettingsPages(context).routes(),
         *PreferencePages(context).routes(),
+        *GalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
         *FormPages(context, calls, records).routes(),
         *records.routes(without_page=(DISBURSEMENTS, DONATIONS, SUBMISSIONS)),

@@ -83,7 +83,7 @@ def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
 class NavigationLink:
     """A navigation entry. ``path`` is relative to the portal's home; ``roles`` says who sees it (None: everybody).
 
-    ``label``: its key in the catalogues. ``group``: the heading that it stands under.
+    ``label``: its key in the catalogues. ``group``: the heading that it stands under. ``sandbox``: in sandboxes alone.
     """
 
     label: str
@@ -91,6 +91,7 @@ class NavigationLink:
     roles: frozenset[Role] | None = None
     operators: bool = False
     group: str = ""
+    sandbox: bool = False
 
     def is_visible_to(self, realm: Realm, roles: Iterable[Role]) -> bool:
         """Whether somebody in this realm with these roles sees the entry."""

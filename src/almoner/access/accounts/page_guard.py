@@ -428,7 +428,8 @@ class PageGuard:
     def _portal(self, visitor: Visitor) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
         own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "")
-        links = [*(link for link in self._links if link.is_visible_to(place.realm, roles)), own]
+        wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
+        links = [*(link for link in wired if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
         # A page below an entry belongs to it: the longest one, since all are below "your account".
         here = max((href for href in hrefs if path == href or path.startswith(href + "/")), key=len)

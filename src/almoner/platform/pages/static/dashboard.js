@@ -160,9 +160,11 @@
   // A part of the page: after a link, focus goes to its caption; after a form it stays, and the caption is announced.
   let led = false;
   let open = false;
+  let focused = "";
   document.addEventListener("htmx:before:request", (event) => {
     led = event.detail.ctx.sourceElement instanceof HTMLAnchorElement;
     open = document.querySelector("#part .filters")?.open ?? false;
+    focused = document.activeElement?.id ?? "";
     announced.textContent = "";
   });
   // Whatever is not that part (the sign-in has ended, an error) is opened as the page that it is.
@@ -181,6 +183,9 @@
     if (filters && open) filters.open = true;
     if (problems) problems.focus();
     else if (led) caption?.focus();
-    else announced.textContent = caption?.textContent ?? "";
+    else {
+      if (focused) document.getElementById(focused)?.focus();
+      announced.textContent = caption?.textContent ?? "";
+    }
   });
 })();

@@ -1,0 +1,124 @@
+"""The components of the dashboard in all their states, in sandboxes: what pages are put together from, to look at."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.people.domain import Role
+from almoner.dashboard import charts
+from almoner.dashboard.domain import Column, Filter
+from almoner.dashboard.facts import Fact, Label, Section
+from almoner.dashboard.record_lists import DONATIONS
+from almoner.dashboard.record_pages import Cell, Chip, ColumnHead
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.texts import in_english, texts_of
+from almoner.dashboard.timelines import TimelineStep
+from almoner.kit.time import iso_timestamp
+
+PATH: Final = "/gallery"
+ROLES: Final = frozenset[Role]({"owner", "developer"})
+_ID: Final = "sandbox_donation_01j3sc8phefk1smjrx5rzm0mb2"
+_STATUSES: Final = ("RECEIVED_PAYMENT", "PENDING", "CANCELLED", "live", "pending_review", "suspended")
+_AMOUNTS: Final = ((123456, "USD"), (5000, "JPY"), (-250, "EUR"), (1234567, "KWD"))
+_COLUMNS: Final = (
+    Column("amount", "amount"),
+    Column("status", "status"),
+    Column("email", "donor", "donor"),
+    Column("organisationId", "organisation"),
+    Column("createdAt", "moment"),
+    Column("id", "id"),
+)
+_FILTERS: Final = (
+    Filter("status", "choice", ("RECEIVED_PAYMENT", "DISBURSED")),
+    Filter("email", "email", named="donorEmail"),
+    Filter("startDate", "day"),
+)
+
+
+class GalleryPages:
+    """The page."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes; none in production."""
+        roles = sorted(ROLES)
+        return [self._context.route(PATH, self.show, *roles, methods=["GET"])] if self._in_sandbox else []
+
+    @property
+    def _in_sandbox(self) -> bool:
+        return self._context.db.deployment.sandbox
+
+    async def show(self, visitor: Visitor) -> Response:
+        """Every component in every state."""
+        texts, home = texts_of(self._context, visitor), visitor.place.home
+        now, today = texts.now, texts.now.date()
+        earlier = iso_timestamp(now - timedelta(hours=3))
+        shown = _facts(texts.label, earlier, home)
+        counts = {today - timedelta(days=back): (back * 7) % 11 for back in range(40)}
+        return render_page(
+            self._context,
+            visitor,
+            "gallery.html",
+            statuses=_STATUSES,
+            amounts=_AMOUNTS,
+            earlier=earlier,
+            later=iso_timestamp(now + timedelta(days=2)),
+            id=_ID,
+            columns=_COLUMNS,
+            rows=[_row(amount, currency, status, earlier, home) for (amount, currency), status in _ROWS],
+            heads={"createdAt": ColumnHead(f"{home}{PATH}", "descending"), "status": ColumnHead(f"{home}{PATH}", None)},
+            filters=_FILTERS,
+            typed={"status": "DISBURSED", "email": "nobody", "startDate": ""},
+            chips=[
+                Chip("status", texts.value("DISBURSED"), f"{home}{PATH}"),
+                Chip("donorEmail", "nobody@example.org", f"{home}{PATH}"),
+            ],
+            facts=shown,
+            section=Section("", shown[:2], [Section("Ada Lovelace", shown[2:4])]),
+            steps=_steps(earlier),
+            chart=charts.daily_chart(counts, today),
+            empty_chart=charts.daily_chart({}, today),
+            declared=DONATIONS,
+            examples={"wrong": in_english("must be an email address"), "chosen": in_english("is not one of these")},
+        )
+
+
+_ROWS: Final = tuple(zip(_AMOUNTS, _STATUSES, strict=False))
+
+
+def _row(amount: int, currency: str, status: str, moment: str, home: str) -> list[Cell]:
+    values: tuple[Any, ...] = (amount, status, "ada@example.org", "جمعية الإغاثة Relief", moment, _ID)
+    made = [Cell(column, value, currency) for column, value in zip(_COLUMNS, values, strict=True)]
+    made[0] = Cell(_COLUMNS[0], amount, currency, f"{home}{DONATIONS.path}")
+    return made
+
+
+def _facts(label: Label, moment: str, href: str) -> list[Fact]:
+    facts = [
+        Fact("amount", 2500, "amount", currency="EUR"),
+        Fact("status", "DISBURSED", "status"),
+        Fact("createdAt", moment, "moment"),
+        Fact("cancelledAt", None, "moment"),
+        Fact("anonymous", True, "yes_no"),
+        Fact("waitingReason", ["verification_pending"], "values"),
+        Fact("organisationId", "Capital Area Food Bank", "link", href),
+        Fact("website", "https://www.example.org/a-long-address-that-has-no-place-to-break", "address"),
+        Fact("reference", None),
+    ]
+    return [replace(fact, label=label(fact.label)) for fact in facts]
+
+
+def _steps(moment: str) -> list[TimelineStep]:
+    key = "dashboard.timeline."
+    return [
+        TimelineStep(key + "created", "done", moment),
+        TimelineStep(key + "settled", "done", moment, key + "settled.note", 2410, "USD"),
+        TimelineStep(key + "payment", "waiting", note=key + "payment.hosted"),
+        TimelineStep(key + "disbursed", "next"),
+    ]
