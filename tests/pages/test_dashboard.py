@@ -53,6 +53,31 @@ async def test_by_keyboard_finance_finds_a_donation_by_email_and_refunds_a_part(
     await api.close()
 
 
+async def test_hits_appear_as_one_types_and_are_reached_by_arrows(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    gift = await factories.donation(site.service, api, email="nia@example.org", firstName="Niamh")
+    await site.service.drain()
+    async with site.donor() as page:
+        await enter(here, page, "support", "/search?q=niamh")
+        search, hits = page.get_by_label("Search everything"), page.locator(".search-hits")
+        await search.focus()
+        await page.keyboard.type("nia@ex")
+        await expect(hits.get_by_role("link")).to_have_count(1)
+        await expect(page.get_by_role("status").get_by_text("1 result")).to_have_count(1)
+        await page.keyboard.press("Escape")
+        await expect(hits).to_be_hidden()
+        await page.keyboard.type("q")
+        await expect(hits.get_by_text("Nothing was found for")).to_be_visible()
+        await page.keyboard.press("Backspace")
+        await expect(hits.get_by_role("link")).to_have_count(1)
+        await page.keyboard.press("ArrowDown")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(f"{here.home}/donations/{gift['id']}")
+        assert site.complaints == []
+    await api.close()
+
+
 async def test_a_developer_sees_why_a_webhook_failed(site: Site) -> None:
     here = await acme(site)
     api = site.service.client(here.tenant.secret)
@@ -97,6 +122,7 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/donations?status=RECEIVED_PAYMENT&email=ada%40example.org",
             "/donations?status=DISBURSED",
             "/donations?startDate=never",
+            "/donations?sort=createdAt&direction=ASC",
             f"/donations/{gift['id']}",
             f"/donations/{gift['id']}/refund",
             "/validation-invites",
@@ -119,6 +145,9 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
         ):
             await page.goto(here.home + path)
             await is_fine(page)
+        await page.locator("#search").fill(gift["email"])
+        await page.locator(".search-hits a").first.wait_for()
+        await is_fine(page)
     await api.close()
 
 

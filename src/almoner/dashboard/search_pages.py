@@ -56,13 +56,13 @@ class SearchPages:
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
             return redirect_to(f"{visitor.place.home}{path}/{typed}")
         groups = await self._groups(visitor, typed)
-        return render_page(self._context, visitor, "search.html", typed=typed, groups=groups)
+        return render_page(self._context, visitor, "search.html", typed=typed, groups=groups, prefix="group")
 
     async def complete(self, visitor: Visitor) -> Response:
         """The hits alone, as one types."""
         typed = _typed(visitor)
         groups = await self._groups(visitor, typed)
-        return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups)
+        return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
     async def _groups(self, visitor: Visitor, typed: str) -> list[SearchGroup]:
         """What was found of each kind of record that the visitor may see."""
