@@ -41,8 +41,11 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.donor_emails import jobs as donor_emails_jobs
 from almoner.giving.donor_statements import jobs as donor_statements_jobs
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
+from almoner.giving.gift_aid.reminders import jobs as reminders_jobs
 from almoner.giving.receipts import jobs as receipts_jobs
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
+from almoner.giving.subscriptions.donor_pages import jobs as donor_pages_jobs
+from almoner.giving.subscriptions.subscription_emails import jobs as subscription_emails_jobs
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs as organisations_jobs
 from almoner.nonprofits.organisations.domain import Organisation
@@ -241,6 +244,9 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *receipts_jobs.notifications,
     *monthly_reports_jobs.notifications,
     *donor_statements_jobs.notifications,
+    *donor_pages_jobs.notifications,
+    *subscription_emails_jobs.notifications,
+    *reminders_jobs.notifications,
     *card_testing_jobs.notifications,
     *organisation_confirmations_jobs.notifications,
     *account_notices_jobs.notifications(find_organisation_contact),
@@ -258,6 +264,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         monthly_reports_jobs.tasks.collected,
         notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
         card_testing_jobs.tasks.collected,
+        reminders_jobs.tasks.collected,
         organisation_confirmations_jobs.tasks.collected,
         organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),
         account_notices_jobs.tasks.collected,

@@ -26,6 +26,8 @@ from almoner.giving.checkout.hosted_page.ports import Disclosures, LegalNotice
 from almoner.giving.checkout.payments.domain import NoSuchPayment, Tariff
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
+from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
@@ -95,7 +97,8 @@ def provider_webhook_routes(
     """Where the provider sends its notices, and who acts on those about more than a payment."""
     disputed = partial(disputes_flows.handle_provider_webhook, DisputeContext(work.db, work.provider, rules))
     refunded = partial(refunds_flows.handle_provider_webhook, RefundContext(work.db, reader)) if reader else None
-    return webhook_routes(work, disputed, refunded)
+    set_up = partial(donor_pages_flows.handle_setup_webhook, CardChangeContext(work.db, work.provider))
+    return webhook_routes(work, disputed, refunded, set_up)
 
 
 def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulator:

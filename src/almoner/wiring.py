@@ -50,9 +50,16 @@ from almoner.giving.disbursing.verifications.routes import routes as monetary_do
 from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
 from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
+from almoner.giving.gift_aid.reminders.pages import TEMPLATES as GIFT_AID_TEMPLATES
+from almoner.giving.gift_aid.reminders.pages import GiftAidPages
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import DonationStatusPages
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
+from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
+from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
+from almoner.giving.subscriptions.donor_pages.pages import TEMPLATES as REGULAR_TEMPLATES
+from almoner.giving.subscriptions.donor_pages.pages import RegularDonationPages
+from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
 from almoner.job_registry import BackgroundParts, build_background_tasks
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
@@ -296,9 +303,25 @@ def _giving_pages(
         *not_found_routes("/gift", following, gifts.not_found_page),
         *statements.routes(),
         *not_found_routes("/statement", statements.routes(), statements.not_found_page),
+        *_regular_donation_pages(work, catalogues),
         *embed.routes(catalogues),
         *provider_webhook_routes(work, provider.refund_status_reader(), rules),
     ]
+
+
+def _regular_donation_pages(work: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    """Where donors change their regular donations, and end a Gift Aid declaration."""
+    db, card = work.db, CardChangeContext(work.db, work.provider)
+    payments = DonorPayments(
+        work.provider.origin,
+        partial(donations_flows.pay_later_donation, work),
+        partial(donations_flows.refresh_payment, work),
+        partial(donor_pages_flows.start_card_change, card),
+        partial(donor_pages_flows.finish_card_change, card),
+    )
+    regular = RegularDonationPages(db, PageRenderer(db.deployment, REGULAR_TEMPLATES, catalogues), payments)
+    gift_aid_pages = GiftAidPages(db, PageRenderer(db.deployment, GIFT_AID_TEMPLATES, catalogues))
+    return [*regular.routes(), *gift_aid_pages.routes()]
 
 
 def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.giving.gift_aid.declarations.domain import STATEMENT
+from almoner.giving.gift_aid.declarations.domain import STATEMENT, STATEMENT_SEVERAL
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import TO_PAYMENT, Site, findings, pay
 from tests.support.service import Service
@@ -127,3 +127,26 @@ async def test_h8_h9_the_statement_stays_in_english_and_is_explained(site: Site,
         assert not await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"), (
             "nothing is wider than a small window"
         )
+
+
+async def test_a_regular_donation_has_the_declaration_for_several_and_a_single_one_its_own(site: Site) -> None:
+    async with site.donor(java_script_enabled=False) as page:
+        await opened(site, page, frequencies=["one_time", "monthly"])
+        once, several = (text.format(charity=CHARITY) for text in (STATEMENT, STATEMENT_SEVERAL))
+        await page.locator("#frequency-one_time").check(force=True)
+        await expect(page.get_by_role("checkbox", name=once, exact=True)).to_be_visible()
+        await page.locator("#frequency-monthly").check(force=True)
+        await page.get_by_role("checkbox", name=several, exact=True).check()
+        await fill(page)
+        for name, text in HOME.items():
+            await page.locator(f"#{name}").fill(text)
+        await page.locator(".actions button").first.click()
+        await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
+        await pay(page)
+        await page.wait_for_url("**/thanks")
+    async with site.service.db.read() as tx:
+        newest = await tx.fetchrow(
+            "select organisation_id is not null, covers_to is null from gift_aid_declaration order by id desc limit 1"
+        )
+    assert newest is not None
+    assert tuple(newest) == (True, True)

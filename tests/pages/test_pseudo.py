@@ -32,7 +32,9 @@ OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
 OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designation", "give.problem.designation"))}
 OF_MEMBERS = {key for key in WORDS if key.startswith(("dashboard.", "desk."))}
-KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES - OF_LINKS - OF_MEMBERS
+ON_THE_PAGE = {"regular.agreement", *(f"regular.every.{one}" for one in ("weekly", "monthly", "quarterly", "yearly"))}
+OF_REGULAR_DONORS = {key for key in WORDS if key.startswith("regular.") and key not in ON_THE_PAGE}
+KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES - OF_LINKS - OF_MEMBERS - OF_REGULAR_DONORS
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries lapsed".split()

@@ -19,6 +19,8 @@ from almoner.access.security_emails import domain as security_emails
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
+from almoner.giving.subscriptions.donation_subscriptions.domain import NoticeKind
+from almoner.giving.subscriptions.subscription_emails.domain import TEXTS
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.public_links import NO_LINKS
@@ -110,7 +112,7 @@ def receipts(typed: str) -> list[dict[str, Any]]:
         refunded=RefundedAmount(AT, Money(600, "GBP")),
     )
     void = replace(receipt, refunded=RefundedAmount(AT, receipt.money))
-    facts = {"amount": "£26.00", "facts": [("receipt.donor", typed)]}
+    facts = {"amount": "£26.00", "facts": [("receipt.donor", typed)], "manage_url": None}
     donee = Donee(UUID(int=3), UUID(int=1), typed, "123456789", typed, "a", "n", AT, "b", "n", AT)
     ours = replace(receipt, donee=donee, benefits=Benefits(typed, 100))
     return [{**facts, "receipt": one} for one in (receipt, passed_on, void, ours)]
@@ -143,6 +145,29 @@ def applications(typed: str) -> list[dict[str, Any]]:
     return [{**facts, "kind": kind, **named(typed)} for kind in get_args(NotificationKind)]
 
 
+def notices(typed: str) -> list[dict[str, Any]]:
+    """Every kind of mail about a regular donation, with an agreement and every reason."""
+    facts = {
+        "facts": [("receipt.organisation", typed)],
+        "every": typed,
+        "agreement": SimpleNamespace(text=typed, version=typed),
+        "agreed_at": AT,
+        "ended": False,
+    }
+    return [
+        named(
+            typed,
+            **facts,
+            kind=kind,
+            text=TEXTS.get(kind, f"regular.mail.{kind}.text"),
+            reason=reason,
+            open="regular.mail.open",
+        )
+        for kind in get_args(NoticeKind)
+        for reason in (["regular.move.text"] if kind == "organisation_proposed" else [None])
+    ]
+
+
 def named(typed: str, **facts: object) -> dict[str, Any]:
     """What most mails name."""
     names = ("organisation", "partner", "agent", "name", "issuer", "former", "holder", "reference", "title", "amount")
@@ -162,10 +187,13 @@ SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
     "giving/donor_emails/mails/reassigned": lambda typed: [
         named(typed, why=f"reassigned.why.{ground}") for ground in ("merged", "unknown", "failed_compliance")
     ],
+    "giving/gift_aid/reminders/mails/reminder": lambda typed: [named(typed, statement=typed, notify=typed)],
     "giving/receipts/mails/receipt": receipts,
     "giving/donor_emails/mails/gift_refund": lambda typed: [named(typed, left=left) for left in (typed, None)],
     "giving/donor_emails/mails/refund": lambda typed: [named(typed, why="refund.why.paid_twice")],
     "giving/donor_emails/mails/transfer": lambda typed: [named(typed, numbers=[("transfer.iban", typed)])],
+    "giving/subscriptions/donor_pages/mails/link": lambda typed: [named(typed)],
+    "giving/subscriptions/subscription_emails/mails/notice": notices,
     "validation/agents/mails/confirmation": lambda typed: [named(typed, code="123456")],
     "validation/agents/mails/question": lambda typed: [named(typed)],
     "validation/applications/form/mails/application": applications,

@@ -23,6 +23,8 @@ BUILT = re.compile(
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.(problem|frequency|regular)\.|^regular\.every\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
     r"|^waiting\.(unpaid\.)?(title|text)$"
+    r"|^regular\.(status|done|mail)\.|^regular\.(amount|day|pause|skip|cancel)\.title$"
+    r"|^regular\.(sent|unknown|aid\.cancelled)\.(title|text|next)$"
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"

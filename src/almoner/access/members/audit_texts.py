@@ -132,6 +132,8 @@ ACTION_LABELS: Final = {
     "settlement.imported": "imported a settlement report",
     "settlement_line.cleared": "cleared a settlement line",
     "agent_verification.confirmed": "confirmed the email address of an agent",
+    "regular_donation.changed": "changed a regular donation on its page",
+    "regular_donation.link_requested": "requested a link to their regular donations",
     "statement.asked": "requested a donation statement",
     "agent_verification.answered": "answered whether an agent represents the nonprofit",
     "application.saved": "saved a step of an application form",

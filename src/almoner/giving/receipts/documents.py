@@ -32,14 +32,18 @@ class ReceiptDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    def compose_email(self, receipt: Receipt, to: str) -> Email:
-        """The email that brings a receipt; the same until something becomes of the gift."""
+    def compose_email(self, receipt: Receipt, to: str, manage_url: str | None = None) -> Email:
+        """The email that brings a receipt; the same until something becomes of the gift.
+
+        ``manage_url``: where a regular donation is changed or ended. It is not in the document, which is shown around.
+        """
         language = self._pages.language(receipt.language)
         facts = {
             "receipt": receipt,
             "amount": formats.format_money(receipt.money.minor, receipt.money.currency, language.locale),
             "facts": self._rows(receipt, language),
             "link": self.status_url(receipt),
+            "manage_url": manage_url,
         }
         return Email(
             to,

@@ -14,6 +14,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_RESEND_REQUESTED
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
+from almoner.giving.subscriptions.donor_pages import service as donor_pages
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
@@ -52,11 +53,12 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     """The receipt, issued if it is not yet; None for a donation that gets none, or whose donor is forgotten."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
-    to = await service.donor_email_of(tx, partner, donation_id)
+    to, plan_id = await service.recipient_of(tx, partner, donation_id)
     if issued is None or to is None:
         return None
+    manage_url = donor_pages.manage_url(tx, plan_id) if plan_id else None
     # A receipt that is sent late may be void by now.
-    return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to)
+    return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
 async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:

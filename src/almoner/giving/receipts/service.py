@@ -8,11 +8,13 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.hosted_page.service import NonprofitProfile
 from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
@@ -68,7 +70,8 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
     assert donation.session_id is not None, "a hosted donation has a session"
     assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
-    cause = await hosted_page.load_nonprofit(tx, session)
+    made_for = await _made_for(tx, donation, session)
+    cause = await hosted_page.nonprofit_profile_of(tx, partner, made_for)
     return Receipt(
         donation_id=donation.id,
         partner_id=partner.id,
@@ -92,9 +95,17 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
     )
 
 
-async def donor_email_of(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
-    """Where the receipt of a donation is sent. Raises NotFound."""
-    return (await donations.get(tx, partner, donation_id)).email
+async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUID:
+    """The nonprofit that a donation was made for: the session's, unless a regular donation has moved since."""
+    if donation.subscription_due_on is None:
+        return session.organisation_id
+    return await reassignments.organisation_at(tx, donation, donation.created_at)
+
+
+async def recipient_of(tx: Tx, partner: Partner, donation_id: UUID) -> tuple[str | None, UUID | None]:
+    """Where the receipt of a donation is sent, and the regular donation that it is one of. Raises NotFound."""
+    donation = await donations.get(tx, partner, donation_id)
+    return donation.email, donation.subscription_id
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
@@ -110,7 +121,7 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation |
     if donation.reassigned_at is None or donation.session_id is None:
         return None
     partner = Partner(donation.partner_id)
-    if donation.organisation_id == (await sessions.get(tx, partner, donation.session_id)).organisation_id:
+    if donation.organisation_id == await _made_for(tx, donation, await sessions.get(tx, partner, donation.session_id)):
         return None
     return ReassignedOrganisation(
         (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at

@@ -478,6 +478,7 @@ begin
     where id = new.gift_aid_id and new.created_at >= covers_from
       and (covers_to is null or new.created_at < covers_to)
       and (cancelled_from is null or new.created_at < cancelled_from)
+      and (organisation_id is null or organisation_id = new.organisation_id)
     for share;
     if not found then
         raise exception 'declaration % does not cover donation %', new.gift_aid_id, new.id

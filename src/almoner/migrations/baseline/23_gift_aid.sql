@@ -2,6 +2,8 @@
 
 -- A UK taxpayer's declaration for donations made from covers_from until covers_to, if set. cancelled_from: it no longer
 -- applies to donations made from then on. Otherwise immutable: a change is a new declaration.
+-- organisation_id: the charity that it names; set where it was made on the page for several donations, and then it covers
+-- no donation to another. reminder_at: when it is recalled to its donor next.
 create table gift_aid_declaration (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -19,12 +21,16 @@ create table gift_aid_declaration (
     cancelled_from timestamptz,
     created_at timestamptz not null,
     deleted_at timestamptz,
+    organisation_id uuid references organisation (id),
+    reminder_at timestamptz,
     unique (partner_id, id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     constraint gift_aid_declaration_span check (covers_to > covers_from),
     constraint gift_aid_declaration_past check (covers_from >= created_at - interval '4 years 1 day'),
-    constraint gift_aid_declaration_cancelled check ((cancelled_from is null) = (deleted_at is null))
+    constraint gift_aid_declaration_cancelled check ((cancelled_from is null) = (deleted_at is null)),
+    constraint gift_aid_declaration_reminder check (reminder_at is null or (organisation_id is not null and deleted_at is null))
 );
+create index gift_aid_declaration_to_recall on gift_aid_declaration (reminder_at) where reminder_at is not null;
 create index gift_aid_declaration_of_user on gift_aid_declaration (partner_id, user_id, id) where user_id is not null;
 comment on column gift_aid_declaration.deleted_at is 'when its cancellation was recorded';
 create trigger gift_aid_declaration_immutable before update on gift_aid_declaration for each row
@@ -33,12 +39,12 @@ create trigger gift_aid_declaration_immutable before update on gift_aid_declarat
           (new.id, new.partner_id, new.title, new.last_name, new.building_name_number, new.road_name, new.city,
            new.country, new.postcode, new.covers_from, new.created_at)
           or old.user_id is distinct from new.user_id or old.first_name is distinct from new.first_name
-          or old.covers_to is distinct from new.covers_to
+          or old.covers_to is distinct from new.covers_to or old.organisation_id is distinct from new.organisation_id
           or (old.deleted_at is not null and (old.deleted_at, old.cancelled_from) is distinct from
                                              (new.deleted_at, new.cancelled_from)))
     execute function guard_immutable();
 -- Only declarations for donations that were never paid are deleted (V6).
-grant select, insert, update (cancelled_from, deleted_at), delete on gift_aid_declaration to almoner_app;
+grant select, insert, update (cancelled_from, deleted_at, reminder_at), delete on gift_aid_declaration to almoner_app;
 
 -- One charity's claim. amount_minor: total of its donations. deducted_minor: donations of earlier claims that no longer
 -- qualify, whose tax is deducted from this claim.

@@ -2,8 +2,8 @@
 
 -- All days are days in the time zone of the receipts' issuer. anchor_on: the day of the first gift, from which all dates
 -- are counted. next_due_on: the first date that has no row in donation_subscription_charge. wake_at: when the scheduler
--- looks at the plan next. chargeable: the saved payment method may be tried. provider_setup: the newest page at the
--- provider on which the donor was to save another card. card_announced_at: of which end of a card the donor was told.
+-- looks at the plan next. chargeable: the saved payment method may be tried. card_announced_at: of which end of a card the
+-- donor was told.
 create table donation_subscription (
     id uuid primary key,
     partner_id uuid not null,
@@ -52,7 +52,6 @@ create table donation_subscription (
     card_last4 text check (card_last4 ~ '^[0-9]{4}$'),
     card_expires_at timestamptz,
     chargeable boolean not null,
-    provider_setup text,
     card_announced_at timestamptz,
     first_payment_id uuid references payment (id),
     donations_count integer not null check (donations_count >= 0),
@@ -175,3 +174,29 @@ grant select, insert, update on donation_subscription_charge to almoner_app;
 -- A donation belongs to the plan whose first or later gift it is: the two tables refer to each other.
 alter table donation add constraint donation_subscription_of foreign key (partner_id, subscription_id)
     references donation_subscription (partner_id, id);
+
+-- A link to their regular donations was emailed to a donor who asked for it. Append-only.
+create table donation_subscription_link (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    subscription_id uuid not null references donation_subscription (id),
+    sent_at timestamptz not null
+);
+create index donation_subscription_link_of on donation_subscription_link (subscription_id, sent_at);
+comment on column donation_subscription_link.sent_at is 'real time, for rate limits';
+grant select, insert on donation_subscription_link to almoner_app;
+
+-- A donor goes to the provider to save another card. Stored before the provider is asked: the idempotency key and the
+-- reference there are made from the id. provider_setup: what the provider calls the page. saved_at: since when the plan is
+-- charged to what was saved there; that happens once, however often the provider tells of it.
+create table donation_subscription_setup (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    subscription_id uuid not null references donation_subscription (id),
+    provider_setup text,
+    started_at timestamptz not null,
+    saved_at timestamptz
+);
+create index donation_subscription_setup_of on donation_subscription_setup (subscription_id, started_at);
+comment on column donation_subscription_setup.started_at is 'real time, for rate limits';
+grant select, insert, update (provider_setup, saved_at) on donation_subscription_setup to almoner_app;

@@ -105,6 +105,10 @@ async def _covering_declaration(
         return None
     if not gift_aid_declarations_domain.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
+    if gift.declarer is not None and gift.frequency != "one_time":
+        return await gift_aid_declarations.declare_for_regular_donation(
+            tx, partner, gift.declarer, organisation_id, current
+        )
     if gift.declarer is not None:
         return await gift_aid_declarations.declare_for_donation(tx, partner, gift.declarer, made, current)
     return await gift_aid_declarations.find_covering(tx, partner, user_id, made, current)

@@ -10,7 +10,10 @@ import msgspec
 from almoner.giving.checkout.donations import domain, schemas, store
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.payments import service as payments
+from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
+from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs.queue import JobKind
@@ -27,10 +30,9 @@ class FinishPayment(msgspec.Struct, frozen=True):
 FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPayment)
 
 
-async def create_later_donation(
-    tx: Tx, plan: DonationSubscription, due_on: date, gift_aid_id: UUID | None = None
-) -> Donation:
+async def create_later_donation(tx: Tx, plan: DonationSubscription, due_on: date) -> Donation:
     """The donation of a date. Raises UniqueViolationError for a date that has one."""
+    gift_aid_id = await _covering_declaration(tx, plan)
     donation = domain.new_later_donation(tx.new_id(), plan, due_on, tx.now, gift_aid_id)
     first = await store.find_uncancelled_by_session(tx, plan.session_id)
     if first is not None and first.organisation_id == plan.organisation_id:
@@ -38,6 +40,24 @@ async def create_later_donation(
     await store.insert(tx, Partner(plan.partner_id), donation)
     await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
     return donation
+
+
+async def _covering_declaration(tx: Tx, plan: DonationSubscription) -> UUID | None:
+    """What was declared when the plan began, for all donations to its charity; else by its user."""
+    partner = Partner(plan.partner_id)
+    if plan.money.currency != gift_aid_declarations_domain.CURRENCY:
+        return None
+    declared = await store.declaration_of_first_donation(tx, partner, plan.session_id)
+    if declared is not None:
+        covered = await gift_aid_declarations.find_for_later_donation(tx, partner, declared, plan.organisation_id)
+        if covered is not None:
+            return covered
+    if plan.user_id is None:
+        return None
+    organisation = await organisations.get(tx, partner, plan.organisation_id)
+    if not gift_aid_declarations_domain.is_eligible(plan.money.currency, organisation):
+        return None
+    return await gift_aid_declarations.find_covering(tx, partner, plan.user_id, tx.now)
 
 
 async def set_amount(tx: Tx, donation: Donation, plan: DonationSubscription) -> Donation:

@@ -398,3 +398,16 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
     for row in rows:
         found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
     return found
+
+
+async def declaration_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
+    """The declaration that the first donation of a session's plan bears."""
+    found: UUID | None = await tx.fetchval(
+        """
+        select gift_aid_id from donation
+        where partner_id = $1 and session_id = $2 and status <> 'CANCELLED' and subscription_due_on is null
+        """,
+        partner.id,
+        session_id,
+    )
+    return found

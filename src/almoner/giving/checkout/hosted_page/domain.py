@@ -6,9 +6,19 @@ Least amounts keep card testers and fees away (H6): about one US dollar. Suggest
 from dataclasses import dataclass
 from typing import Final
 
+from babel import Locale
+
 from almoner.giving.checkout.sessions.domain import NO_OPTIONS, GiftOptions
 from almoner.kit.money import currency_exponent
+from almoner.platform.pages import numbers
+from almoner.platform.pages.numbers import AmountProblem
 
+_UNREADABLE: Final = {
+    AmountProblem.EMPTY: "give.problem.amount.missing",
+    AmountProblem.NOT_A_NUMBER: "give.problem.amount.not_a_number",
+    AmountProblem.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
+    AmountProblem.TOO_LARGE: "give.problem.amount.too_large",
+}
 _MOST: Final = 100_000
 """The largest gift on the page, in least amounts."""
 
@@ -97,3 +107,13 @@ def amount_problems(options: GiftOptions, currency: str) -> list[str]:
     if any(not minimum <= amount <= maximum for amount in options.suggested):
         problems.append(f"body.suggestedAmounts must be from {minimum} to {maximum} in {currency}")
     return problems
+
+
+def read_typed_amount(typed: str, amounts: DonationAmounts, locale: Locale) -> int | str:
+    """A typed amount in minor units, or the catalogue key of what is wrong with it."""
+    minor = numbers.parse_amount(typed, amounts.currency, locale)
+    if isinstance(minor, AmountProblem):
+        return _UNREADABLE[minor]
+    if minor < amounts.minimum:
+        return "give.problem.amount.too_small"
+    return minor if minor <= amounts.maximum else "give.problem.amount.too_large"

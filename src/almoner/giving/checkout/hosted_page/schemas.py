@@ -7,6 +7,7 @@ import msgspec
 from babel import Locale
 
 from almoner.giving.checkout.donations.domain import DonationDetails
+from almoner.giving.checkout.hosted_page import domain
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.giving.checkout.sessions.domain import ONE_TIME, DonationFrequency
@@ -16,8 +17,7 @@ from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
 from almoner.kit.money import Money
 from almoner.kit.text import clean_text
 from almoner.platform.outbound import email_addresses
-from almoner.platform.pages import formats, numbers
-from almoner.platform.pages.numbers import AmountProblem
+from almoner.platform.pages import formats
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 _MAX_MESSAGE: Final = 500
@@ -27,13 +27,6 @@ _FIELDS: Final = {"building_name_number": "house"}
 OTHER: Final = "other"
 TRANSFER: Final = "transfer"
 """The way to pay that takes no card, and of which nobody keeps a fee."""
-
-_UNREADABLE: Final = {
-    AmountProblem.EMPTY: "give.problem.amount.missing",
-    AmountProblem.NOT_A_NUMBER: "give.problem.amount.not_a_number",
-    AmountProblem.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
-    AmountProblem.TOO_LARGE: "give.problem.amount.too_large",
-}
 
 Problems = dict[str, str]
 """Field id to the catalogue key of what is wrong with it, in the order of the page."""
@@ -192,12 +185,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             return int(self.amount)
         if self.amount not in ("", OTHER):
             return "give.problem.amount.missing"
-        minor = numbers.parse_amount(self.typed, amounts.currency, locale)
-        if isinstance(minor, AmountProblem):
-            return _UNREADABLE[minor]
-        if minor < amounts.minimum:
-            return "give.problem.amount.too_small"
-        return minor if minor <= amounts.maximum else "give.problem.amount.too_large"
+        return domain.read_typed_amount(self.typed, amounts, locale)
 
     def _designation(self, designations: Collection[str]) -> str | None:
         if len(designations) == 1:

@@ -16,7 +16,8 @@ from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
-from almoner.giving.gift_aid.declarations.domain import STATEMENT
+from almoner.giving.checkout.sessions.domain import ONE_TIME
+from almoner.giving.gift_aid.declarations.domain import STATEMENT, STATEMENT_SEVERAL
 from almoner.kit import recurrence
 from almoner.kit.money import Money, currency_exponent
 from almoner.platform.pages import formats
@@ -411,13 +412,19 @@ def _names(typed: DonationForm, language: Language) -> list[tuple[str, str, str,
 
 def _gift_aid_context(giving: SessionView, typed: DonationForm, language: Language) -> dict[str, object]:
     """What gift aid says and asks for; the statement is HMRC's and stays in English, whatever the page's language."""
+    offered, charity = giving.session.frequencies, giving.cause.name
+    statements = []  # with both, the style sheet shows that of the chosen frequency
+    if "one_time" in offered:
+        statements.append(("once", STATEMENT.format(charity=charity), "give.giftaid.meaning"))
+    if offered != ONE_TIME:
+        statements.append(("several", STATEMENT_SEVERAL.format(charity=charity), "give.giftaid.meaning.several"))
     tokens = ("honorific-prefix", "address-line1", "address-line2", "address-level2", "postal-code")
     fields = [
         (name, f"give.giftaid.{name}", getattr(typed, name), token, most)
         for (name, most), token in zip(GIFT_AID_FIELDS.items(), tokens, strict=True)
     ]
     return {
-        "statement": STATEMENT.format(charity=giving.cause.name),
+        "statements": statements,
         "explained": language.catalogue != FALLBACK,
         "fields": fields,
     }

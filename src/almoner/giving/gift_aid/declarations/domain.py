@@ -6,7 +6,7 @@ A declaration holds for donations made from ``covers_from`` on, which may be up 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -31,6 +31,28 @@ STATEMENT: Final = (
 
 The model names the amount where this says "my donation": the form that it stands on does.
 """
+
+STATEMENT_SEVERAL: Final = (
+    "I want to Gift Aid my donation and any donations I make in the future or have made in the past 4 years to: "
+    "{charity}. I am a UK taxpayer and understand that if I pay less Income Tax and/or Capital Gains Tax than the "
+    "amount of Gift Aid claimed on all my donations in that tax year it is my responsibility to pay any difference."
+)
+"""What a donor declares who gives regularly, as HMRC's model for several donations words it."""
+
+NOTIFY_CHARITY: Final = (
+    "Please notify the charity if you: want to cancel this declaration; change your name or home address; no longer "
+    "pay sufficient tax on your income and/or capital gains."
+)
+"""What stands below the model for several donations."""
+
+STATEMENTS_PUBLISHED: Final = date(2015, 10, 21)
+"""When HMRC published both models, to be used from 6 April 2016.
+
+https://www.gov.uk/claim-gift-aid/gift-aid-declarations
+"""
+
+REMINDED_AFTER: Final = timedelta(days=365)
+"""A declaration for several donations is recalled to its donor once a year."""
 
 _ONE_GIFT: Final = timedelta(milliseconds=1)
 
@@ -72,7 +94,10 @@ class Declarer:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One Gift Aid declaration. ``deleted_at``: when its cancellation was recorded."""
+    """One Gift Aid declaration. ``deleted_at``: when its cancellation was recorded.
+
+    ``organisation_id``: the charity that it names and is for, where it was made on the page for several donations.
+    """
 
     id: UUID
     partner_id: UUID
@@ -83,6 +108,7 @@ class Declaration:
     cancelled_from: datetime | None
     created_at: datetime
     deleted_at: datetime | None
+    organisation_id: UUID | None = None
 
     @property
     def coverage_period(self) -> CoveragePeriod | None:
@@ -101,6 +127,14 @@ def single_donation_declaration(
 ) -> Declaration:
     """A declaration for the donation that was made at a moment, and for no other."""
     return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
+
+
+def regular_donation_declaration(
+    declaration_id: UUID, partner_id: UUID, declarer: Declarer, organisation_id: UUID, now: datetime
+) -> Declaration:
+    """A declaration for all donations to a charity: those to come, and those of the past four years."""
+    begins = earliest_covered_at(now)
+    return Declaration(declaration_id, partner_id, None, declarer, begins, None, None, now, None, organisation_id)
 
 
 def earliest_covered_at(now: datetime) -> datetime:

@@ -11,6 +11,9 @@ from almoner.giving.gift_aid.declarations import claimable, domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
 from almoner.giving.gift_aid.declarations.store import delete_unused as delete_unused
 from almoner.giving.gift_aid.declarations.store import find_with_shared_lock as find_with_shared_lock
+from almoner.giving.gift_aid.declarations.store import lock_due_reminders as lock_due_reminders
+from almoner.giving.gift_aid.declarations.store import next_reminder_at as next_reminder_at
+from almoner.giving.gift_aid.declarations.store import set_reminder as set_reminder
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -100,11 +103,29 @@ async def declare_for_donation(
 ) -> UUID:
     """The declaration for one donation: the current one if unchanged, else a new one."""
     known = await store.find(tx, partner, current) if current else None
-    if known is not None and known.declarer == declarer and known.covers(made):
+    if known is not None and known.organisation_id is None and known.declarer == declarer and known.covers(made):
         return known.id
     new = domain.single_donation_declaration(tx.new_id(), partner.id, declarer, made, tx.now)
     await store.insert(tx, partner, new)
     return new.id
+
+
+async def declare_for_regular_donation(
+    tx: Tx, partner: Partner, declarer: Declarer, organisation_id: UUID, current: UUID | None
+) -> UUID:
+    """The declaration for a regular donation and all others to the charity: the current one if unchanged, else new."""
+    known = await store.find(tx, partner, current) if current else None
+    if known is not None and (known.declarer, known.organisation_id) == (declarer, organisation_id):
+        return known.id
+    new = domain.regular_donation_declaration(tx.new_id(), partner.id, declarer, organisation_id, tx.now)
+    await store.insert(tx, partner, new)
+    return new.id
+
+
+async def find_for_later_donation(tx: Tx, partner: Partner, declaration_id: UUID, organisation_id: UUID) -> UUID | None:
+    """The declaration of a regular donation if it covers one more to this charity now; nobody cancels it meanwhile."""
+    known = await store.find_with_shared_lock(tx, partner, declaration_id)
+    return known.id if known and known.organisation_id == organisation_id and known.covers(tx.now) else None
 
 
 async def find_for_restored_donation(
@@ -112,6 +133,8 @@ async def find_for_restored_donation(
 ) -> UUID | None:
     """The declaration that covers a donation created again after cancellation."""
     known = await store.find(tx, partner, before) if before else None
+    if known is not None and known.organisation_id is not None:
+        return known.id if known.covers(made) else None
     if known is not None and known.user_id is None and known.deleted_at is None:
         return await declare_for_donation(tx, partner, known.declarer, made, None)
     return await find_covering(tx, partner, user_id, made)

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
+from almoner.giving.gift_aid.declarations.domain import REMINDED_AFTER, Declaration, Declarer
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS: Final = (
     "id, partner_id, user_id, title, first_name, last_name, building_name_number, road_name, city, country, postcode, "
-    "covers_from, covers_to, cancelled_from, created_at, deleted_at"
+    "covers_from, covers_to, cancelled_from, created_at, deleted_at, organisation_id"
 )
 
 
@@ -28,8 +28,9 @@ async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
     await tx.execute(
         """
         insert into gift_aid_declaration (id, partner_id, user_id, title, first_name, last_name, building_name_number,
-                                          road_name, city, country, postcode, covers_from, covers_to, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+                                          road_name, city, country, postcode, covers_from, covers_to, created_at,
+                                          organisation_id, reminder_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         """,
         new.id,
         partner.id,
@@ -45,6 +46,8 @@ async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
         new.covers_from,
         new.covers_to,
         new.created_at,
+        new.organisation_id,
+        None if new.organisation_id is None else new.created_at + REMINDED_AFTER,
     )
 
 
@@ -102,7 +105,10 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime) -> None:
     """Record that a locked declaration has ended, from a moment on."""
     await tx.execute(
-        "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
+        """
+        update gift_aid_declaration set cancelled_from = $2, deleted_at = $3, reminder_at = null
+        where id = $1 and deleted_at is null
+        """,
         declaration_id,
         cancelled_from,
         tx.now,
@@ -111,12 +117,40 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 @across_partners("sweep")
 async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
-    """Delete those that were made for one donation and that no donation refers to."""
+    """Delete those that were made on the page and that no donation refers to."""
     await tx.execute(
         """
         delete from gift_aid_declaration d
-        where id = any($1::uuid[]) and user_id is null and covers_to = covers_from + interval '1 millisecond'
+        where id = any($1::uuid[]) and user_id is null
+          and (organisation_id is not null or covers_to = covers_from + interval '1 millisecond')
           and not exists (select from donation where gift_aid_id = d.id)
         """,
         declaration_ids,
     )
+
+
+@across_partners("sweep")
+async def lock_due_reminders(tx: Tx, limit: int) -> list[Declaration]:
+    """Declarations that are to be recalled to their donors, locked."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from gift_aid_declaration where reminder_at <= $1 order by reminder_at limit $2
+        for no key update skip locked
+        """,
+        tx.now,
+        limit,
+    )
+    return [_declaration(row) for row in rows]
+
+
+@across_partners("sweep")
+async def next_reminder_at(tx: Tx) -> datetime | None:
+    """When the next declaration is to be recalled."""
+    found: datetime | None = await tx.fetchval("select min(reminder_at) from gift_aid_declaration")
+    return found
+
+
+@across_partners("held")
+async def set_reminder(tx: Tx, declaration_id: UUID, reminder_at: datetime | None) -> None:
+    """When a locked declaration is recalled next; None: never."""
+    await tx.execute("update gift_aid_declaration set reminder_at = $2 where id = $1", declaration_id, reminder_at)

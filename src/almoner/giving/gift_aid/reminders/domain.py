@@ -1,0 +1,28 @@
+"""A declaration for several donations, as its donor is reminded of it; pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.gift_aid.declarations.domain import STATEMENT_SEVERAL
+
+PAGE_PURPOSE: Final = "gift-aid"
+"""Of the tokens in the links, and the path that they open."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGiftAid:
+    """What a donor declared when a regular donation began. ``subscription_id``: that donation."""
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    subscription_id: UUID
+    declared_at: datetime
+    ended: bool
+
+    @staticmethod
+    def statement(charity: str) -> str:
+        """HMRC's words, which stay in English."""
+        return STATEMENT_SEVERAL.format(charity=charity)

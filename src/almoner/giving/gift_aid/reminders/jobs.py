@@ -1,0 +1,45 @@
+"""A year has passed since a donor declared Gift Aid for a regular donation: they are reminded. The job holds an id."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from almoner.access.notifications.service import About, Email, Notification
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.gift_aid.declarations.domain import NOTIFY_CHARITY
+from almoner.giving.gift_aid.reminders import service
+from almoner.giving.gift_aid.reminders.domain import PAGE_PURPOSE
+from almoner.giving.gift_aid.reminders.service import SEND
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.queue import JobOf
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages import formats
+
+tasks: Final = Tasks()
+tasks.periodic("gift_aid_reminders.send_due", service.next_reminder_at, service.remind_donors, every=timedelta(hours=1))
+
+
+async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+    """What was declared, with a link to end it; None when it has ended, or the donor is forgotten."""
+    try:
+        declared, plan = await service.get(tx, job.details.id)
+    except NotFound:
+        return None
+    if declared.ended or plan.email is None:
+        return None
+    charity = (await hosted_page.nonprofit_profile_of(tx, Partner(declared.partner_id), declared.organisation_id)).name
+    locale = mails.language(plan.language).locale
+    facts = {
+        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", locale),
+        "organisation": charity,
+        "on": declared.declared_at,
+        "statement": declared.statement(charity),
+        "notify": NOTIFY_CHARITY,
+        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
+    }
+    return Email(plan.email, f"{PAGE_PURPOSE}:{job.id}", facts, plan.language, declared.partner_id)
+
+
+notifications: Final = (Notification(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_reminder),)

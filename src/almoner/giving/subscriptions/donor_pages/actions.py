@@ -1,0 +1,187 @@
+"""What a donor may do to a regular donation without the payment provider: each action with the form that it reads."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from typing import Final
+
+from almoner.giving.checkout.hosted_page import domain as hosted_page_domain
+from almoner.giving.subscriptions.agreements import service as agreements
+from almoner.giving.subscriptions.donation_subscriptions import domain as subscriptions_domain
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement, InvalidDate, InvalidState
+from almoner.giving.subscriptions.donor_pages import domain
+from almoner.giving.subscriptions.donor_pages.domain import RegularDonation
+from almoner.kit import recurrence
+from almoner.kit.money import Money
+from almoner.kit.recurrence import Frequency
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.pages.translations import Language
+
+Problems = dict[str, str]
+"""Field id to the catalogue key of what is wrong with it."""
+
+
+class AgreementNeeded(Exception):
+    """The donor is yet to see what the new amount means. ``minor``: in minor units."""
+
+    def __init__(self, agreement: Agreement, minor: int) -> None:
+        super().__init__(minor)
+        self.agreement = agreement
+        self.minor = minor
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A form that a donor sent about one of their plans."""
+
+    shown: RegularDonation
+    form: Mapping[str, object]
+    language: Language
+
+    @property
+    def partner(self) -> Partner:
+        """Whose donor it is."""
+        return Partner(self.shown.plan.partner_id)
+
+    def field(self, name: str) -> str:
+        """What was typed."""
+        value = self.form.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    def agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
+        """What the donor agrees to by sending the form, as it is shown beside the button."""
+        return agreement_of(self.shown, self.language, money, frequency, organisation)
+
+
+def agreement_of(
+    shown: RegularDonation, language: Language, money: Money, frequency: Frequency, organisation: str | None = None
+) -> Agreement:
+    """What a donor agrees to who changes a plan that has not ended."""
+    first_day = shown.plan.next_due_on
+    assert first_day is not None, "a plan that has begun and not ended has its next date"
+    return agreements.agreement_of(language, organisation or shown.organisation, money, frequency, first_day)
+
+
+async def change_amount(tx: Tx, posted: Posted) -> Problems:
+    """Another amount from the next date on. Raises AgreementNeeded until the donor has seen what it means."""
+    plan = posted.shown.plan
+    subscriptions_domain.ensure_status(plan, *subscriptions_domain.LIVE_STATUSES)
+    amounts = hosted_page_domain.donation_amounts_for(plan.money.currency)
+    minor = hosted_page_domain.read_typed_amount(posted.field("typed"), amounts, posted.language.locale)
+    if isinstance(minor, str):
+        return {"typed": minor}
+    agreement = posted.agreement(Money(minor, plan.money.currency), plan.frequency)
+    if posted.field("agreed") != str(minor):
+        raise AgreementNeeded(agreement, minor)
+    await subscriptions.change_by_donor(tx, posted.partner, plan.id, minor, plan.frequency, agreement)
+    return {}
+
+
+def possible_days(today: date) -> tuple[date, date]:
+    """The first and the last day that the next donation may be put on."""
+    return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
+
+
+async def change_day(tx: Tx, posted: Posted) -> Problems:
+    """Another day of the next donation, from which later ones are counted."""
+    try:
+        day = date.fromisoformat(posted.field("day"))
+        await subscriptions.change_day(tx, posted.partner, posted.shown.plan.id, day)
+    except (ValueError, InvalidDate):
+        return {"day": "regular.day.problem"}
+    return {}
+
+
+async def pause(tx: Tx, posted: Posted) -> Problems:
+    """Nothing is charged for some months, or until the donor resumes."""
+    months = posted.field("months")
+    if months not in ("open", *map(str, domain.PAUSE_MONTHS)):
+        return {"months-1": "regular.pause.problem"}
+    until = None
+    if months != "open":
+        zone = tx.deployment.time_zone
+        day = recurrence.date_number(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
+        until = recurrence.moment_of(day, time(), zone)
+    await subscriptions.pause(tx, posted.partner, posted.shown.plan.id, until, "donor")
+    return {}
+
+
+async def resume(tx: Tx, posted: Posted) -> Problems:
+    """Charge again, unless the nonprofit cannot receive."""
+    if posted.shown.plan.pause_reason == "organisation_cannot_receive":
+        raise InvalidState("the nonprofit cannot receive donations")
+    await subscriptions.resume(tx, posted.partner, posted.shown.plan.id)
+    return {}
+
+
+async def skip(tx: Tx, posted: Posted) -> Problems:
+    """Leave out the next date, as it was shown."""
+    if posted.field("day") != str(posted.shown.plan.next_due_on):
+        raise InvalidState("another date is next by now")
+    await subscriptions.skip(tx, posted.partner, posted.shown.plan.id, "donor")
+    return {}
+
+
+async def cancel(tx: Tx, posted: Posted) -> Problems:
+    """End the plan."""
+    await subscriptions.cancel(tx, posted.partner, posted.shown.plan.id, "donor")
+    return {}
+
+
+async def confirm_change(tx: Tx, posted: Posted) -> Problems:
+    """Agree to what the partner asks for, as it was shown."""
+    change = posted.shown.plan.pending_change
+    if change is None or posted.field("change") != str(int(change.requested_at.timestamp())):
+        raise InvalidState("another change waits by now")
+    agreement = posted.agreement(change.money, change.frequency)
+    await subscriptions.confirm_change(tx, posted.partner, posted.shown.plan.id, agreement)
+    return {}
+
+
+async def decline_change(tx: Tx, posted: Posted) -> Problems:
+    """Leave everything as it is."""
+    await subscriptions.decline_change(tx, posted.partner, posted.shown.plan.id)
+    return {}
+
+
+async def accept_organisation(tx: Tx, posted: Posted) -> Problems:
+    """Agree that another nonprofit receives it, as it was shown."""
+    plan, proposed = posted.shown.plan, posted.shown.proposed
+    named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
+    if proposed is None or posted.field("organisation") != named:
+        raise InvalidState("another nonprofit was proposed")
+    agreement = posted.agreement(plan.money, plan.frequency, proposed)
+    await subscriptions.accept_organisation(tx, posted.partner, plan.id, agreement)
+    return {}
+
+
+async def decline_organisation(tx: Tx, posted: Posted) -> Problems:
+    """Do not give to another nonprofit: the plan ends."""
+    await subscriptions.decline_organisation(tx, posted.partner, posted.shown.plan.id)
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class DonorAction:
+    """``done``: the key of what the donor is told afterwards. ``form``: it is asked for on a page of its own."""
+
+    perform: Callable[[Tx, Posted], Awaitable[Problems]]
+    done: str
+    form: bool = False
+
+
+ACTIONS: Final[Mapping[str, DonorAction]] = {
+    "amount": DonorAction(change_amount, "changed", form=True),
+    "day": DonorAction(change_day, "changed", form=True),
+    "pause": DonorAction(pause, "pause", form=True),
+    "skip": DonorAction(skip, "skip", form=True),
+    "cancel": DonorAction(cancel, "cancel", form=True),
+    "resume": DonorAction(resume, "resume"),
+    "confirm": DonorAction(confirm_change, "changed"),
+    "decline": DonorAction(decline_change, "decline"),
+    "accept": DonorAction(accept_organisation, "changed"),
+    "refuse": DonorAction(decline_organisation, "cancel"),
+}
+"""By the last part of their addresses."""
+DONE: Final = frozenset({*(one.done for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"})

@@ -1,0 +1,68 @@
+"""Regular donations as their donors see them, and how long a mailed link opens them; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.checkout.donations.domain import REGULAR_PAGE
+from almoner.giving.checkout.payments.domain import SavedPaymentMethod
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
+from almoner.kit.money import Money
+
+PAGE_PURPOSE: Final = REGULAR_PAGE
+"""Purpose of the token in the mailed link, and the path that it opens."""
+LINK_PURPOSE: Final = "regular-donations-link"
+"""Of the visit that an expired link begins: a new link can be asked for, and nothing is shown."""
+CARD_PURPOSE: Final = "regular-donations-card"
+"""Of the token with which the provider leads back from the page of another card."""
+LINK_LIFETIME: Final = timedelta(days=100)
+"""How long a mailed link opens the page: the next email of a quarterly donation brings another before it ends."""
+MAX_LINKS: Final = 3
+"""Links that one donor is mailed on request within ``LINKS_WITHIN``."""
+LINKS_WITHIN: Final = timedelta(hours=24)
+MAX_CARD_CHANGES: Final = 5
+"""How often one donation's card may be changed within ``LINKS_WITHIN``: its page must not serve to try cards (H6)."""
+RECEIPTS_SHOWN: Final = 12
+"""Of each regular donation."""
+PAUSE_MONTHS: Final = (1, 2, 3, 6, 12)
+"""For how many months a donor may pause, besides without an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaidDonation:
+    """A donation of a plan that has a receipt."""
+
+    id: UUID
+    money: Money
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RegularDonation:
+    """One plan as its donor sees it. ``proposed``: the nonprofit that it would be for if the donor agrees.
+
+    ``unpaid``: the donation of a date that could not be charged, and may be paid here.
+    """
+
+    plan: DonationSubscription
+    organisation: str
+    proposed: str | None
+    receipts: Sequence[PaidDonation]
+    unpaid: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegularDonations:
+    """All plans of a donor with a partner, newest first, those that have ended last."""
+
+    opened_by: DonationSubscription
+    partner: PartnerAccount
+    listed: Sequence[RegularDonation]
+
+
+def shown_card(saved: SavedPaymentMethod) -> str:
+    """``Visa •••• 4242 (11/2027)``."""
+    return f"{saved.brand.replace('_', ' ').title()} •••• {saved.last4} ({saved.expires_at:%m/%Y})"

@@ -1,0 +1,139 @@
+"""Changes a plan's card at the payment provider, outside transactions (architecture 3)."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.checkout.payments.domain import (
+    ForeignPaymentError,
+    NoSuchPayment,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderSetup,
+    ProviderStatus,
+    ProviderUnavailable,
+    WebhookRefused,
+)
+from almoner.giving.checkout.payments.ports import FutureUse, PaymentProvider, SetupOrder
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    LIVE_STATUSES,
+    PAYMENT_METHOD_REPLACED,
+    PaymentMethodReplaced,
+)
+from almoner.giving.subscriptions.donor_pages import domain, store
+from almoner.kit.errors import NotFound
+from almoner.kit.ids import decode_uuid, encode_uuid
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
+from almoner.platform.events import outbox
+
+_DEFAULT_LANGUAGE: Final = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class CardChangeContext:
+    """The database and provider that the flows need."""
+
+    db: Database
+    provider: PaymentProvider
+
+
+async def start_card_change(work: CardChangeContext, subscription_id: UUID, return_url: str) -> str | None:
+    """The provider's page on which a donor saves another card; None where the plan is over, or it was asked too often.
+
+    Raises NotFound, ProviderUnavailable.
+    """
+    async with work.db.write() as tx:
+        order = await _order(tx, work.provider.name, subscription_id, return_url)
+    if order is None:
+        return None
+    setup_id, asked = order
+    try:
+        made = await work.provider.create_setup(asked)
+    except ProviderFailure as failure:
+        raise ProviderUnavailable from failure
+    async with work.db.write() as tx:
+        await store.set_provider_setup(tx, setup_id, made.id)
+    return made.url
+
+
+async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) -> tuple[UUID, SetupOrder] | None:
+    plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    agreed = await subscriptions.find_agreement(tx, plan.id)
+    if plan.status not in LIVE_STATUSES or plan.email is None or agreed is None:
+        return None
+    partner, since = Partner(plan.partner_id), tx.real_now - domain.LINKS_WITHIN
+    if await store.count_setups_since(tx, partner, plan.id, since) >= domain.MAX_CARD_CHANGES:
+        return None
+    setup_id = await store.insert_setup(tx, partner, plan.id)
+    back = f"{return_url}?token={tx.vault.page_token(domain.CARD_PURPOSE, setup_id)}"
+    order = SetupOrder(
+        key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
+        reference=encode_uuid(setup_id),
+        currency=plan.money.currency,
+        description=(await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name,
+        save_for=FutureUse(agreed[0].text, agreed[0].version, plan.email),
+        return_url=back,
+        cancel_url=back,
+        callback_url=f"{tx.links.api}/callbacks/{provider}",
+        language=plan.language or _DEFAULT_LANGUAGE,
+    )
+    return setup_id, order
+
+
+async def finish_card_change(work: CardChangeContext, setup_id: UUID) -> tuple[UUID, bool]:
+    """The plan of a change of card, and whether its card is the one that was saved there.
+
+    Raises NotFound, ProviderUnavailable.
+    """
+    async with work.db.read() as tx:
+        found = await store.find_setup(tx, setup_id)
+    if found is None:
+        raise NotFound
+    subscription_id, name = found
+    if name is None:
+        return subscription_id, False
+    try:
+        setup = await work.provider.fetch_setup(name)
+    except ProviderFailure as failure:
+        raise ProviderUnavailable from failure
+    return subscription_id, await _apply(work, setup)
+
+
+async def handle_setup_webhook(work: CardChangeContext, event: ProviderEvent) -> bool:
+    """Learn from a notice that a card was saved; False for one that is not ours.
+
+    Raises WebhookRefused, ProviderUnavailable.
+    """
+    try:
+        setup = await work.provider.fetch_setup(event.payment)
+    except ForeignPaymentError:
+        return False
+    except NoSuchPayment as error:
+        raise WebhookRefused("the notice names a page that its provider does not know") from error
+    except ProviderFailure as failure:
+        raise ProviderUnavailable from failure
+    await _apply(work, setup)
+    return True
+
+
+async def _apply(work: CardChangeContext, setup: ProviderSetup) -> bool:
+    """Charge the plan to what was saved, where it is ours and was saved in the world that we are in."""
+    setup_id, saved = decode_uuid(setup.reference), setup.payment_method
+    if setup_id is None or saved is None or setup.status is not ProviderStatus.SUCCEEDED:
+        return False
+    async with work.db.write() as tx:
+        found = await store.find_setup(tx, setup_id)
+        if found is None or setup.live is tx.deployment.sandbox:
+            return False
+        plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, found[0])
+        new = await store.mark_setup_saved(tx, setup_id)
+        if plan.status in LIVE_STATUSES:
+            if new:
+                await subscriptions.set_payment_method(tx, work.provider.name, plan, saved)
+            return True
+        if new:  # it ended meanwhile: nobody needs what was saved
+            unused = PaymentMethodReplaced(work.provider.name, saved.customer, saved.id)
+            await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=plan.partner_id)
+        return False

@@ -1,0 +1,38 @@
+"""A donor asked for a new link to their regular donations: it is mailed. The job holds ids."""
+
+from pathlib import Path
+from typing import Final
+
+from almoner.access.notifications.service import Email, Notification
+from almoner.giving.subscriptions.donor_pages import domain, service, store
+from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendLink
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.queue import JobOf
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
+from almoner.platform.pages import formats
+
+
+async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendLink]) -> Email | None:
+    """The email with the link; None a day after it was asked for (real time), or when the donor was forgotten."""
+    link_id = job.details.link
+    asked = await store.link_requested_at(tx, link_id)
+    if asked is None or tx.real_now >= asked + domain.LINKS_WITHIN:
+        return None
+    try:
+        plan = await service.get_plan(tx, job.details.subscription)
+    except NotFound:
+        return None
+    assert plan.email is not None, "just looked"
+    locale = mails.language(plan.language).locale
+    facts = {
+        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", locale),
+        "link": service.manage_url(tx, plan.id, asked),
+    }
+    return Email(plan.email, f"regular_link:{link_id}", facts, plan.language, plan.partner_id)
+
+
+notifications: Final = (
+    Notification(SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_link, retry=RETRY_FOR_HOURS),
+)

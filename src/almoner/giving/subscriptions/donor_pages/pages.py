@@ -1,0 +1,447 @@
+"""The page of a donor's regular donations, behind a mailed link (H1, H2, H3).
+
+GET changes nothing: it asks the provider about a payment or a card that was begun, no more. Each change is a form that
+is posted with the visit's cookie and token, and is told by email. A link that has expired has a new one mailed.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.hosted_page import domain as hosted_page_domain
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
+from almoner.giving.donor_statements import domain as statements_domain
+from almoner.giving.receipts import domain as receipts_domain
+from almoner.giving.subscriptions.agreements import service as agreements
+from almoner.giving.subscriptions.donation_subscriptions import domain as subscriptions_domain
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription, InvalidState
+from almoner.giving.subscriptions.donor_pages import actions, domain, service
+from almoner.giving.subscriptions.donor_pages.actions import (
+    ACTIONS,
+    DONE,
+    AgreementNeeded,
+    DonorAction,
+    Posted,
+    Problems,
+)
+from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonations
+from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
+from almoner.kit.errors import NotFound, ServiceUnavailable
+from almoner.kit.money import Money
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.pages import formats, link_sessions
+from almoner.platform.pages.error_handling import with_error_pages
+from almoner.platform.pages.error_pages import not_found_routes
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.link_sessions import LinkSession
+from almoner.platform.pages.linked_pages import LinkedPages
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import Language
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+_PATH: Final = f"/{domain.PAGE_PURPOSE}"
+_TYPE: Final = "donationsubscription"
+_VISIT: Final = timedelta(hours=24)
+_VISIT_SECONDS: Final = int(_VISIT.total_seconds())
+
+
+class RegularDonationPages(LinkedPages):
+    """The pages of donors who give regularly."""
+
+    def __init__(self, db: Database, pages: PageRenderer, provider: DonorPayments) -> None:
+        super().__init__(db, pages, domain.PAGE_PURPOSE, _TYPE)
+        self._provider = provider
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        own = [
+            Route(_PATH, self.open, methods=["GET"]),
+            Route(_PATH + "/card/return", self.handle_card_return, methods=["GET"]),
+            Route(_PATH + "/{id}", self.show, methods=["GET"]),
+            Route(_PATH + "/{id}/link", self.link, methods=["GET", "POST"]),
+            Route(_PATH + "/{id}/return", self.handle_return, methods=["GET"]),
+            Route(_PATH + "/{id}/{plan}/card", self.change_card, methods=["POST"]),
+            Route(_PATH + "/{id}/{plan}/pay", self.pay, methods=["POST"]),
+            *(
+                Route(f"{_PATH}/{{id}}/{{plan}}/{name}", self.act, methods=["GET", "POST"] if one.form else ["POST"])
+                for name, one in ACTIONS.items()
+            ),
+        ]
+        return [*own, *not_found_routes(_PATH, own, self.not_found_page)]
+
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
+        """No link, one that has ended, or no cookie of it."""
+        return self.pages.render_message(
+            "regular.unknown", self.pages.preferred_language(request), status=status, icon="link"
+        )
+
+    @with_error_pages
+    async def open(self, request: Request) -> Response:
+        """Open the emailed link: a cookie replaces its token. One that has expired leads to where a new one is had."""
+        read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
+        if read is None:
+            raise NotFound
+        plan_id, ends = read
+        name, now = self._ids.text(_TYPE, plan_id), self._db.deployment.clock.real_now()
+        purpose, path = (
+            (domain.PAGE_PURPOSE, f"{_PATH}/{name}") if now < ends else (domain.LINK_PURPOSE, f"{_PATH}/{name}/link")
+        )
+        response = RedirectResponse(path, 303, NO_PAGE)
+        visit = link_sessions.begin_link_session(self._vault, purpose, plan_id, name, now + _VISIT)
+        visit.set_cookie(response, seconds=_VISIT_SECONDS)
+        return response
+
+    @with_error_pages
+    async def show(self, request: Request) -> Response:
+        """All regular donations of the donor."""
+        if self._ids.parse("donation", request.path_params["id"]) is not None:
+            return await self._back_from_provider(request)
+        plan_id, visit = self._visited(request)
+        return await self._list(request, plan_id, visit)
+
+    async def link(self, request: Request) -> Response:
+        """Handle every method of this path."""
+        return await (self.request_link if request.method == "POST" else self.offer_link)(request)
+
+    @with_error_pages
+    async def offer_link(self, request: Request) -> Response:
+        """The link has expired: a button that has a new one mailed."""
+        plan_id, visit = self._link_visit(request)
+        return await self._link_page(plan_id, visit)
+
+    @with_error_pages
+    async def request_link(self, request: Request) -> Response:
+        """Have a new link mailed to the donor's address."""
+        plan_id, visit = self._link_visit(request)
+        if await self._posted(request, visit) is None:
+            return await self._link_page(plan_id, visit, status=403)
+        async with self._db.write() as tx:
+            plan = await service.get_plan(tx, plan_id)
+            if sent := await service.request_link(tx, plan_id):
+                name, where = request.path_params["id"], request.client.host if request.client else None
+                await audit.record_entry(
+                    tx,
+                    plan.partner_id,
+                    Actor("system", "donor"),
+                    "regular_donation.link_requested",
+                    name,
+                    address=where,
+                )
+        kind, status, icon = ("regular.sent", 200, "mail") if sent else ("statement.later", 429, "info")
+        return self.pages.render_message(kind, self.pages.language(plan.language), status=status, icon=icon)
+
+    @with_error_pages
+    async def act(self, request: Request) -> Response:
+        """One of the actions: its form, and what is posted."""
+        opened_by, visit = self._visited(request)
+        plan_id, name = self._plan_of(request), request.url.path.rpartition("/")[2]
+        action = ACTIONS[name]
+        if request.method == "GET":
+            return await self._form_page(opened_by, plan_id, visit, name)
+        if (form := await self._posted(request, visit)) is None:
+            return await self._refused(request, opened_by, plan_id, visit, name)
+        try:
+            problems = await self._perform(request, opened_by, plan_id, action, form)
+        except InvalidState:
+            return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
+        except AgreementNeeded as needed:
+            return await self._form_page(opened_by, plan_id, visit, name, typed=form, needed=needed)
+        if problems:
+            return await self._form_page(opened_by, plan_id, visit, name, problems=problems, typed=form)
+        return self._redirect(opened_by, action.done)
+
+    async def _perform(
+        self, request: Request, opened_by: UUID, plan_id: UUID, action: DonorAction, form: FormData
+    ) -> Problems:
+        async with self._db.write() as tx:
+            shown = (await service.load_one(tx, opened_by, plan_id)).listed[0]
+            problems = await action.perform(tx, Posted(shown, form, self.pages.language(shown.plan.language)))
+            if not problems:
+                await self._record_change(tx, request, shown.plan, request.url.path.rpartition("/")[2])
+            return problems
+
+    @with_error_pages
+    async def pay(self, request: Request) -> Response:
+        """On to the provider, to pay what could not be charged."""
+        opened_by, visit = self._visited(request)
+        plan_id = self._plan_of(request)
+        if await self._posted(request, visit) is None:
+            return await self._refused(request, opened_by, plan_id, visit, "pay")
+        async with self._db.read() as tx:
+            shown = (await service.load_one(tx, opened_by, plan_id)).listed[0]
+        try:
+            url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid)
+        except ServiceUnavailable:
+            return await self._list(request, opened_by, visit, status=503, notice="give.busy")
+        if url is None:
+            return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
+        return RedirectResponse(url, 303, NO_PAGE)
+
+    @with_error_pages
+    async def handle_return(self, request: Request) -> Response:
+        """Back from the provider's page, where an open date was paid, or not."""
+        return await self._back_from_provider(request)
+
+    async def _back_from_provider(self, request: Request) -> Response:
+        """Ask how the payment went; in any browser, since a bank's app may open another one."""
+        payment_id = self._vault.read_page_token(RETURN_PURPOSE, request.query_params.get("token", ""))
+        if payment_id is None:
+            raise NotFound
+        if not link_sessions.is_speculative_request(request):
+            with suppress(ServiceUnavailable):  # what is known is shown; the provider's webhook tells the rest
+                await self._provider.refresh(payment_id)
+        async with self._db.read() as tx:
+            payment = await payments.find(tx, payment_id)
+            if payment is None:
+                raise NotFound
+            donation = await donations.get(tx, ALL_PARTNERS, payment.donation_id)
+            if donation.subscription_id is None:
+                raise NotFound
+            shown = await service.load(tx, donation.subscription_id)
+        done = "pay" if donation.payment_id is not None else "pay_open"
+        return self._after_provider(request, shown, done)
+
+    @with_error_pages
+    async def change_card(self, request: Request) -> Response:
+        """On to the provider, to enter another card; nothing is charged."""
+        opened_by, visit = self._visited(request)
+        plan_id = self._plan_of(request)
+        if await self._posted(request, visit) is None:
+            return await self._refused(request, opened_by, plan_id, visit, "card")
+        async with self._db.write() as tx:
+            plan = await service.get_of_donor(tx, opened_by, plan_id)
+            await self._record_change(tx, request, plan, "card")
+        back = f"{self._db.deployment.links.pages}{_PATH}/card/return"
+        try:
+            url = await self._provider.change_card(plan_id, back)
+        except ServiceUnavailable:
+            return await self._list(request, opened_by, visit, status=503, notice="give.busy")
+        if url is None:
+            return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
+        return RedirectResponse(url, 303, NO_PAGE)
+
+    @with_error_pages
+    async def handle_card_return(self, request: Request) -> Response:
+        """Back from the provider's page, where the card was changed, or not."""
+        setup_id = self._vault.read_page_token(domain.CARD_PURPOSE, request.query_params.get("token", ""))
+        if setup_id is None or link_sessions.is_speculative_request(request):
+            raise NotFound
+        try:
+            plan_id, changed = await self._provider.finish_card_change(setup_id)
+        except ServiceUnavailable:
+            return self.pages.render_message(
+                "give.broken", self.pages.preferred_language(request), status=503, icon="clock"
+            )
+        async with self._db.read() as tx:
+            shown = await service.load(tx, plan_id)
+        return self._after_provider(request, shown, "card" if changed else "card_open")
+
+    def _after_provider(self, request: Request, shown: RegularDonations, done: str) -> Response:
+        """On to the page whose link this browser has opened; else only what came of it."""
+        for one in shown.listed:
+            name = self._ids.text(_TYPE, one.plan.id)
+            if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.plan.id, name):
+                return self._redirect(one.plan.id, done)
+        return self.pages.render_page(
+            "regular_returned.html",
+            self.pages.language(shown.opened_by.language),
+            text=f"regular.done.{done}",
+            partner_links=shown.partner.public_links,
+        )
+
+    def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
+        """The plan whose link this browser has opened, within a day. Raises NotFound."""
+        plan_id, visit = super()._visited(request)
+        self._ensure_current(visit)
+        return plan_id, visit
+
+    def _link_visit(self, request: Request) -> tuple[UUID, LinkSession]:
+        """The plan whose expired link this browser has opened, within a day. Raises NotFound."""
+        name = request.path_params["id"]
+        plan_id = self._ids.parse(_TYPE, name)
+        if plan_id is None:
+            raise NotFound
+        visit = link_sessions.find_link_session(request, self._vault, domain.LINK_PURPOSE, plan_id, name)
+        if visit is None:
+            raise NotFound
+        self._ensure_current(visit)
+        return plan_id, visit
+
+    def _ensure_current(self, visit: LinkSession) -> None:
+        if visit.until is None or visit.until <= self._db.deployment.clock.real_now():
+            raise NotFound
+
+    def _plan_of(self, request: Request) -> UUID:
+        plan_id = self._ids.parse(_TYPE, request.path_params["plan"])
+        if plan_id is None:
+            raise NotFound
+        return plan_id
+
+    async def _record_change(self, tx: Tx, request: Request, plan: DonationSubscription, change: str) -> None:
+        await audit.record_entry(
+            tx,
+            plan.partner_id,
+            Actor("system", "donor"),
+            "regular_donation.changed",
+            tx.ids.text(_TYPE, plan.id),
+            address=request.client.host if request.client else None,
+            details={"change": change},
+        )
+
+    def _redirect(self, opened_by: UUID, done: str) -> Response:
+        return RedirectResponse(f"{self._action(opened_by)}?done={done}", 303, NO_PAGE)
+
+    async def _refused(
+        self, request: Request, opened_by: UUID, plan_id: UUID, visit: LinkSession, name: str
+    ) -> Response:
+        """A form without its token: it is asked for again, and nothing was done."""
+        if name in ACTIONS and ACTIONS[name].form:
+            return await self._form_page(opened_by, plan_id, visit, name, status=403)
+        return await self._list(request, opened_by, visit, status=403, notice="give.again")
+
+    async def _list(
+        self, request: Request, opened_by: UUID, visit: LinkSession, *, status: int = 200, notice: str | None = None
+    ) -> Response:
+        async with self._db.read() as tx:
+            shown = await service.load(tx, opened_by)
+        language = self.pages.language(shown.opened_by.language)
+        done = request.query_params.get("done")
+        return self.pages.render_page(
+            "regular.html",
+            language,
+            status=status,
+            form_targets=(self._provider.origin,),
+            notice=notice,
+            done=f"regular.done.{done}" if done in DONE and notice is None else None,
+            partner=shown.partner,
+            partner_links=shown.partner.public_links,
+            listed=[self._context(one, language) for one in shown.listed],
+            donor=formats.full_name(shown.opened_by.first_name or "", shown.opened_by.last_name or "", language.locale),
+            statement_url=self._statement_url(shown),
+            csrf=visit.csrf,
+            action=self._action(opened_by),
+        )
+
+    def _context(self, shown: RegularDonation, language: Language) -> dict[str, object]:
+        """What the template shows of one plan."""
+        plan, change = shown.plan, shown.plan.pending_change
+        live = plan.status in subscriptions_domain.LIVE_STATUSES
+        return {
+            "plan": plan,
+            "name": self._ids.text(_TYPE, plan.id),
+            "organisation": shown.organisation,
+            "proposed": shown.proposed,
+            "proposed_id": self._ids.text_or_none("organisation", plan.proposed_organisation_id),
+            "every": agreements.every(plan.money, plan.frequency, language),
+            "live": live,
+            "change": agreements.every(change.money, change.frequency, language) if change and live else None,
+            "change_key": int(change.requested_at.timestamp()) if change else None,
+            "agreement": self._agreement_text(shown, language) if live else None,
+            "card": None if plan.payment_method is None else domain.shown_card(plan.payment_method),
+            "total": Money(plan.total_minor, plan.money.currency),
+            "ends": subscriptions_domain.past_due_until(plan, self._db.deployment.time_zone),
+            "unpaid": shown.unpaid,
+            "receipts": [
+                (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}") for one in shown.receipts
+            ],
+        }
+
+    def _agreement_text(self, shown: RegularDonation, language: Language) -> str | None:
+        """What the donor agrees to by a button of the list: to a change, or to another nonprofit."""
+        plan, change = shown.plan, shown.plan.pending_change
+        if change is not None:
+            return actions.agreement_of(shown, language, change.money, change.frequency).text
+        if shown.proposed is not None:
+            return actions.agreement_of(shown, language, plan.money, plan.frequency, shown.proposed).text
+        return None
+
+    def _token(self, donation_id: UUID) -> str:
+        return self._vault.page_token(receipts_domain.PAGE_PURPOSE, donation_id)
+
+    def _statement_url(self, shown: RegularDonations) -> str | None:
+        """The statement of all gifts, by the newest receipt: this page was opened by a link to the same mailbox."""
+        newest = next((one.receipts[0].id for one in shown.listed if one.receipts), None)
+        if newest is None:
+            return None
+        until = self._db.deployment.clock.real_now() + statements_domain.LINK_LIFETIME
+        token = self._vault.expiring_token(statements_domain.PAGE_PURPOSE, newest, until)
+        return f"/{statements_domain.PAGE_PURPOSE}?token={token}"
+
+    async def _form_page(
+        self,
+        opened_by: UUID,
+        plan_id: UUID,
+        visit: LinkSession,
+        name: str,
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        typed: Mapping[str, object] | None = None,
+        needed: AgreementNeeded | None = None,
+    ) -> Response:
+        async with self._db.read() as tx:
+            shown = await service.load_one(tx, opened_by, plan_id)
+            today = self._db.deployment.issuer_day_at(tx.now)
+        one, language = shown.listed[0], self.pages.language(shown.opened_by.language)
+        if one.plan.status == "cancelled":
+            return self._redirect(opened_by, "cancel")
+        return self.pages.render_page(
+            "regular_form.html",
+            language,
+            status=422 if problems else status,
+            notice="give.again" if status == 403 else None,
+            name=name,
+            partner=shown.partner,
+            partner_links=shown.partner.public_links,
+            one=self._context(one, language),
+            problems=problems or {},
+            typed=typed or {},
+            needed=needed,
+            csrf=visit.csrf,
+            back=self._action(opened_by),
+            action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, plan_id)}/{name}",
+            pause_months=domain.PAUSE_MONTHS,
+            **self._limits(one, language, *actions.possible_days(today)),
+        )
+
+    def _limits(self, one: RegularDonation, language: Language, first: date, last: date) -> dict[str, Any]:
+        """What amounts and days may be chosen."""
+        currency = one.plan.money.currency
+        amounts = hosted_page_domain.donation_amounts_for(currency)
+        return {
+            "first": first,
+            "last": last,
+            "values": {
+                "minimum": formats.format_money(amounts.minimum, currency, language.locale, short=True),
+                "maximum": formats.format_money(amounts.maximum, currency, language.locale, short=True),
+                "example": formats.format_plain_amount(amounts.suggested[1], currency, language.locale),
+                "first": formats.format_day(first, language.locale),
+                "last": formats.format_day(last, language.locale),
+            },
+            "currency_name": formats.currency_name(currency, language.locale),
+            "symbol": formats.currency_symbol(currency, language.locale),
+        }
+
+    async def _link_page(self, plan_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
+        async with self._db.read() as tx:
+            plan = await service.get_plan(tx, plan_id)
+        return self.pages.render_page(
+            "regular_link.html",
+            self.pages.language(plan.language),
+            status=status,
+            alert="give.again" if status == 403 else None,
+            csrf=visit.csrf,
+            action=f"{self._action(plan_id)}/link",
+        )

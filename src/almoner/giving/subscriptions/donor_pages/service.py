@@ -1,0 +1,98 @@
+"""What a donor sees of their regular donations, and the links that open them.
+
+The donor is an email address within one partner, as for statements: who reads its mailbox may see and change all.
+"""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.partners import service as partners
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
+from almoner.giving.subscriptions.donor_pages import domain, store
+from almoner.giving.subscriptions.donor_pages.domain import PaidDonation, RegularDonation, RegularDonations
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.jobs.queue import JobKind
+
+
+class SendLink(msgspec.Struct, frozen=True):
+    """Which link, to the donor of which plan."""
+
+    link: UUID
+    subscription: UUID
+
+
+SEND_LINK: Final = JobKind("regular_donations.send_link", SendLink)
+
+
+def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> str:
+    """The address that is mailed to a plan's donor: it opens all of theirs. ``asked``: real time, now by default."""
+    until = (asked or tx.real_now) + domain.LINK_LIFETIME
+    token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
+    return f"{tx.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
+
+
+async def get_plan(tx: Tx, subscription_id: UUID) -> DonationSubscription:
+    """The plan whose link was opened. Raises NotFound, also when its donor is not known any more."""
+    plan = await subscriptions.get(tx, ALL_PARTNERS, subscription_id)
+    if plan.email is None:
+        raise NotFound
+    return plan
+
+
+async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
+    """All plans of the donor whose link was opened. Raises NotFound."""
+    opened_by = await get_plan(tx, subscription_id)
+    assert opened_by.email is not None, "just looked"
+    partner = Partner(opened_by.partner_id)
+    plans = await subscriptions.list_of_donor(tx, partner, opened_by.email)
+    plans.sort(key=lambda plan: plan.status == "cancelled")
+    receipts = await store.receipts_of(tx, partner, [plan.id for plan in plans], domain.RECEIPTS_SHOWN)
+    listed = [await _shown(tx, partner, plan, receipts.get(plan.id, [])) for plan in plans]
+    return RegularDonations(opened_by, await partners.get(tx, partner), listed)
+
+
+async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> DonationSubscription:
+    """A plan of the donor whose link was opened. Raises NotFound."""
+    opened, plan = await get_plan(tx, opened_by), await get_plan(tx, subscription_id)
+    if plan.partner_id != opened.partner_id or (plan.email or "").lower() != (opened.email or "").lower():
+        raise NotFound
+    return plan
+
+
+async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDonations:
+    """As ``load``, with one plan alone. Raises NotFound."""
+    plan = await get_of_donor(tx, opened_by, subscription_id)
+    partner = Partner(plan.partner_id)
+    return RegularDonations(plan, await partners.get(tx, partner), [await _shown(tx, partner, plan, [])])
+
+
+async def _shown(tx: Tx, partner: Partner, plan: DonationSubscription, receipts: list[PaidDonation]) -> RegularDonation:
+    proposed = plan.proposed_organisation_id
+    charge = await subscriptions.find_open_charge(tx, plan.id) if plan.status == "past_due" else None
+    return RegularDonation(
+        plan,
+        (await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name,
+        (await hosted_page.nonprofit_profile_of(tx, partner, proposed)).name if proposed else None,
+        receipts,
+        charge.donation_id if charge else None,
+    )
+
+
+async def request_link(tx: Tx, subscription_id: UUID) -> bool:
+    """Have a new link mailed to a plan's donor; False when that was done often enough of late. Raises NotFound."""
+    plan = await get_plan(tx, subscription_id)
+    assert plan.email is not None, "just looked"
+    partner = Partner(plan.partner_id)
+    await store.lock_donor(tx, partner, plan.email)
+    since = tx.real_now - domain.LINKS_WITHIN
+    if await store.count_links_since(tx, partner, plan.email, since) >= domain.MAX_LINKS:
+        return False
+    link_id = await store.insert_link(tx, partner, plan.id)
+    await SEND_LINK.enqueue(tx, SendLink(link_id, plan.id), unique=str(link_id))
+    return True

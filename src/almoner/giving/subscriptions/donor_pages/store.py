@@ -1,0 +1,141 @@
+"""SQL for the pages of regular donations: their receipts, and the links that were mailed."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.subscriptions.donor_pages.domain import PaidDonation
+from almoner.kit.money import Money
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
+
+_RECEIPTS: Final = """
+select s.id as subscription_id, r.donation_id, r.amount_minor, r.currency, r.received_at
+from unnest($2::uuid[]) wanted (id) join donation_subscription s on s.id = wanted.id and s.partner_id = $1
+cross join lateral (
+    (
+        select donation_id from donation_subscription_charge c
+        where c.subscription_id = s.id and c.status = 'paid' order by c.due_on desc limit $3
+    )
+    union all
+    select donation_id from payment where id = s.first_payment_id
+) given join receipt r on r.donation_id = given.donation_id
+order by r.received_at desc, r.number desc
+"""
+
+
+async def receipts_of(
+    tx: Tx, partner: Partner, subscription_ids: Sequence[UUID], limit: int
+) -> dict[UUID, list[PaidDonation]]:
+    """The newest donations with a receipt, newest first, by plan."""
+    found: dict[UUID, list[PaidDonation]] = defaultdict(list)
+    for row in await tx.fetch(_RECEIPTS, partner.id, subscription_ids, limit):
+        listed = found[row["subscription_id"]]
+        if len(listed) < limit:
+            listed.append(
+                PaidDonation(row["donation_id"], Money(row["amount_minor"], row["currency"]), row["received_at"])
+            )
+    return found
+
+
+async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
+    """Whoever else asks for a link of this donor waits until the transaction ends."""
+    await tx.execute(
+        "select pg_advisory_xact_lock(hashtextextended('regular-donations:' || $1::text || lower($2), 0))",
+        str(partner.id),
+        email,
+    )
+
+
+async def count_links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
+    """How many links were mailed to the donor on request since a real moment."""
+    return int(
+        await tx.fetchval(
+            """
+            select count(*) from donation_subscription s join donation_subscription_link l on l.subscription_id = s.id
+            where s.partner_id = $1 and lower(s.email) = lower($2) and s.email is not null and l.sent_at > $3
+            """,
+            partner.id,
+            email,
+            since,
+        )
+    )
+
+
+async def insert_link(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
+    """Record that a link is mailed now; its id."""
+    link_id = tx.new_id()
+    await tx.execute(
+        "insert into donation_subscription_link (id, partner_id, subscription_id, sent_at) values ($1, $2, $3, $4)",
+        link_id,
+        partner.id,
+        subscription_id,
+        tx.real_now,
+    )
+    return link_id
+
+
+@across_partners("link")
+async def link_requested_at(tx: Tx, link_id: UUID) -> datetime | None:
+    """When a link was asked for, real time."""
+    found: datetime | None = await tx.fetchval("select sent_at from donation_subscription_link where id = $1", link_id)
+    return found
+
+
+async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, since: datetime) -> int:
+    """How often the donor of a locked plan went to change the card since a real moment."""
+    return int(
+        await tx.fetchval(
+            """
+            select count(*) from donation_subscription_setup
+            where partner_id = $1 and subscription_id = $2 and started_at > $3
+            """,
+            partner.id,
+            subscription_id,
+            since,
+        )
+    )
+
+
+async def insert_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
+    """Record that a donor goes to change the card; its id."""
+    setup_id = tx.new_id()
+    await tx.execute(
+        "insert into donation_subscription_setup (id, partner_id, subscription_id, started_at) values ($1, $2, $3, $4)",
+        setup_id,
+        partner.id,
+        subscription_id,
+        tx.real_now,
+    )
+    return setup_id
+
+
+@across_partners("held")
+async def set_provider_setup(tx: Tx, setup_id: UUID, provider_setup: str) -> None:
+    """What the provider calls the page."""
+    await tx.execute(
+        "update donation_subscription_setup set provider_setup = $2 where id = $1", setup_id, provider_setup
+    )
+
+
+@across_partners("held")
+async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
+    """The plan is charged to what was saved; False where that was so before."""
+    return bool(
+        await tx.fetchval(
+            "update donation_subscription_setup set saved_at = $2 where id = $1 and saved_at is null returning true",
+            setup_id,
+            tx.now,
+        )
+    )
+
+
+@across_partners("banking")
+async def find_setup(tx: Tx, setup_id: UUID) -> tuple[UUID, str | None] | None:
+    """The plan of a change of card, and what the provider calls its page."""
+    row = await tx.fetchrow(
+        "select subscription_id, provider_setup from donation_subscription_setup where id = $1", setup_id
+    )
+    return (row["subscription_id"], row["provider_setup"]) if row else None

@@ -1,0 +1,1 @@
+"""Emails that tell donors what becomes of their regular donations."""

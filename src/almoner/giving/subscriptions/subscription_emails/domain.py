@@ -1,0 +1,36 @@
+"""What is still worth telling a donor of a regular donation when the email is sent; pure."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    LIVE_STATUSES,
+    DonationSubscription,
+    NoticeKind,
+)
+
+TEXTS: Final[Mapping[NoticeKind, str]] = {
+    "change_requested": "regular.change.text",
+    "organisation_proposed": "reassigned.why.merged",
+}
+"""The words of kinds that have none of their own."""
+
+
+def is_current(plan: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
+    """Whether a notice still says what is true of the plan."""
+    match kind:
+        case "payment_failed" | "authentication_needed":
+            return plan.status == "past_due"
+        case "paused" | "organisation_stopped":
+            return plan.status == "paused"
+        case "change_requested":
+            return plan.pending_change is not None
+        case "organisation_proposed":
+            return plan.proposed_organisation_id is not None
+        case "yearly_reminder":
+            return plan.status == "active" and plan.next_due_on == due_on
+        case "card_expiring" | "resumed" | "payment_method_changed":
+            return plan.status in LIVE_STATUSES
+        case _:
+            return True

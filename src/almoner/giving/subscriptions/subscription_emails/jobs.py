@@ -1,0 +1,130 @@
+"""Something became of a regular donation: its donor is told. The job holds ids; what it says is read when it runs."""
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from almoner.access.notifications.service import Email, Notification
+from almoner.access.partners import service as partners
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.subscriptions.agreements import service as agreements
+from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    NOTICE,
+    DonationSubscription,
+    NoticeKind,
+    SubscriptionNotice,
+)
+from almoner.giving.subscriptions.donor_pages import domain as donor_pages_domain
+from almoner.giving.subscriptions.donor_pages import service as donor_pages
+from almoner.giving.subscriptions.subscription_emails import domain
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages import formats
+from almoner.platform.pages.translations import Language
+
+
+class SendNotice(msgspec.Struct, frozen=True):
+    """What to tell, and when it came about."""
+
+    notice: SubscriptionNotice
+    at: datetime
+
+
+SEND: Final = JobKind("subscription_emails.send", SendNotice)
+
+_REASONS: Final = ("payment_failed", "revoked", "payment_method_not_saved")
+"""Why a plan ended, where its donor does not know."""
+_OPEN: Final = ("payment_failed", "authentication_needed", "change_requested", "organisation_proposed")
+"""Kinds whose button has words of its own."""
+
+
+def _notice_job(_tx: Tx, event: Event) -> NewJob:
+    notice = read_record(event, NOTICE.record)
+    return SEND.new_job(SendNotice(notice, event.created_at), unique=str(event.id))
+
+
+async def compose_notice(tx: Tx, mails: MailRenderer, job: JobOf[SendNotice]) -> Email | None:
+    """The email of a notice; None when it is not true any more, or the donor is forgotten."""
+    notice = job.details.notice
+    due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
+    partner = Partner(notice.partner)
+    plan = await subscriptions.get(tx, partner, notice.subscription)
+    if plan.email is None or not domain.is_current(plan, notice.kind, due_on):
+        return None
+    language = mails.language(plan.language)
+    facts = {
+        "kind": notice.kind,
+        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", language.locale),
+        "text": domain.TEXTS.get(notice.kind, f"regular.mail.{notice.kind}.text"),
+        "open": f"regular.mail.{notice.kind}.open" if notice.kind in _OPEN else "regular.mail.open",
+        "reason": _reason(plan, notice.kind),
+        "on": due_on or job.details.at,
+        "ended": plan.status == "cancelled",
+        "link": donor_pages.manage_url(tx, plan.id),
+        **await _names(tx, partner, plan),
+        **await _agreement(tx, plan, notice.kind, job.details.at),
+    }
+    facts["facts"] = _rows(mails, language, plan, str(facts["organisation"]))
+    facts["every"] = _proposed(plan, language)
+    return Email(plan.email, f"regular:{job.id}", facts, plan.language, plan.partner_id, at=job.details.at)
+
+
+async def _names(tx: Tx, partner: Partner, plan: DonationSubscription) -> dict[str, str]:
+    """Who receives it, or will if the donor agrees, and who received it before."""
+    former = (await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name
+    if plan.proposed_organisation_id is None:
+        organisation = former
+    else:
+        organisation = (await hosted_page.nonprofit_profile_of(tx, partner, plan.proposed_organisation_id)).name
+    name = (await partners.get(tx, partner)).name
+    return {"organisation": organisation, "former": former, "partner": name}
+
+
+async def _agreement(tx: Tx, plan: DonationSubscription, kind: NoticeKind, at: datetime) -> dict[str, object]:
+    """What the donor has just agreed to."""
+    found = await subscriptions.find_agreement(tx, plan.id)
+    if found is None or (kind != "begun" and found[1] != at):
+        return {"agreement": None}
+    return {"agreement": found[0], "agreed_at": found[1]}
+
+
+def _reason(plan: DonationSubscription, kind: NoticeKind) -> str | None:
+    if kind == "organisation_proposed":
+        return "regular.move.text"
+    if kind == "cancelled" and plan.cancellation_reason in _REASONS:
+        return f"regular.mail.cancelled.{plan.cancellation_reason}"
+    return None
+
+
+def _proposed(plan: DonationSubscription, language: Language) -> str:
+    """What a partner asks for, else what is given: ``$25.00 every month``."""
+    change = plan.pending_change
+    money, frequency = (plan.money, plan.frequency) if change is None else (change.money, change.frequency)
+    return agreements.every(money, frequency, language)
+
+
+def _rows(
+    mails: MailRenderer, language: Language, plan: DonationSubscription, organisation: str
+) -> list[tuple[str, str]]:
+    """Label and value of what is so now."""
+    rows = [
+        ("receipt.organisation", organisation),
+        ("receipt.amount", agreements.every(plan.money, plan.frequency, language)),
+    ]
+    if plan.status in ("active", "past_due") and plan.next_due_on is not None:
+        rows.append(("regular.next", formats.format_day(plan.next_due_on, language.locale)))
+    if plan.status == "paused" and plan.paused_until is not None:
+        rows.append(("regular.until", mails.format_day(plan.paused_until, language)))
+    if plan.payment_method is not None and plan.status != "cancelled":
+        rows.append(("regular.card", donor_pages_domain.shown_card(plan.payment_method)))
+    return rows
+
+
+notifications: Final = (
+    Notification(SEND, Path(__file__).parent / "mails" / "notice.html", compose_notice, NOTICE.name, _notice_job),
+)
