@@ -91,6 +91,9 @@ create unique index donation_subscription_one_per_session on donation_subscripti
 create index donation_subscription_due on donation_subscription (wake_at) where wake_at is not null;
 create index donation_subscription_of_donor on donation_subscription (lower(email), partner_id, id)
     where email is not null;
+-- A saved payment method is one plan's: a donor who agreed to one is not charged for another.
+create unique index donation_subscription_one_per_method on donation_subscription (provider, provider_payment_method)
+    where provider_payment_method is not null;
 create index donation_subscription_of_user on donation_subscription (user_id, id) where user_id is not null;
 create index donation_subscription_to_organisation on donation_subscription (organisation_id, partner_id, id);
 create index donation_subscription_with_status on donation_subscription (partner_id, status, id);
