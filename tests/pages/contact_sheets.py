@@ -203,7 +203,7 @@ async def members(site: Site, sheet: Sheet) -> None:
         await page.wait_for_url(here.home + "/home")
         await page.goto(here.home)
         await sheet.take(page, "account")
-        for path in ("/members", "/keys", "/audit"):
+        for path in ("/home", "/donations", "/preferences", "/gallery", "/members", "/keys", "/audit"):
             await page.goto(here.home + path)
             await sheet.take(page, f"account{path}")
 

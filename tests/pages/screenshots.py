@@ -166,7 +166,7 @@ async def accounts(site: Site) -> None:
     await other.member("finance")
     async with other.browser("/sign-in", **PHONE, color_scheme="dark") as page:
         await sign_in(page)
-        await page.wait_for_url(other.home)
+        await page.wait_for_url(other.home + "/home")
         await page.goto(f"{other.home}/authenticator")
         await page.get_by_role("button", name="Set up authenticator app").click()
         await shot(page, "account-authenticator-phone-dark")

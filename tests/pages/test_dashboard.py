@@ -1,7 +1,5 @@
 """The dashboard in a browser: journeys of the people who use it every day, by keyboard and on a phone."""
 
-import re
-
 import pytest
 from playwright.async_api import Page, expect
 
@@ -9,7 +7,6 @@ from almoner.access.people.domain import MemberRole
 from tests.pages.accounts import Acme, acme, is_fine, sign_in
 from tests.pages.site import Site
 from tests.support import factories, people
-from tests.support.receivers import receiver, reply
 
 OLIVE = "olive@example.org"
 LANGUAGES = ("ar", "en", "de", "ja")
@@ -75,23 +72,6 @@ async def test_hits_appear_as_one_types_and_are_reached_by_arrows(site: Site) ->
         await page.keyboard.press("Enter")
         await page.wait_for_url(f"{here.home}/donations/{gift['id']}")
         assert site.complaints == []
-    await api.close()
-
-
-async def test_a_developer_sees_why_a_webhook_failed(site: Site) -> None:
-    here = await acme(site)
-    api = site.service.client(here.tenant.secret)
-    async with receiver(reply(500)) as failing, site.donor() as page:
-        await factories.subscription(api, "donation_session.completed", url=failing.url)
-        await factories.donation(site.service, api)
-        await site.service.drain()
-        await enter(here, page, "developer", "/webhooks")
-        await page.get_by_role("link", name=failing.url).click()
-        await page.get_by_text(re.compile("^Attempt 1: 500")).click()
-        await expect(page.get_by_text("Failing").first).to_be_visible()
-        await page.get_by_role("link", name="Replay").click()
-        await page.get_by_role("button", name="Replay").click()
-        await expect(page.locator(".notice")).to_contain_text("sent again")
     await api.close()
 
 

@@ -1,0 +1,97 @@
+"""What people do on the dashboard every day, by keyboard, within ten actions."""
+
+from dataclasses import dataclass
+
+from playwright.async_api import Locator, Page, expect
+
+from almoner.access.partners import service as partners
+from tests.pages.accounts import acme
+from tests.pages.site import Site
+from tests.pages.test_dashboard import enter
+from tests.support import factories
+from tests.support.receivers import receiver, reply
+
+MOST = 10
+
+
+@dataclass
+class Keyboard:
+    """A person without a mouse. ``actions``: what they opened, pressed and typed."""
+
+    page: Page
+    actions: int = 0
+
+    async def press(self, target: Locator, key: str = "Enter") -> None:
+        """Go to something and press a key."""
+        await target.focus()
+        await self.page.keyboard.press(key)
+        self.actions += 1
+
+    async def write(self, field: Locator, text: str) -> None:
+        """Go to a field and replace what it holds."""
+        await field.focus()
+        await self.page.keyboard.press("Control+A")
+        await self.page.keyboard.type(text)
+        self.actions += 1
+
+
+async def test_support_finds_a_donation_by_email_and_refunds_a_part(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    await factories.donation(site.service, api, email="nia@example.org")
+    async with site.service.db.write() as tx:
+        await partners.set_support_refund_limit(tx, here.tenant.partner, "USD", 1500)
+    await site.service.drain()
+    async with site.donor() as page:
+        await enter(here, page, "support", "/home")
+        keyboard = Keyboard(page)
+        await keyboard.write(page.get_by_label("Search everything"), "nia@example.org")
+        await keyboard.press(page.get_by_label("Search everything"))
+        await page.wait_for_url("**/search?q=**")
+        await keyboard.press(page.locator("main .rows a").first)
+        await keyboard.press(page.get_by_role("link", name="Refund"))
+        await keyboard.write(page.get_by_label("Amount in USD"), "10.00")
+        await keyboard.press(page.get_by_role("button", name="Refund"))
+        await expect(page.locator(".notice")).to_contain_text("The refund has begun.")
+        await site.service.drain()
+        await page.reload()
+        await expect(page.get_by_text("Refunded: $10.00")).to_be_visible()
+        assert keyboard.actions <= MOST
+    await api.close()
+
+
+async def test_a_developer_finds_why_a_webhook_failed_and_replays(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    async with receiver(reply(500)) as failing, site.donor() as page:
+        await factories.subscription(api, "donation_session.completed", url=failing.url)
+        await factories.donation(site.service, api)
+        await site.service.drain()
+        await enter(here, page, "developer", "/home")
+        keyboard = Keyboard(page)
+        await keyboard.press(page.get_by_role("link", name="Webhook endpoints that fail"))
+        await keyboard.press(page.get_by_role("link", name=failing.url))
+        await keyboard.press(page.locator("summary", has_text="Attempt 1: 500").first)
+        await keyboard.press(page.get_by_role("link", name="Replay"))
+        await keyboard.press(page.get_by_role("button", name="Replay"))
+        await expect(page.locator(".notice")).to_contain_text("sent again")
+        assert keyboard.actions <= MOST
+    await api.close()
+
+
+async def test_an_owner_brands_the_page(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    async with site.donor() as page:
+        await enter(here, page, "owner", "/home")
+        keyboard = Keyboard(page)
+        await keyboard.press(page.get_by_role("link", name="Brand and links"))
+        await keyboard.write(page.get_by_label("Colour"), "#7a1f5c")
+        await keyboard.write(page.get_by_label("Website"), "https://www.example.org")
+        await keyboard.press(page.get_by_role("button", name="Save"))
+        await expect(page.locator(".notice")).to_contain_text("Saved.")
+        assert keyboard.actions <= MOST
+        session = await factories.session(site.service, api, organisation=await factories.nonprofit(site.service))
+        await page.goto(session["url"])
+        assert "#7a1f5c" in await page.content()
+    await api.close()
