@@ -17,7 +17,7 @@ from almoner.platform.database import postgres
 from almoner.platform.pages import rendering
 from tests.pages.accounts import AMINA, acme, sign_in
 from tests.pages.site import DECLINED, Site, open_browser, open_site
-from tests.support import cluster, database, people
+from tests.support import cluster, database, factories, people
 from tests.support.applications import ANSWERS, QUESTIONS, Form, configured, invited
 from tests.support.client import data
 from tests.support.hostile_pdfs import pdf
@@ -40,6 +40,7 @@ async def main() -> None:
             await follow(site)
             await application(site)
             await accounts(site)
+            await dashboard(site)
 
 
 @contextmanager
@@ -170,6 +171,32 @@ async def accounts(site: Site) -> None:
         await page.goto(f"{other.home}/authenticator")
         await page.get_by_role("button", name="Set up authenticator app").click()
         await shot(page, "account-authenticator-phone-dark")
+
+
+async def dashboard(site: Site) -> None:
+    """The list that people work in, and the same on a phone in Arabic by night."""
+    here = await acme(site)
+    api, person = site.service.client(here.tenant.secret), await here.member("owner")
+    for number, name in enumerate(("Amina", "Ben", "Chiara", "Dmytro", "Ewa", "Farid")):
+        await factories.donation(
+            site.service, api, email=f"{name.lower()}@example.org", firstName=name, amount=2500 + 750 * number
+        )
+        site.service.clock.advance(hours=5)
+    await site.service.drain()
+    secret = await people.authenticator(site.service, person)
+    for name, options in {
+        "dashboard-donations": DESKTOP,
+        "dashboard-donations-arabic-phone-dark": {**PHONE, "locale": "ar", "color_scheme": "dark"},
+    }.items():
+        async with here.browser("/sign-in", **options) as page:
+            await sign_in(page)
+            site.service.clock.advance(minutes=1)
+            await page.locator("#code").fill(people.code(site.service, secret))
+            await page.locator("form button[type=submit]").first.click()
+            await page.wait_for_url(here.home + "/home")
+            await page.goto(f"{here.home}/donations?status=RECEIVED_PAYMENT")
+            await shot(page, name)
+    await api.close()
 
 
 async def session(site: Site, **body: str) -> dict[str, Any]:
