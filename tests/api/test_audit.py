@@ -13,7 +13,7 @@ from almoner.access.keys import service as keys
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Entry
 from almoner.platform.http.endpoints import Endpoint
-from tests.support import agents, eligibility, factories, submissions
+from tests.support import agents, eligibility, factories, regular_gifts, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import BODY as REQUEST
@@ -66,6 +66,7 @@ class World:
             "createAgentVerification": {**organisation, **agents.ADA},
             "createDonation": {**organisation, **GIFT},
             "createGiftAid": DECLARATION,
+            "createGivingLink": {"organisationIds": [self.names["organisation"]], "title": "Appeal"},
             "createValidationInvite": {"redirectUrl": "https://example.org/back"},
             "createValidationSubmissionConfiguration": {"checks": ["compliance"]},
             "createValidationSubmission": {**organisation, **submissions.ADA},
@@ -124,11 +125,17 @@ async def world(service: Service, tenant: Tenant) -> AsyncIterator[World]:
             await api.post("/v1/monitoring-subscriptions", {"organisationId": organisation})
         )["id"],
         "eligibilitysubscription": (await eligibility.create(api, organisation))["id"],
+        "givinglink": (await factories.giving_link(service, api))["id"],
         "hostedconfiguration": await submissions.configured(api, "compliance"),
     }
     failing = await submissions.of_organisation(
         service, api, "-complianceStatus:fail", configurationId=names["hostedconfiguration"]
     )
+    for call in ("update", "pause", "resume", "skip", "cancel"):
+        plan = await regular_gifts.begin_plan(service, api)
+        names[f"donationsubscription to {call}DonationSubscription"] = plan.id
+        if call == "resume":
+            await plan.does("pause")
     names["validationsubmission"] = (await submissions.ended(service, api, failing))["id"]
     await api.put(f"/v1/categories/{names['category']}/{organisation}")
     await service.drain()
