@@ -181,7 +181,8 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
             "webhook-subscriptions": hook,
             "users": {},
             "categories": {"name": f"Fuzzed {number}"},
-            "donation-sessions": {"organisationId": organisation},
+            "donation-sessions": {"organisationId": organisation, "frequencies": ["one_time", "monthly"]},
+            "giving-links": {"organisationIds": [organisation], "title": f"Fuzzed {number}"},
             "monetary-donation-verifications": {"organisationId": organisation},
             "monitoring-subscriptions": {"organisationId": organisation},
             "eligibility-subscriptions": {"organisationId": organisation},
@@ -195,7 +196,8 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
             known.setdefault(path, []).append(fetch(service, f"/v1/{path}", key, body)["data"]["id"])
         gift = {"id": known["donation-sessions"][-1], "action": "donate", "amount": 2500, "currencyCode": "USD"}
         donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": "4242424242424242"}
-        fetch(service, "/v1/sandbox/simulate", key, {**gift, **donor})
+        often = {"frequency": "monthly" if number % 2 else "one_time"}
+        fetch(service, "/v1/sandbox/simulate", key, {**gift, **donor, **often})
     for donation in fetch(service, "/v1/donations", key)["data"]:
         fetch(service, "/v1/sandbox/simulate", key, {"id": donation["id"], "action": "settle"})
     asyncio.run(eventually(lambda: fetch(service, "/v1/disbursements", key)["data"]))
@@ -203,7 +205,7 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
         asyncio.run(eventually(partial(_answered, service, key, submission)))
         appeal = fetch(service, f"/v1/validation-submissions/{submission}/appeals", key, {"text": "Look again."})
         known.setdefault("appeals", []).append(appeal["data"]["id"])
-    for path in ("donations", "events", "disbursements"):
+    for path in ("donations", "donation-subscriptions", "events", "disbursements"):
         known.setdefault(path, []).extend(one["id"] for one in fetch(service, f"/v1/{path}", key)["data"])
 
 
