@@ -17,7 +17,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.service import links
 from almoner.platform.pages import error_pages
-from tests.support import factories, people
+from tests.support import factories, people, submissions
 from tests.support.browsing import Browser
 from tests.support.client import data
 from tests.support.people import PASSWORD
@@ -164,6 +164,17 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     await doing.post(browser, home, "/agent-verifications/new", agent)
     request = {"name": "Relief", "countryCode": "USA", "registryName": "IRS", "registryId": "53-0196605"}
     await doing.post(browser, home, "/validation-requests/new", {**request, "website": "https://example.org"})
+    failing = await submissions.of_organisation(doing.service, api, "-complianceStatus:fail")
+    failed = await submissions.ended(doing.service, api, failing)
+    appeal = f"/validation-submissions/{failed['id']}/appeals"
+    form = {"text": "We are on the register.", "form_key": "appeal"}
+    await doing.post(browser, home, "/validation-submissions/{id}/appeals", form, appeal)
+    await doing.post(browser, home, "/reports", {"mail": "yes"})
+    await doing.post(browser, home, "/reports/{id}", {}, "/reports/2026-02")
+    await doing.service.drain()
+    await doing.post(browser, home, "/reports/{id}/close", {}, "/reports/2026-02/close")
+    await doing.post(browser, home, "/preferences", {"language": "de", "zone": "Europe/Berlin"})
+    await doing.post(browser, home, "/preferences", {"language": "en", "zone": "UTC"})
     await api.close()
     endpoint = {"url": "http://127.0.0.1:9/new", "event": "donation.created"}
     await doing.post(browser, home, "/webhooks/new", endpoint)

@@ -53,6 +53,8 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
         "anonymous": "no",
         "giftAidId": None,
         "donationRequestId": None,
+        "givingLinkId": None,
+        "designation": None,
         "subscription": {"initial": True, "id": None},
         "metadata": {"campaign": "winter"},
         "createdAt": donation["createdAt"],

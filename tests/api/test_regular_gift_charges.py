@@ -121,6 +121,9 @@ async def test_another_card_is_charged_at_once_for_what_is_past_due(service: Ser
         lent = await subscriptions.get(tx, ALL_PARTNERS, other.uuid)
         assert lent.payment_method is not None
         assert lent.first_payment_id is not None
+        await tx.execute(
+            "update donation_subscription set provider_payment_method = 'another' where id = $1", other.uuid
+        )
         await subscriptions.set_payment_method(tx, str(lent.provider), held, lent.payment_method)
     await service.drain()
     assert (await plan.record())["status"] == "active"
