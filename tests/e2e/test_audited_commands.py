@@ -45,7 +45,7 @@ READS = frozenset(
         "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts", "check",
         "disbursements holds", "disbursements list", "emails list", "disbursements show", "disputes list",
         "disputes show", "documents trash", "donation-requests list", "donation-requests overpayments",
-        "gift-aid claims adjustments",
+        "gift-aid claims adjustments", "giving-links refusals",
         "gift-aid claims list", "keys list", "members groups", "members list", "members sso show", "members sso test",
         "operators list", "operators tokens list", "partners list", "payee-accounts list", "payee-accounts show",
         "payment-files list", "payment-files show", "refunds failed", "refunds list", "refunds show",
@@ -483,6 +483,8 @@ async def payouts_and_reassignments(world: World) -> None:
     await settled(service, api, nonprofit)
     await world.does("disbursements", "hold", nonprofit, *NOTE)
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
+    await world.does("giving-links", "refuse", nonprofit, *NOTE)
+    await world.does("giving-links", "allow", nonprofit)
     await disbursements_flows.collect_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = service.db.deployment.ids.parse("disbursement", payout["id"])

@@ -120,6 +120,23 @@ def receive_one(service: Running) -> None:
     asked(service, "/v1/sandbox/simulate", {"id": request["id"], "action": "pay"})
 
 
+def begin_plan(service: Running) -> None:
+    """Have a donor give every month."""
+    (organisation,) = asked(service, "/v1/organisations?pageSize=1&countryCode=USA&active=true&direction=ASC")
+    body = {"organisationId": organisation["id"], "frequencies": ["monthly"]}
+    donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": "4242424242424242"}
+    gift = {"action": "donate", "frequency": "monthly", "amount": 2500, "currencyCode": "USD"}
+    session = asked(service, "/v1/donation-sessions", body)
+    asked(service, "/v1/sandbox/simulate", {"id": session["id"], **gift, **donor})
+
+
+def pause_plan(service: Running) -> None:
+    """Have a plan that can go on."""
+    begin_plan(service)
+    (plan,) = asked(service, "/v1/donation-subscriptions?pageSize=1")
+    asked(service, f"/v1/donation-subscriptions/{plan['id']}/pause", {"until": None})
+
+
 BEFORE: Mapping[str, Callable[[Running], object]] = {
     "getDisbursement": settle_one,
     "createAppeal": refuse_one,
@@ -127,6 +144,8 @@ BEFORE: Mapping[str, Callable[[Running], object]] = {
     "cancelDonation": give_one,
     "refundDonation": receive_one,
     "getDonationRequest": request_one,
+    **{f"{call}DonationSubscription": begin_plan for call in ("get", "update", "pause", "skip", "cancel")},
+    "resumeDonationSubscription": pause_plan,
 }
 """What somebody else has to do before the example can be typed."""
 FINDS_NONE = {"hasGiftAid": '"not_found"'}
