@@ -40,7 +40,7 @@ class CurlExamples:
 
     def _needed(self, operation: Schema) -> list[str]:
         """The types of the identifiers that a call names."""
-        ids = {**_path_ids(operation), **self._body_ids(operation)}
+        ids = {**_path_ids(operation), **self._body_ids(operation), **self._body_id_lists(operation)}
         parts = [value[1:] for value in self._parts(operation).values() if value.startswith("$")]
         return [*ids.values(), *parts]
 
@@ -81,6 +81,8 @@ class CurlExamples:
         example = dict(operation["requestBody"]["content"]["application/json"]["example"])
         for name, type_ in self._body_ids(operation).items():
             example[name] = f"${type_}"
+        for name, type_ in self._body_id_lists(operation).items():
+            example[name] = [f"${type_}"]
         for name in self._body_days(operation).intersection(example):
             example[name] = "$(date -u +%F)"
         return msgspec.json.encode(example)
@@ -95,6 +97,15 @@ class CurlExamples:
             for name, property_ in schema.get("properties", {}).items()
             for option in (property_, *property_.get("anyOf", ()))
             if name in needed and {ID_TYPE_KEYWORD, SUCH_AS_KEYWORD} & option.keys()
+        }
+
+    def _body_id_lists(self, operation: Schema) -> dict[str, str]:
+        """Members of a new record's body that hold a list of identifiers, at least one."""
+        schema = self._body_schema(operation) if operation["operationId"].startswith("create") else {}
+        return {
+            name: property_["items"][ID_TYPE_KEYWORD]
+            for name, property_ in schema.get("properties", {}).items()
+            if property_.get("minItems") and property_.get("items", {}).get(ID_TYPE_KEYWORD) in self._sources
         }
 
     def _body_days(self, operation: Schema) -> set[str]:
