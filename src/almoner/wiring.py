@@ -4,62 +4,32 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
 from almoner import deployment_probes, migrations
-from almoner.access.accounts import pages as accounts_pages
-from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
-from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.guard import KeyGuard, RateLimits
-from almoner.access.members import pages as members_pages
-from almoner.access.operators import pages as operators_pages
-from almoner.access.providers import pages as providers_pages
 from almoner.access.request_recorder import ApiRequestRecorder
 from almoner.adapters.lazy import LazyMailHosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
-from almoner.dashboard import pages as dashboard_pages
-from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
-from almoner.giving.account_notices.pages import AccountNoticePages
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donation_requests.routes import routes as donation_requests
-from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.routes import routes as donations
 from almoner.giving.checkout.giving_links.routes import giving_link_routes
-from almoner.giving.checkout.hosted_page import embed
-from almoner.giving.checkout.hosted_page.email_code_pages import EmailCodePages
-from almoner.giving.checkout.hosted_page.giving_link_pages import GivingLinkPages
-from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
-from almoner.giving.checkout.hosted_page.ports import Checkout
-from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
 from almoner.giving.checkout.sessions.routes import routes as donation_sessions
 from almoner.giving.checkout.sessions.routes import session_creation_routes
 from almoner.giving.checkout.users.routes import routes as users
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.routes import routes as disbursements
-from almoner.giving.disbursing.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
-from almoner.giving.disbursing.organisation_confirmations.pages import ConfirmationPages
 from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
-from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
-from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
-from almoner.giving.gift_aid.reminders.pages import TEMPLATES as GIFT_AID_TEMPLATES
-from almoner.giving.gift_aid.reminders.pages import GiftAidPages
-from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
-from almoner.giving.receipts.pages import DonationStatusPages
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
-from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
-from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
-from almoner.giving.subscriptions.donor_pages.pages import TEMPLATES as REGULAR_TEMPLATES
-from almoner.giving.subscriptions.donor_pages.pages import RegularDonationPages
-from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
 from almoner.job_registry import BackgroundParts, build_background_tasks
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
@@ -87,9 +57,6 @@ from almoner.platform.observability import readiness
 from almoner.platform.observability.deployment_checks import PartsWatch
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
-from almoner.platform.pages import assets, reports
-from almoner.platform.pages.error_pages import not_found_routes
-from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from almoner.provider_test.app import SimulatedProvider
@@ -97,9 +64,7 @@ from almoner.providers import (
     ConnectedProvider,
     build_payment_simulator,
     build_provider,
-    giving_link_disclosures,
     own_bank_accounts,
-    provider_webhook_routes,
 )
 from almoner.sandbox import (
     simulate_agents,
@@ -115,8 +80,6 @@ from almoner.sandbox import (
     simulate_verifications,
 )
 from almoner.sandbox.clock import SandboxClock
-from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
-from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
@@ -125,17 +88,10 @@ from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, UnsafeSettings, build_deployment
 from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
-from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
-from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.applications.documents.pages import DownloadPages
 from almoner.validation.applications.documents.ports import MalwareScanner, NoMalwareScanner
-from almoner.validation.applications.form.form_documents import FormDocumentPages
-from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
-from almoner.validation.applications.form.form_pages import FormPages
-from almoner.validation.applications.form.status_pages import StatusPages
 from almoner.validation.applications.invites.routes import routes as validation_invites
 from almoner.validation.applications.submissions.routes import routes as validation_submissions
 from almoner.validation.decisions.appeals.routes import routes as appeals
@@ -232,140 +188,6 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-_NAVIGATION: tuple[NavigationLink, ...] = (
-    *dashboard_pages.LINKS,
-    *members_pages.LINKS,
-    *providers_pages.LINKS,
-    *operators_pages.LINKS,
-)
-"""What the pages of people who sign in lead to, besides "your account", in this order."""
-
-
-def _people_pages(
-    db: Database,
-    catalogues: TranslationCatalogues,
-    limiter: RateLimiter,
-    outbound: OutboundClient,
-    api: ApiApplication,
-    rules: DisbursementRules,
-) -> list[BaseRoute]:
-    """Pages of members and operators, and what answers beside them."""
-    pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
-    gate = PageGuard(db, pages, _NAVIGATION)
-    routes = [
-        *accounts_pages.routes(gate, pages, limiter),
-        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules),
-        *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
-        *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
-        *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
-    ]
-    return [
-        *routes,
-        *not_found_routes(MEMBERS_HOME, routes, gate.render_not_found),
-        *not_found_routes(OPERATORS_HOME, routes, gate.render_not_found),
-    ]
-
-
-def _giving_pages(
-    settings: Settings,
-    work: PaymentContext | None,
-    provider: ConnectedProvider | None,
-    catalogues: TranslationCatalogues,
-    rules: DisbursementRules,
-    limiter: RateLimiter,
-) -> list[BaseRoute]:
-    """The pages of donors; none without a payment provider."""
-    if work is None or provider is None:
-        return []
-    db = work.db
-    checkout = Checkout(
-        work.provider.origin,
-        work.provider.tariff,
-        partial(donations_flows.start_payment, work),
-        partial(donations_flows.handle_provider_return, work),
-        work.provider.currencies,
-        partial(donations_flows.start_transfer, work),
-        own_bank_accounts(settings),
-    )
-    pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
-    gateway = DonationPages(db, pages, checkout)
-    links = GivingLinkPages(db, pages, gateway, checkout, limiter, giving_link_disclosures(settings))
-    gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
-    statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
-    giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
-    following = [*gifts.routes(), *statements.request_routes()]
-    return [
-        *giving,
-        *not_found_routes("/give", giving, gateway.not_found_page),
-        *links.routes(),
-        *not_found_routes("/g", links.routes(), links.not_found_page),
-        *following,
-        *not_found_routes("/gift", following, gifts.not_found_page),
-        *statements.routes(),
-        *not_found_routes("/statement", statements.routes(), statements.not_found_page),
-        *_regular_donation_pages(work, catalogues),
-        *embed.routes(catalogues),
-        *provider_webhook_routes(work, provider.refund_status_reader(), rules),
-    ]
-
-
-def _regular_donation_pages(work: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where donors change their regular donations, and end a Gift Aid declaration."""
-    db, card = work.db, CardChangeContext(work.db, work.provider)
-    payments = DonorPayments(
-        work.provider.origin,
-        partial(donations_flows.pay_later_donation, work),
-        partial(donations_flows.refresh_payment, work),
-        partial(donor_pages_flows.start_card_change, card),
-        partial(donor_pages_flows.finish_card_change, card),
-    )
-    regular = RegularDonationPages(db, PageRenderer(db.deployment, REGULAR_TEMPLATES, catalogues), payments)
-    gift_aid_pages = GiftAidPages(db, PageRenderer(db.deployment, GIFT_AID_TEMPLATES, catalogues))
-    return [*regular.routes(), *gift_aid_pages.routes()]
-
-
-def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where nonprofits say whether they want what is given for them, and whether an account is their own."""
-    confirmations = ConfirmationPages(db, PageRenderer(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
-    accounts = AccountNoticePages(db, PageRenderer(db.deployment, ACCOUNT_TEMPLATES, catalogues))
-    return [*confirmations.routes(), *accounts.routes()]
-
-
-def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where applicants confirm, and nonprofits answer."""
-    agents = AgentPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
-    routes = agents.routes()
-    return [
-        *routes,
-        *not_found_routes("/confirm", routes, agents.not_found_page),
-        *not_found_routes("/answer", routes, agents.not_found_page),
-    ]
-
-
-def _validation_pages(
-    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter, blobs: BlobStore
-) -> list[BaseRoute]:
-    """Pages of agents, payees and applicants, and the downloads of documents."""
-    pages = [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
-    return [*pages, *_form_pages(db, catalogues, intake, limiter)]
-
-
-def _form_pages(
-    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter
-) -> list[BaseRoute]:
-    """The hosted form of applications, and where they stand."""
-    pages = PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)
-    form = FormPages(db, pages, limiter)
-    routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
-    status = StatusPages(db, pages, intake)
-    return [
-        *routes,
-        *not_found_routes("/apply", routes, form.not_found_page),
-        *status.routes(),
-        *not_found_routes("/application", status.routes(), status.not_found_page),
-    ]
-
-
 def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
     payable = None if work is None else work.provider.currencies
     links = giving_link_routes(payable)
@@ -412,12 +234,6 @@ def _scanner(settings: Settings) -> MalwareScanner | None:
     if settings.skips_virus_scan:
         return NoMalwareScanner()
     return None if settings.scanner_url is None else ClamdScanner(settings.scanner_url)
-
-
-def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    if not settings.sandbox:
-        return []
-    return [*MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
 
 
 def _card_testing_limits(settings: Settings) -> CardTestingLimits:
@@ -524,14 +340,44 @@ def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) ->
     return watch
 
 
+def _with_pages(
+    services: Services,
+    catalogues: TranslationCatalogues,
+    blobs: BlobStore,
+    work: PaymentContext | None,
+    rules: DisbursementRules,
+) -> Services:
+    from almoner.page_registry import PageParts, build_pages  # loaded by servers alone
+
+    parts = PageParts(
+        services.settings,
+        services.db,
+        services.telemetry,
+        catalogues,
+        services.limiter,
+        services.outbound,
+        services.intake,
+        blobs,
+        services.provider,
+        work,
+        services.api,
+        rules,
+    )
+    return replace(services, pages=build_pages(parts))
+
+
 async def build_services(
     settings: Settings,
     *,
     clock: MovableClock | None = None,
     telemetry: Telemetry | None = None,
     catalogues: TranslationCatalogues | None = None,
+    serves_pages: bool = True,
 ) -> Services:
-    """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
+    """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database.
+
+    ``serves_pages``: False in a worker, which then never loads them.
+    """
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
     db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
@@ -542,14 +388,11 @@ async def build_services(
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
-    pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
-    pages += _giving_pages(settings, work, provider, catalogues, rules, limiter)
     tasks = _traced(tracing, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs))
     background = BackgroundWorker(db, tasks, telemetry)
-    pages += [*_sandbox_pages(settings, db, catalogues), *_validation_pages(db, catalogues, intake, limiter, blobs)]
     routes = [*_api_routes(work, rules, waiters), *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
-    pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake), rules)
-    return Services(
+    api = ApiApplication(db, guard, routes, intake)
+    services = Services(
         settings,
         clock,
         db,
@@ -568,10 +411,10 @@ async def build_services(
         provider_app,
         api,
         routes=routes,
-        pages=pages,
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
         tracing=tracing,
         parts=PartsWatch(deployment_probes.outside(settings, clock), db.deployment, telemetry),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
+    return _with_pages(services, catalogues, blobs, work, rules) if serves_pages else services

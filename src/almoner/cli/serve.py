@@ -224,7 +224,7 @@ async def _work(given: Settings, complete: Settings, sockets: list[socket.socket
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     stop, _ = stop_on_signals()
-    services = await build_services(complete, telemetry=Telemetry(lines))
+    services = await build_services(complete, telemetry=Telemetry(lines), serves_pages=False)
     reduce_garbage_collection()
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,0 +1,236 @@
+"""All pages of one server, built from its parts. Loaded where pages are served: a worker needs none of them."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.routing import BaseRoute
+
+from almoner.access.accounts import pages as accounts_pages
+from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
+from almoner.access.accounts.page_guard import PageGuard
+from almoner.access.members import pages as members_pages
+from almoner.access.operators import pages as operators_pages
+from almoner.access.providers import pages as providers_pages
+from almoner.dashboard import pages as dashboard_pages
+from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
+from almoner.giving.account_notices.pages import AccountNoticePages
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.hosted_page import embed
+from almoner.giving.checkout.hosted_page.email_code_pages import EmailCodePages
+from almoner.giving.checkout.hosted_page.giving_link_pages import GivingLinkPages
+from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
+from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.giving.disbursing.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
+from almoner.giving.disbursing.organisation_confirmations.pages import ConfirmationPages
+from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
+from almoner.giving.donor_statements.pages import StatementPages
+from almoner.giving.gift_aid.reminders.pages import TEMPLATES as GIFT_AID_TEMPLATES
+from almoner.giving.gift_aid.reminders.pages import GiftAidPages
+from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
+from almoner.giving.receipts.pages import DonationStatusPages
+from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
+from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
+from almoner.giving.subscriptions.donor_pages.pages import TEMPLATES as REGULAR_TEMPLATES
+from almoner.giving.subscriptions.donor_pages.pages import RegularDonationPages
+from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
+from almoner.platform.database.transactions import Database
+from almoner.platform.files.storage import BlobStore
+from almoner.platform.http.service import ApiApplication
+from almoner.platform.http.upload_intake import UploadIntake
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import OutboundClient
+from almoner.platform.pages import assets, reports
+from almoner.platform.pages.error_pages import not_found_routes
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
+from almoner.platform.ratelimit import RateLimiter
+from almoner.providers import (
+    ConnectedProvider,
+    giving_link_disclosures,
+    own_bank_accounts,
+    provider_webhook_routes,
+)
+from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
+from almoner.sandbox.pages import MailboxPages
+from almoner.settings import Settings
+from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
+from almoner.validation.agents.pages import AgentPages
+from almoner.validation.applications.documents.pages import DownloadPages
+from almoner.validation.applications.form.form_documents import FormDocumentPages
+from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
+from almoner.validation.applications.form.form_pages import FormPages
+from almoner.validation.applications.form.status_pages import StatusPages
+
+
+@dataclass(frozen=True, slots=True)
+class PageParts:
+    """What pages are made with."""
+
+    settings: Settings
+    db: Database
+    telemetry: Telemetry
+    catalogues: TranslationCatalogues
+    limiter: RateLimiter
+    outbound: OutboundClient
+    intake: UploadIntake
+    blobs: BlobStore
+    provider: ConnectedProvider | None
+    work: PaymentContext | None
+    api: ApiApplication
+    rules: DisbursementRules
+
+
+def build_pages(parts: PageParts) -> list[BaseRoute]:
+    """The routes of all pages, in the order in which they are looked up."""
+    db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
+    return [
+        *assets.ROUTES,
+        *reports.csp_report_routes(parts.telemetry, db.deployment.clock),
+        *_giving_pages(parts.settings, parts.work, parts.provider, catalogues, parts.rules, limiter),
+        *_sandbox_pages(parts.settings, db, catalogues),
+        *_validation_pages(db, catalogues, parts.intake, limiter, parts.blobs),
+        *_people_pages(db, catalogues, limiter, parts.outbound, parts.api, parts.rules),
+    ]
+
+
+_NAVIGATION: tuple[NavigationLink, ...] = (
+    *dashboard_pages.LINKS,
+    *members_pages.LINKS,
+    *providers_pages.LINKS,
+    *operators_pages.LINKS,
+)
+"""What the pages of people who sign in lead to, besides "your account", in this order."""
+
+
+def _people_pages(
+    db: Database,
+    catalogues: TranslationCatalogues,
+    limiter: RateLimiter,
+    outbound: OutboundClient,
+    api: ApiApplication,
+    rules: DisbursementRules,
+) -> list[BaseRoute]:
+    """Pages of members and operators, and what answers beside them."""
+    pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
+    gate = PageGuard(db, pages, _NAVIGATION)
+    routes = [
+        *accounts_pages.routes(gate, pages, limiter),
+        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules),
+        *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
+        *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
+        *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
+    ]
+    return [
+        *routes,
+        *not_found_routes(MEMBERS_HOME, routes, gate.render_not_found),
+        *not_found_routes(OPERATORS_HOME, routes, gate.render_not_found),
+    ]
+
+
+def _giving_pages(
+    settings: Settings,
+    work: PaymentContext | None,
+    provider: ConnectedProvider | None,
+    catalogues: TranslationCatalogues,
+    rules: DisbursementRules,
+    limiter: RateLimiter,
+) -> list[BaseRoute]:
+    """The pages of donors; none without a payment provider."""
+    if work is None or provider is None:
+        return []
+    db = work.db
+    checkout = Checkout(
+        work.provider.origin,
+        work.provider.tariff,
+        partial(donations_flows.start_payment, work),
+        partial(donations_flows.handle_provider_return, work),
+        work.provider.currencies,
+        partial(donations_flows.start_transfer, work),
+        own_bank_accounts(settings),
+    )
+    pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
+    gateway = DonationPages(db, pages, checkout)
+    links = GivingLinkPages(db, pages, gateway, checkout, limiter, giving_link_disclosures(settings))
+    gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
+    statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
+    giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
+    following = [*gifts.routes(), *statements.request_routes()]
+    return [
+        *giving,
+        *not_found_routes("/give", giving, gateway.not_found_page),
+        *links.routes(),
+        *not_found_routes("/g", links.routes(), links.not_found_page),
+        *following,
+        *not_found_routes("/gift", following, gifts.not_found_page),
+        *statements.routes(),
+        *not_found_routes("/statement", statements.routes(), statements.not_found_page),
+        *_regular_donation_pages(work, catalogues),
+        *embed.routes(catalogues),
+        *provider_webhook_routes(work, provider.refund_status_reader(), rules),
+    ]
+
+
+def _regular_donation_pages(work: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    """Where donors change their regular donations, and end a Gift Aid declaration."""
+    db, card = work.db, CardChangeContext(work.db, work.provider)
+    payments = DonorPayments(
+        work.provider.origin,
+        partial(donations_flows.pay_later_donation, work),
+        partial(donations_flows.refresh_payment, work),
+        partial(donor_pages_flows.start_card_change, card),
+        partial(donor_pages_flows.finish_card_change, card),
+    )
+    regular = RegularDonationPages(db, PageRenderer(db.deployment, REGULAR_TEMPLATES, catalogues), payments)
+    gift_aid_pages = GiftAidPages(db, PageRenderer(db.deployment, GIFT_AID_TEMPLATES, catalogues))
+    return [*regular.routes(), *gift_aid_pages.routes()]
+
+
+def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    """Where nonprofits say whether they want what is given for them, and whether an account is their own."""
+    confirmations = ConfirmationPages(db, PageRenderer(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
+    accounts = AccountNoticePages(db, PageRenderer(db.deployment, ACCOUNT_TEMPLATES, catalogues))
+    return [*confirmations.routes(), *accounts.routes()]
+
+
+def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    """Where applicants confirm, and nonprofits answer."""
+    agents = AgentPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
+    routes = agents.routes()
+    return [
+        *routes,
+        *not_found_routes("/confirm", routes, agents.not_found_page),
+        *not_found_routes("/answer", routes, agents.not_found_page),
+    ]
+
+
+def _validation_pages(
+    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter, blobs: BlobStore
+) -> list[BaseRoute]:
+    """Pages of agents, payees and applicants, and the downloads of documents."""
+    pages = [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
+    return [*pages, *_form_pages(db, catalogues, intake, limiter)]
+
+
+def _form_pages(
+    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter
+) -> list[BaseRoute]:
+    """The hosted form of applications, and where they stand."""
+    pages = PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)
+    form = FormPages(db, pages, limiter)
+    routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
+    status = StatusPages(db, pages, intake)
+    return [
+        *routes,
+        *not_found_routes("/apply", routes, form.not_found_page),
+        *status.routes(),
+        *not_found_routes("/application", status.routes(), status.not_found_page),
+    ]
+
+
+def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    if not settings.sandbox:
+        return []
+    return [*MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
