@@ -487,8 +487,7 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("giving-links", "allow", nonprofit)
     await disbursements_flows.collect_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
-    id_ = service.db.deployment.ids.parse("disbursement", payout["id"])
-    assert id_ is not None
+    assert (id_ := service.db.deployment.ids.parse("disbursement", payout["id"])) is not None
     async with service.db.write() as tx:
         await disbursements.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
