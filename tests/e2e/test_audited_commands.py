@@ -28,7 +28,7 @@ from tests.support import giving as donors
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.giftaid import declared
-from tests.support.payouts import payouts, settled, simulate, verified
+from tests.support.payouts import payouts, settled, simulate, uuid_of, verified
 from tests.support.reports import report
 from tests.support.requests import asked
 from tests.support.service import Service, serving
@@ -487,7 +487,7 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("giving-links", "allow", nonprofit)
     await disbursements_flows.collect_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
-    assert (id_ := service.db.deployment.ids.parse("disbursement", payout["id"])) is not None
+    id_ = uuid_of(service, "disbursement", payout["id"])
     async with service.db.write() as tx:
         await disbursements.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
