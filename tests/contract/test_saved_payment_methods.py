@@ -159,7 +159,7 @@ async def test_a_forgotten_card_is_charged_no_more_and_what_was_paid_stays(contr
     first, method = await saved(contract)
     made = await contract.provider.charge_off_session(charge(first, method))
     for _ in range(2):
-        await contract.provider.forget_payment_method(method.customer, method.id)
+        await contract.provider.delete_payment_method(method.customer, method.id)
     assert await contract.provider.fetch_payment_method(method.customer, method.id) is None
     with pytest.raises(PaymentMethodGone):
         await contract.provider.charge_off_session(charge(first, method))
@@ -202,7 +202,7 @@ async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contr
     new = done.payment_method
     assert new is not None
     assert new.customer != old.customer
-    await contract.provider.forget_payment_method(old.customer, old.id)
+    await contract.provider.delete_payment_method(old.customer, old.id)
     assert (await contract.provider.charge_off_session(charge(first, new))).status is ProviderStatus.SUCCEEDED
 
 

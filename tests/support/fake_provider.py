@@ -133,9 +133,9 @@ class FakeProvider:
         method = self.methods.get(payment_method)
         return self._answered(method if method is not None and method.customer == customer else None)
 
-    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
+    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
         """Delete it."""
-        self._called("forget_payment_method")
+        self._called("delete_payment_method")
         if payment_method in self.methods and self.methods[payment_method].customer == customer:
             del self.methods[payment_method]
 

@@ -203,12 +203,12 @@ class StripeProvider:
             return None
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """A saved card as it stands. Raises ProviderFailure."""
+        """The current data of a saved card. Raises ProviderFailure."""
         return await self._saved_methods.fetch(customer, payment_method)
 
-    async def forget_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
+    async def delete_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
         """Delete a saved card with its customer. Raises ProviderFailure."""
-        await self._saved_methods.forget(customer)
+        await self._saved_methods.delete_customer(customer)
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
         """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""

@@ -210,14 +210,14 @@ class TestProvider:
             return None
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """A saved card as it stands; None when it is there no more. Raises ProviderFailure."""
+        """The current data of a saved card; None if it was deleted. Raises ProviderFailure."""
         try:
             answer = await self._request("GET", _method_path(customer, payment_method))
         except NoSuchPayment:
             return None
         return _saved(_parse_response(answer, _PaymentMethod))
 
-    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
+    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
         """Delete a saved card. Raises ProviderFailure."""
         await self._request("DELETE", _method_path(customer, payment_method))
 

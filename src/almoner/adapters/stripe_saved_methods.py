@@ -150,7 +150,7 @@ class StripeSavedMethods:
         return parse_response(answer, OffSessionIntent)
 
     async def fetch(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """A saved card as it stands; None when it is there no more, or another customer's. Raises ProviderFailure."""
+        """The current data of a saved card; None if it was deleted or is another customer's. Raises ProviderFailure."""
         try:
             with translate_errors("a saved card"):
                 answer = await self._line.client.v1.payment_methods.retrieve_async(payment_method)
@@ -159,7 +159,7 @@ class StripeSavedMethods:
         found = saved_method_of(parse_response(answer, PaymentMethod))
         return found if found is not None and found.customer == customer else None
 
-    async def forget(self, customer: str) -> None:
+    async def delete_customer(self, customer: str) -> None:
         """Delete a customer with the saved card. Raises ProviderFailure."""
         try:
             with translate_errors("a customer"):

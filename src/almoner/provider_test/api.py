@@ -182,7 +182,7 @@ class MerchantApi:
             ("POST", "/v1/charges", self.charge_card),
             ("GET", "/v1/charges/{reference}", self.read_charge),
             ("GET", method, self.read_payment_method),
-            ("DELETE", method, self.forget_payment_method),
+            ("DELETE", method, self.delete_payment_method),
         )
         return [Route(path, self._authorised(call), methods=[name]) for name, path, call in calls]
 
@@ -252,10 +252,10 @@ class MerchantApi:
             return _error_response(404, "no_such_method", "There is no such saved card.")
         return _json_response(_method_out(found))
 
-    async def forget_payment_method(self, request: Request) -> Response:
+    async def delete_payment_method(self, request: Request) -> Response:
         """Delete a saved card; it is charged no more."""
         async with self.database.write() as tx:
-            await service.forget_payment_method(tx, request.path_params["customer"], request.path_params["id"])
+            await service.delete_payment_method(tx, request.path_params["customer"], request.path_params["id"])
         return _json_response(DeletedOut(request.path_params["id"]))
 
     async def read_payment(self, request: Request) -> Response:

@@ -147,7 +147,7 @@ async def _change_method(tx: Tx, customer: str, method_id: str, *, renewed: bool
     return True
 
 
-async def forget_payment_method(tx: Tx, customer: str, method_id: str) -> None:
+async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
     """Delete a saved card; one that is gone is gone."""
     await store.delete_payment_method(tx, customer, method_id)
 

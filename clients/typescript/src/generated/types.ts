@@ -1666,7 +1666,7 @@ export interface ValidationSubmission {
   failureReasons: SubmissionFailureReasons | null;
   /** What is missing. Empty when nobody outside must act. */
   requirements: Array<SubmissionRequirement>;
-  /** The newest appeal against the answer, whoever made it. */
+  /** The latest appeal against the decision. */
   appeal: SubmissionAppeal | null;
   /** When it was decided, in UTC; null until then. */
   processedAt: string | null;

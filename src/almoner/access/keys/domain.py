@@ -213,7 +213,7 @@ class ApiRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ApiRequestFilter:
-    """Which requests are wanted; None: all."""
+    """The filters of the request log; None does not filter."""
 
     since: datetime | None = None
     before: datetime | None = None

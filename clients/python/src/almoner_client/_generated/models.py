@@ -2169,7 +2169,7 @@ class ValidationSubmission(Record):
     requirements: List[SubmissionRequirement]
     """What is missing. Empty when nobody outside must act."""
     appeal: SubmissionAppeal | None
-    """The newest appeal against the answer, whoever made it."""
+    """The latest appeal against the decision."""
     processed_at: datetime | None
     """When it was decided, in UTC; null until then."""
     created_at: datetime

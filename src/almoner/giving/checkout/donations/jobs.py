@@ -30,7 +30,7 @@ class Parts:
     limits: CardTestingLimits = STRICT_LIMITS
 
 
-class ForgetPaymentMethod(msgspec.Struct, frozen=True):
+class DeletePaymentMethod(msgspec.Struct, frozen=True):
     """A saved payment method that no plan uses any more."""
 
     provider: str
@@ -38,7 +38,7 @@ class ForgetPaymentMethod(msgspec.Struct, frozen=True):
     payment_method: str
 
 
-FORGET_PAYMENT_METHOD: Final = JobKind("donations.forget_payment_method", ForgetPaymentMethod)
+FORGET_PAYMENT_METHOD: Final = JobKind("donations.delete_payment_method", DeletePaymentMethod)
 tasks: Final = Tasks()
 provider_tasks: Final = TasksWith[Parts]()
 
@@ -48,7 +48,7 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
     """Enqueue the jobs."""
     jobs = [
         FORGET_PAYMENT_METHOD.new_job(
-            ForgetPaymentMethod(one.provider, one.customer, one.payment_method), unique=one.payment_method
+            DeletePaymentMethod(one.provider, one.customer, one.payment_method), unique=one.payment_method
         )
         for one in replaced
     ]
@@ -56,12 +56,12 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
-async def forget_payment_method(parts: Parts, _work: JobContext, job: JobOf[ForgetPaymentMethod]) -> Result:
+async def delete_payment_method(parts: Parts, _work: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != parts.provider.name:
         return JobDropped("it is at a provider that is not set up any more")
     try:
-        await parts.provider.forget_payment_method(job.details.customer, job.details.payment_method)
+        await parts.provider.delete_payment_method(job.details.customer, job.details.payment_method)
     except ProviderFailure:
         return JobRetry(RETRY_DELAY, "the provider cannot be reached")
     return JobDone()

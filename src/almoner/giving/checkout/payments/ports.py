@@ -132,11 +132,11 @@ class PaymentProvider(Protocol):
         ...
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """A saved payment method as it stands; None when it is there no more. Raises ProviderFailure."""
+        """The current data of a saved payment method; None if it was deleted. Raises ProviderFailure."""
         ...
 
-    async def forget_payment_method(self, customer: str, payment_method: str) -> None:
-        """Delete a saved payment method and its customer; done when they are there no more. Raises ProviderFailure."""
+    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
+        """Delete a saved payment method and its customer; safe to repeat. Raises ProviderFailure."""
         ...
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:

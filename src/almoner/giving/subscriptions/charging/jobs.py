@@ -11,4 +11,4 @@ tasks: Final = Tasks()
 tasks.periodic(
     "donation_subscriptions.wake", service.next_due_at, service.wake, clock_waits_at=service.next_unfinished_at
 )
-tasks.periodic("donation_subscriptions.forget_donors", subscriptions.next_erasure_at, subscriptions.erase_donors)
+tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure_at, subscriptions.erase_donors)
