@@ -1,9 +1,6 @@
 """A nonprofit is told of an account that came after it was asked, and can say that it is not its own."""
 
-from collections.abc import AsyncIterator
 from typing import Any
-
-import pytest
 
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.account_notices.domain import RESPONSE_PERIOD
@@ -20,14 +17,6 @@ from tests.support.confirmations import asked
 from tests.support.payouts import settled
 from tests.support.service import Service
 from tests.support.verifications import simulate
-
-
-@pytest.fixture
-async def browser(service: Service) -> AsyncIterator[Browser]:
-    """The nonprofit's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
-    yield made
-    await made.close()
 
 
 async def confirmed(service: Service, api: Client, browser: Browser) -> tuple[dict[str, Any], str]:

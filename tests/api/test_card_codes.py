@@ -1,31 +1,13 @@
 """The code by e-mail that shows the brakes that a person gives (H11): over real HTTP."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 
-from almoner.platform.database.postgres import PostgresServer
-from tests.support import database
-from tests.support.card_testing import FORM, Street, code_asked, open_street, open_town
-from tests.support.emptied import Emptied, emptied
+from tests.support.card_testing import FORM, Street, code_asked
 
 MARGIN = timedelta(seconds=20)
 """Real time passes while a test runs; the units prove the exact moments."""
-
-
-@pytest.fixture(scope="module")
-async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
-    """A service of their own for these tests."""
-    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as stored:
-        yield stored
-
-
-@pytest.fixture
-async def street(town: Emptied) -> AsyncIterator[Street]:
-    """A street with nobody on it."""
-    async with town.used() as service, open_street(service) as made:
-        yield made
 
 
 async def test_h11_five_wrong_codes_end_a_code(street: Street) -> None:

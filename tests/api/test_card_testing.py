@@ -3,7 +3,6 @@
 import asyncio
 from asyncio.subprocess import PIPE
 from base64 import b64encode
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -15,13 +14,10 @@ from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing import store as card_testing_store
 from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, BrowserFingerprint, RecentDeclines
 from almoner.kit.time import iso_timestamp
-from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner
 from almoner.settings import UnsafeSettings
-from tests.support import database
 from tests.support.card_testing import DECLINED, GOOD, POOR, Browser, Street, code_asked, open_street, open_town
 from tests.support.database import TestDatabase
-from tests.support.emptied import Emptied, emptied
 from tests.support.eventually import eventually
 from tests.support.running import ALMONER
 
@@ -29,20 +25,6 @@ HOUR = timedelta(hours=1)
 MARGIN = timedelta(seconds=20)
 """Real time passes while a test runs; the units prove the exact moments."""
 BOTS = [f"198.51.100.{number}" for number in range(1, 11)]
-
-
-@pytest.fixture(scope="module")
-async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
-    """A service of their own for these tests."""
-    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as stored:
-        yield stored
-
-
-@pytest.fixture
-async def street(town: Emptied) -> AsyncIterator[Street]:
-    """A street with nobody on it."""
-    async with town.used() as service, open_street(service) as made:
-        yield made
 
 
 class Bot:

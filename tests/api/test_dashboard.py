@@ -1,7 +1,6 @@
 """The partner's dashboard: what each role sees and does there, on the same records as by the API."""
 
 import re
-from collections.abc import AsyncIterator
 from datetime import date
 from typing import Any
 
@@ -69,14 +68,6 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/webhooks/{hook}/delete": DEVELOPERS,
 }
 OF_ONE_PERSON = ("/views/{view}", "/views/{view}/delete")
-
-
-@pytest.fixture
-async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
-    """The partner's own server."""
-    made = service.client(tenant.secret)
-    yield made
-    await made.close()
 
 
 @pytest.fixture

@@ -1,21 +1,9 @@
 """What people move on the dashboard: refunds by support up to an amount, and reassigned donations."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.members import desk
 from tests.support.service import Service, Tenant
-
-
-@pytest.fixture
-async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
-    """The partner's own server."""
-    made = service.client(tenant.secret)
-    yield made
-    await made.close()
 
 
 async def test_support_refunds_up_to_what_an_owner_set_and_no_more_in_all(

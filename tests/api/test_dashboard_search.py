@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from urllib.parse import urlencode
 
 import pytest
@@ -15,22 +14,6 @@ from tests.support.client import Client, data
 from tests.support.members import Desk, desk
 from tests.support.requests import asked
 from tests.support.service import Service, Tenant
-
-
-@pytest.fixture
-async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
-    """The partner's own server."""
-    made = service.client(tenant.secret)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
-async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
-    """An owner at a browser."""
-    made = await desk(service, tenant, "owner")
-    yield made
-    await made.close()
 
 
 async def found(browser: Desk, typed: str, path: str = "/search") -> list[str]:

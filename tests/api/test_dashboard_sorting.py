@@ -1,31 +1,12 @@
 """Lists in another order than newest first: where an index has it, with the same filters, pages and files."""
 
 import re
-from collections.abc import AsyncIterator
-
-import pytest
 
 from almoner.dashboard.record_lists import LISTS
 from tests.support import factories, submissions
 from tests.support.client import Client, data
-from tests.support.members import Desk, desk
-from tests.support.service import Service, Tenant
-
-
-@pytest.fixture
-async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
-    """The partner's own server."""
-    made = service.client(tenant.secret)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
-async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
-    """An owner at a browser."""
-    made = await desk(service, tenant, "owner")
-    yield made
-    await made.close()
+from tests.support.members import Desk
+from tests.support.service import Service
 
 
 def shown(page: str, ids: list[str]) -> list[str]:

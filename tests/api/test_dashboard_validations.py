@@ -1,22 +1,10 @@
 """Applications on the dashboard: documents beside their evidence, and appeals."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from tests.support import submissions
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG
 from tests.support.members import desk
 from tests.support.service import Service, Tenant
-
-
-@pytest.fixture
-async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
-    """The partner's own server."""
-    made = service.client(tenant.secret)
-    yield made
-    await made.close()
 
 
 async def test_programme_staff_see_documents_and_others_do_not(service: Service, tenant: Tenant, api: Client) -> None:

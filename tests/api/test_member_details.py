@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -16,18 +15,10 @@ from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Entry
-from tests.support.members import ADDRESS, Desk, desk, member
+from tests.support.members import ADDRESS, Desk, member
 from tests.support.service import Service, Tenant
 
 BY = AuditContext(Actor("machine", "tests"), None)
-
-
-@pytest.fixture
-async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
-    """An owner at a browser."""
-    made = await desk(service, tenant, "owner")
-    yield made
-    await made.close()
 
 
 async def changes(service: Service, tenant: Tenant) -> list[Entry]:

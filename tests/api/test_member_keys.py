@@ -23,14 +23,6 @@ SECRET = re.compile(r"\b(?:sk|pk|scim)_sandbox_[0-9A-Za-z]{38}\b")
 
 
 @pytest.fixture
-async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
-    """An owner at a browser."""
-    made = await desk(service, tenant, "owner")
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 async def developer(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
     """A developer at a browser."""
     made = await desk(service, tenant, "developer")

@@ -1,7 +1,6 @@
 """Pages of members: who may open which, and what owners do there."""
 
 import json
-from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -42,14 +41,6 @@ WHO_MAY = {
     "/audit.jsonl": OWNERS,
 }
 FRESH = {"/members/invite", "/members/{id}", "/groups", "/keys/new", "/keys/{id}", "/audit.csv", "/audit.jsonl"}
-
-
-@pytest.fixture
-async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
-    """An owner at a browser."""
-    made = await desk(service, tenant, "owner")
-    yield made
-    await made.close()
 
 
 async def address(service: Service, tenant: Tenant, path: str) -> str:

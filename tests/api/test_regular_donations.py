@@ -23,14 +23,6 @@ async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
 
 
 @pytest.fixture
-async def browser(service: Service) -> AsyncIterator[Browser]:
-    """The donor's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 async def plan(service: Service, api: Client) -> Plan:
     """A plan whose first donation is paid."""
     return await begin_plan(service, api)

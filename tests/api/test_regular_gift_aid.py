@@ -35,14 +35,6 @@ async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
 
 
 @pytest.fixture
-async def browser(service: Service) -> AsyncIterator[Browser]:
-    """The donor's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 async def plan(service: Service, api: Client) -> Plan:
     """A plan in pounds for a British charity, with a declaration."""
     charity = await giftaid.charity(service, name=factories.unique("Thames Trust"))

@@ -2,35 +2,17 @@
 
 import html
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from almoner.giving.subscriptions.agreements.service import VERSION
 from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
-from almoner.platform.database.postgres import PostgresServer
-from tests.support import database
-from tests.support.card_testing import Browser, Street, open_street, open_town
+from tests.support.card_testing import Browser, Street
 from tests.support.client import data
-from tests.support.emptied import Emptied, emptied
 
 EVERY = ["one_time", "weekly", "monthly", "quarterly", "yearly"]
 ORDINALS = {"weekly": "every week", "monthly": "every month", "quarterly": "every 3 months", "yearly": "every year"}
-
-
-@pytest.fixture(scope="module")
-async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
-    """A service of their own for these tests."""
-    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as stored:
-        yield stored
-
-
-@pytest.fixture
-async def street(town: Emptied) -> AsyncIterator[Street]:
-    """A street with nobody on it."""
-    async with town.used() as service, open_street(service) as made:
-        yield made
 
 
 async def opened(street: Street, *frequencies: str, **session: Any) -> Browser:

@@ -16,14 +16,6 @@ from tests.support.service import Service, Tenant
 
 
 @pytest.fixture
-async def browser(service: Service) -> AsyncIterator[Browser]:
-    """The donor's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
-    yield made
-    await made.close()
-
-
-@pytest.fixture
 async def elsewhere(service: Service) -> AsyncIterator[Browser]:
     """Another browser, which has seen nothing."""
     made = Browser(service.app, service.db.deployment.links.pages)

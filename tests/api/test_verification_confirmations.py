@@ -1,7 +1,6 @@
 """The nonprofit says on a page of its own whether it wants what is given for it (settled 4; H1, H2)."""
 
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,14 +19,6 @@ from tests.support.service import Service
 from tests.support.verifications import LIFETIME, checks, shown, simulate, told
 
 WHO = {"name": "Amina El-Sayed", "role": "Treasurer"}
-
-
-@pytest.fixture
-async def browser(service: Service) -> AsyncIterator[Browser]:
-    """The nonprofit's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
-    yield made
-    await made.close()
 
 
 def seen(page: Any) -> str:
