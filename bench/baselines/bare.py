@@ -146,8 +146,13 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "success_url": None,
         "metadata": orjson.dumps(body.get("metadata") or {}).decode(),
         "success_host": None,
+        "frequencies": ["one_time"],
         "benefits": None,
         "benefits_minor": None,
+        "suggested_minor": None,
+        "minimum_minor": None,
+        "maximum_minor": None,
+        "designations": None,
         "world_currency": True,
         "own_countries": [],
     }

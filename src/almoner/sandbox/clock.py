@@ -17,6 +17,8 @@ PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.02
 _FOLLOW_SECONDS: Final = 5.0
 _MOMENT: Final = timedelta(seconds=1)
+_RETRY_TIME: Final = timedelta(hours=1)
+"""How far past a date that was not worked off the clock goes for further tries, or to the first one beyond that."""
 
 
 class ClockInUse(Conflict):
@@ -73,12 +75,15 @@ class SandboxClock:
 
     async def _advance(self, ahead: timedelta) -> ClockReading:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._patience_seconds
+        deadline, began = loop.time() + self._patience_seconds, self._clock.offset
         await self._wait_until_idle(deadline)
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
                 moment = await self._background.next_due_at(tx)
+                waits_at = await self._background.clock_waits_at(tx)
             if moment is None:
+                break
+            if waits_at is not None and moment >= waits_at + _RETRY_TIME and self._clock.offset > began:
                 break
             step = self._clock.offset + max(moment - self._clock.now(), timedelta())
             if step > ahead:

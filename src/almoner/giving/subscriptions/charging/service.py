@@ -58,8 +58,8 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def next_unfinished_at(tx: Tx) -> datetime | None:
-    """As ``next_due_at``, and now while a saved payment method is being charged."""
-    return tx.now if await store.has_unfinished_charges(tx) else await next_due_at(tx)
+    """As ``next_due_at``; while saved payment methods are being charged, since when the first one is."""
+    return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
 async def _look_at(tx: Tx, plan: DonationSubscription) -> None:

@@ -1,13 +1,17 @@
 """SQL for charges that are under way."""
 
+from datetime import datetime
 from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 
 
-async def has_unfinished_charges(tx: Tx) -> bool:
-    """Whether a saved payment method is to be charged, and its provider has not answered."""
-    return bool(await tx.fetchval("select exists (select from payment where status = 'starting' and off_session)"))
+async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
+    """Since when a saved payment method is to be charged, and its provider has not answered; None if all have."""
+    found: datetime | None = await tx.fetchval(
+        "select min(created_at) from payment where status = 'starting' and off_session"
+    )
+    return found
 
 
 async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:

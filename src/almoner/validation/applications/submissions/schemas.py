@@ -164,9 +164,7 @@ class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission
     requirements: Annotated[
         list[SubmissionRequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
     ]
-    appeal: Annotated[
-        SubmissionAppealOut | None, msgspec.Meta(description="The latest appeal against the decision.")
-    ]
+    appeal: Annotated[SubmissionAppealOut | None, msgspec.Meta(description="The latest appeal against the decision.")]
     processed_at: str | None
     created_at: str
 
