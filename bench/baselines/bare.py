@@ -149,10 +149,10 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "frequencies": ["one_time"],
         "benefits": None,
         "benefits_minor": None,
-        "suggested_minor": None,
+        "suggested_minor": [],
         "minimum_minor": None,
         "maximum_minor": None,
-        "designations": None,
+        "designations": [],
         "world_currency": True,
         "own_countries": [],
     }
