@@ -75,7 +75,7 @@ class SandboxClock:
 
     async def _advance(self, ahead: timedelta) -> ClockReading:
         loop = asyncio.get_running_loop()
-        deadline, began = loop.time() + self._patience_seconds, self._clock.offset
+        deadline, start = loop.time() + self._patience_seconds, self._clock.offset
         await self._wait_until_idle(deadline)
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
@@ -83,7 +83,7 @@ class SandboxClock:
                 waits_at = await self._background.clock_waits_at(tx)
             if moment is None:
                 break
-            if waits_at is not None and moment >= waits_at + _RETRY_TIME and self._clock.offset > began:
+            if waits_at is not None and moment >= waits_at + _RETRY_TIME and self._clock.offset > start:
                 break
             step = self._clock.offset + max(moment - self._clock.now(), timedelta())
             if step > ahead:
