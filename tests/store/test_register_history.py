@@ -163,7 +163,11 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
             await tx.execute("select from organisation where number_key = '111111111' for key share")
             await tx.execute("select from registry where code = 'IRS' for key share")
             rows = await tx.fetch(
-                "select distinct mode from pg_locks l join pg_class c on c.oid = l.relation where c.relname = any($1)",
+                """
+                select distinct mode from pg_locks l join pg_class c on c.oid = l.relation
+                join pg_stat_activity a on a.pid = l.pid and a.backend_type <> 'autovacuum worker'
+                where c.relname = any($1)
+                """,
                 ["organisation", "organisation_search", "organisation_search_term", "register_entry", "registry"],
             )
             modes.update(row["mode"] for row in rows)
