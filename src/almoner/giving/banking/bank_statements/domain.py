@@ -371,7 +371,8 @@ def _ensure_nothing_gone(
     days, names = [one.booked_on for one in statement.movements], {one.reference for one in new}
     gone = [fact for fact in left if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
-        reported = "\n".join(f"{fact[3]} of {fact[0]}: {_decimal(fact[1], statement)}" for fact in gone)
+        in_order = sorted(gone, key=lambda fact: (fact[0], fact[3]))
+        reported = "\n".join(f"{fact[3]} of {fact[0]}: {_decimal(fact[1], statement)}" for fact in in_order)
         raise StatementError(
             f"Statement {statement.reference} of {statement.account} was imported before. Some of the lines imported "
             f"then are now missing or different. Ask the bank why the statement has changed.\n{reported}"
