@@ -347,8 +347,10 @@ def test_a_problem_alone_is_a_shared_response_and_429_says_how_long_to_wait() ->
     assert "Retry-After" in DESCRIBED["components"]["responses"]["RateExceeded"]["headers"]
 
 
-def test_every_success_carries_request_id_and_limits() -> None:
-    assert set(CREATE["responses"]["200"]["headers"]) == {"Request-Id", "RateLimit", "RateLimit-Policy"}
+def test_a_success_documents_its_request_id_and_an_exceeded_rate_its_limits() -> None:
+    assert set(CREATE["responses"]["200"]["headers"]) == {"Request-Id"}
+    limits = {"Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"}
+    assert set(DESCRIBED["components"]["responses"]["RateExceeded"]["headers"]) == limits
 
 
 def test_a_retired_route_is_deprecated() -> None:

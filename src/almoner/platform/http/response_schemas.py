@@ -179,7 +179,7 @@ def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], name: str,
 def header_schemas(endpoint: Endpoint) -> Schema:
     """The headers of an endpoint's success response."""
     own = {name: {"description": reported, "schema": {"type": "string"}} for name, reported in endpoint.headers.items()}
-    return {**_header_refs("Request-Id", "RateLimit", "RateLimit-Policy"), **own}
+    return {**_header_refs("Request-Id"), **own}
 
 
 def error_responses(problems: Sequence[type[Problem]], shared: Components) -> Schema:
@@ -196,11 +196,15 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
         reported = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
         shown = problem.code if problem.code not in examples else f"{problem.code} ({problem.message})"
         examples[shown] = shared.share("examples", _error_name(problem), {"value": {"error": reported}})
-    waits = RateExceeded in problems or ServiceUnavailable in problems
+    headers = ["Request-Id"]
+    if RateExceeded in problems:
+        headers += ["RateLimit", "RateLimit-Policy"]  # every response has them: once is enough to document them
+    if RateExceeded in problems or ServiceUnavailable in problems:
+        headers.append("Retry-After")
     one = problems[0]
     made = {
         "description": f"`{one.code}`: {one.message}." if len(problems) == 1 else "One of the errors in the examples.",
-        "headers": _header_refs("Request-Id", *(["Retry-After"] if waits else [])),
+        "headers": _header_refs(*headers),
         "content": {"application/json": {"schema": {"$ref": f"{SCHEMAS}Error"}, "examples": examples}},
     }
     shared_name = _error_name(one) if len(problems) == 1 else _COMMON_ERRORS.get(frozenset(problems))
@@ -243,7 +247,7 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
         }
         made[_event_schema_name(event)] = {
             "description": f"Sent when {event.when}.",
-            "allOf": [{"$ref": f"{SCHEMAS}{EVENT}"}, {"type": "object", "properties": own}],
+            "allOf": [{"$ref": f"{SCHEMAS}{EVENT}"}, {"type": "object", "properties": own, "required": list(own)}],
         }
     return made
 
