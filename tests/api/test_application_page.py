@@ -56,7 +56,7 @@ async def test_an_appeal_by_the_link_of_the_form_confirms_nobodys_address(servic
     page = (await form.browser.open(f"/application/{done['id']}")).text
     until = service.clock.now() + timedelta(days=30)
     reported = f"By <bdi>{until.day} {until:%B %Y}</bdi>"
-    for words in ("Your appeal was successful", "Your confirmation: open the link", reported):
+    for words in ("Your appeal was successful", "Your confirmation. Open the link", reported):
         assert words in page
 
 

@@ -119,7 +119,7 @@ async def test_h6_abandoned_payments_hold_an_address_for_ten_minutes_and_a_true_
     waits = int(answers[-1].headers["retry-after"])
     assert 540 < waits <= 600
     assert (
-        "Other people on your connection are paying right now. You can try again in about 10 minutes."
+        "Other people on your connection are making payments right now. You can try again in about 10 minutes."
         in answers[-1].text
     )
     assert 'value="Zoë"' in answers[-1].text, "nobody types it twice"
@@ -187,7 +187,7 @@ async def test_h6_one_address_begins_six_payments_a_minute_and_twenty_an_hour(st
         answer = await browser.give()
         if answer.status_code == 303:
             await browser.pay(answer.headers["location"], GOOD)
-        elif "Too many payments were started from your connection" in answer.text:
+        elif "Too many payments have been started from your connection" in answer.text:
             assert 1 <= int(answer.headers["retry-after"]) <= 3600
         return answer.status_code
 
@@ -268,7 +268,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
         await browser.open()
         answer = await browser.give()
         if answer.status_code == 429:
-            assert "declined on your connection, or on one that you share" in answer.text
+            assert "declined on your connection or on one that you share" in answer.text
         return answer.status_code
 
     await street.pass_until(until - MARGIN)

@@ -32,11 +32,11 @@ async def test_a_failed_submission_is_appealed_against_with_a_reason(
     assert f"{page}/appeals" in (await reviewer.get(page)).text
     await reviewer.get(f"{page}/appeals")
     empty = await reviewer.post(f"{page}/appeals", text="", form_key="a")
-    assert (empty.status_code, "Why the decision is wrong" in reviewer.text()) == (422, True)
+    assert (empty.status_code, "Why do you think the decision is wrong?" in reviewer.text()) == (422, True)
     await reviewer.post(f"{page}/appeals", text="We are on the register.", form_key="b")
     shown = data(await api.get(f"/v1/validation-submissions/{failed['id']}"))
     assert shown["appeal"]["status"] == "open"
     await reviewer.get(f"{page}/appeals")
     again = await reviewer.post(f"{page}/appeals", text="Once more.", form_key="c")
-    assert (again.status_code, "Nothing was changed" in reviewer.text()) == (422, True)
+    assert (again.status_code, "Nothing has been changed" in reviewer.text()) == (422, True)
     await reviewer.close()

@@ -55,8 +55,8 @@ async def test_filters_are_saved_renamed_and_deleted_by_name(finance: Desk) -> N
     ("name", "query", "problem"),
     [
         ("", FILTERS, "Enter a name"),
-        ("Mine", "unknown=1", "Set a filter"),
-        ("TAKEN", FILTERS, "You already have a view of this name"),
+        ("Mine", "unknown=1", "Set at least one filter"),
+        ("TAKEN", FILTERS, "You already have a view with this name"),
     ],
 )
 async def test_a_view_needs_a_name_of_its_own_and_a_filter(finance: Desk, name: str, query: str, problem: str) -> None:

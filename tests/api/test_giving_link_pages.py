@@ -75,11 +75,11 @@ async def test_it_says_who_asks_who_receives_what_is_kept_and_by_when(service: S
     assert ("We are the Red Cross." in words, "has not reviewed or endorsed this text" in words) == (True, True)
     plain = re.sub(r"<[^>]+>", "", text)
     for said in (
-        "asks for donations to Relief Fund",
+        "is collecting donations for Relief Fund",
         "receives your payment and sends your donation to Relief Fund",
-        "The payment provider keeps 2.5% of a card payment. Nothing else is deducted.",
-        "at most 60 days after your donation.",
-        "gives it to another nonprofit or refunds it",
+        "The payment provider deducts 2.5% from each card payment. Nothing else is deducted.",
+        "within 60 days.",
+        "will send it to another nonprofit or refund it",
     ):
         assert said in plain, said
     assert f'<link rel="canonical" href="{tenant["url"]}">' in text
@@ -169,7 +169,7 @@ async def test_a_link_that_is_over_or_unknown_says_so(service: Service, api: Cli
     form = browser.page
     await api.patch(f"/v1/giving-links/{made['id']}", {"active": False})
     over = await browser.get(f"/g/{made['slug']}")
-    assert (over.status_code, "no longer takes donations" in over.text) == (410, True)
+    assert (over.status_code, "no longer accepts donations" in over.text) == (410, True)
     browser.page = form
     assert (await send(browser, made)).status_code == 410
     assert data(await api.get("/v1/donation-sessions")) == []

@@ -27,7 +27,7 @@ async def test_mails_and_pages_are_in_the_name_of_the_partner(service: Service, 
     assert mail["text"].startswith(f"{tenant.name}\n")
     assert "background:#0b4a3c" not in mail["html"], "the deployment's own colour"
     assert {LINKS["privacy"], LINKS["terms"]} <= set(mail["links"])
-    assert f"Questions? Write to {LINKS['contact']}." in mail["text"]
+    assert f"Questions? Email {LINKS['contact']}." in mail["text"]
     assert "You received this email because" in mail["text"]
     browser = Browser(service.app, service.db.deployment.links.pages)
     gift = next(link for link in mail["links"] if "/gift?" in link)

@@ -326,7 +326,7 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
     assert any("/gift?token=" in link for link in mail["links"])
 
 
-@pytest.mark.parametrize(("minor", "said"), [(2500, "receipt.void"), (1000, "Donation after refund: $15.00")])
+@pytest.mark.parametrize(("minor", "said"), [(2500, "receipt.void"), (1000, "Donation amount after refund: $15.00")])
 async def test_a_receipt_that_is_sent_late_says_what_has_gone_back(
     service: Service, api: Client, anonymous: Client, minor: int, said: str
 ) -> None:

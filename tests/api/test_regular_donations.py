@@ -93,20 +93,20 @@ async def test_amount_and_day_are_changed_and_each_change_is_told(plan: Plan, br
     for typed, said in (("", "Choose or enter an amount"), ("0.10", "must be $1 or more"), ("x", "Enter")):
         assert said in await does(browser, path, plan, "amount", typed=typed)
     asked = await does(browser, path, plan, "amount", typed="40")
-    assert "$40.00 every month for" in asked
+    assert "$40.00 every month to" in asked
     assert (await plan.record())["amount"] == 2500
     agreed = await browser.post(f"{path}/{plan.id}/amount", {"typed": "40", "agreed": "4000"})
     assert agreed.headers["location"] == f"{path}?done=changed"
     assert (await plan.record())["amount"] == 4000
-    [mail] = await mails(plan, "donation has changed")
-    assert "$40.00 every month for" in mail["text"]
+    [mail] = await mails(plan, "donation has been changed")
+    assert "$40.00 every month to" in mail["text"]
     today = plan.service.clock.now().date()
     for wrong in ("", "x", str(today), str(today + timedelta(days=400))):
         assert "Choose a date from" in await does(browser, path, plan, "day", day=wrong)
     day = today + timedelta(days=10)
-    assert "is changed" in await does(browser, path, plan, "day", day=str(day))
+    assert "has been changed" in await does(browser, path, plan, "day", day=str(day))
     assert (await plan.record())["nextDonationAt"][:10] == str(day)
-    assert len(await mails(plan, "donation has changed")) == 2
+    assert len(await mails(plan, "donation has been changed")) == 2
     await reach(plan.service, (await plan.record())["nextDonationAt"])
     assert [one["amount"] for one in await plan.gifts()] == [2500, 4000]
     shown = (await browser.open(path)).text
@@ -116,20 +116,20 @@ async def test_amount_and_day_are_changed_and_each_change_is_told(plan: Plan, br
 async def test_pausing_resuming_and_skipping(plan: Plan, browser: Browser) -> None:
     path = await opened(plan, browser)
     due = (await plan.record())["nextDonationAt"]
-    assert "is skipped" in await does(browser, path, plan, "skip", day=due[:10])
+    assert "will be skipped" in await does(browser, path, plan, "skip", day=due[:10])
     assert (await plan.record())["nextDonationAt"] > due
     stale = await does(browser, path, plan, "skip", day=due[:10])
-    assert "This is no longer possible" in stale
+    assert "This action is no longer available" in stale
     assert "Choose how long to pause" in await does(browser, path, plan, "pause", months="99")
     assert "is paused" in await does(browser, path, plan, "pause", months="2")
     record = await plan.record()
     assert (record["status"], record["pauseReason"]) == ("paused", "donor")
     assert record["pausedUntil"] is not None
-    assert "continues" in await does(browser, path, plan, "resume")
+    assert "has been resumed" in await does(browser, path, plan, "resume")
     assert (await plan.record())["status"] == "active"
     assert "is paused" in await does(browser, path, plan, "pause", months="open")
     assert (await plan.record())["pausedUntil"] is None
-    for subject, times in (("is skipped", 1), ("is paused", 2), ("continues", 1)):
+    for subject, times in (("will be skipped", 1), ("is paused", 2), ("has been resumed", 1)):
         assert len(await mails(plan, subject)) == times, subject
 
 
@@ -143,7 +143,7 @@ async def test_what_a_partner_asks_for_waits_for_the_donor(plan: Plan, browser: 
     await plan.api.patch(f"{PLANS}/{plan.id}", {"amount": 90000})
     plan.service.clock.advance(minutes=1)
     await plan.api.patch(f"{PLANS}/{plan.id}", {"amount": 90000})
-    assert "no longer possible" in await does(browser, path, plan, "confirm", change=found[1])
+    assert "no longer available" in await does(browser, path, plan, "confirm", change=found[1])
     assert (await plan.record())["amount"] == 2500
     await does(browser, path, plan, "decline")
     assert (await plan.record())["pendingChange"] is None
@@ -153,7 +153,7 @@ async def test_what_a_partner_asks_for_waits_for_the_donor(plan: Plan, browser: 
     await does(browser, path, plan, "confirm", change=found[1])
     record = await plan.record()
     assert (record["amount"], record["pendingChange"]) == (5000, None)
-    assert "$50.00 every month for" in (await mails(plan, "donation has changed"))[0]["text"]
+    assert "$50.00 every month to" in (await mails(plan, "donation has been changed"))[0]["text"]
 
 
 async def test_a_failed_payment_is_told_with_a_link_to_pay_and_to_change_the_card(plan: Plan, browser: Browser) -> None:
@@ -214,8 +214,8 @@ async def test_an_old_link_has_a_new_one_mailed_three_times_a_day(
         await browser.open(path)
         statuses.append((await browser.post(path)).status_code)
     assert statuses == [200, 200, 200, 429]
-    assert len(await mails(plan, "Your link to")) == 3
-    fresh = await browser.open(await link_of(plan, "Your link to"))
+    assert len(await mails(plan, "New link to")) == 3
+    fresh = await browser.open(await link_of(plan, "New link to"))
     assert "$25.00 every month" in text_of(fresh.text)
 
 

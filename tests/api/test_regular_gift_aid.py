@@ -102,7 +102,7 @@ async def test_one_declaration_covers_all_donations_until_it_is_ended_by_one_cli
     assert (await browser.post(path, csrf="x")).status_code == 403
     await browser.get(path)
     ended = await browser.open((await browser.post(path)).headers["location"])
-    assert "Your Gift Aid declaration has ended" in ended.text
+    assert "Your Gift Aid declaration has been cancelled" in ended.text
     before = await declared(plan)
     await reach(service, (await plan.record())["nextDonationAt"])
     assert await declared(plan) == [*before, None]

@@ -51,7 +51,7 @@ async def test_the_donor_chooses_how_often_and_reads_what_that_means(street: Str
     assert [one for one in EVERY if f'value="{one}"' in page.text] == EVERY
     assert re.search(r'id="frequency-one_time" value="one_time" checked', page.text)
     for words in ORDINALS.values():
-        assert f"You give today and then {words}, next on" in seen(page)
+        assert f"You’ll donate today and then {words}, next on" in seen(page)
     assert "You can change, pause or cancel at any time" in seen(page)
 
 
@@ -59,7 +59,7 @@ async def test_where_there_is_one_frequency_nothing_is_asked_and_it_is_said(stre
     donor = await opened(street, "yearly")
     page = await donor.look()
     assert 'name="frequency"' not in page.text
-    assert "You give today and then every year, next on" in seen(page)
+    assert "You’ll donate today and then every year, next on" in seen(page)
     await donor.pay(await donor.begin())
     assert [(one["frequency"], one["status"]) for one in await plans(street)] == [("yearly", "active")]
 
@@ -92,7 +92,7 @@ async def test_the_first_gift_begins_a_plan_with_what_the_donor_saw_and_agreed_t
     assert found is not None
     agreement, _ = found
     assert (agreement.version, agreement.language) == (VERSION, "en")
-    assert agreement.text.startswith(f"$25.00 {ORDINALS[frequency]} for ")
+    assert agreement.text.startswith(f"$25.00 {ORDINALS[frequency]} to ")
     assert "cancel at any time" in agreement.text
     assert agreement.text in shown  # beside the card, where the donor pays
     assert kept is not None
@@ -113,7 +113,7 @@ async def test_what_the_session_does_not_offer_is_refused(street: Street, offere
     donor = await opened(street, *offered)
     answer = await donor.give(frequency=chosen)
     assert answer.status_code == 422
-    assert "Choose how often you want to give" in seen(answer)
+    assert "Choose how often you want to donate" in seen(answer)
     assert await plans(street) == []
 
 

@@ -166,12 +166,12 @@ async def test_finance_exports_a_month_that_says_what_it_is_of(service: Service,
     await finance.get(page)
     await finance.post(page)
     await finance.get(page)
-    assert "The report is being made." in finance.text()
+    assert "The report is being generated." in finance.text()
     await service.drain()
     for name, layout in LAYOUTS.items():
         shown = await finance.get(f"{page}?report={name}")
         text = finance.text()
-        assert ("Basis:" in text, "Time zone: UTC" in text, "Made:" in text) == (True, True, True)
+        assert ("Basis:" in text, "Time zone: UTC" in text, "Generated:" in text) == (True, True, True)
         assert "/nonprofits/sandbox_organisation_" in shown.text
         file = await finance.get(f"{page}/{name}.csv")
         rows = list(csv.DictReader(file.text.splitlines()))
@@ -196,7 +196,7 @@ async def test_a_link_is_mailed_when_a_month_is_over_and_never_figures(
     await finance.get(f"{finance.home}/reports")
     await finance.post(f"{finance.home}/reports", mail="yes")
     await finance.get(f"{finance.home}/reports")
-    assert "You are emailed a link" in finance.text()
+    assert "We email you a link" in finance.text()
     await service.drain()
     service.clock.advance(timedelta(days=32))
     await service.drain()

@@ -150,7 +150,7 @@ async def test_a_call_of_the_dashboard_and_a_wrong_key_are_no_requests_of_the_pa
     await stranger.get("/v1/users")
     await stranger.close()
     await developer.get(f"{developer.home}/donations")
-    assert "Nothing here yet." in await shown(service, developer)
+    assert "No entries yet." in await shown(service, developer)
 
 
 async def test_nothing_is_lost_while_the_database_is_away(service: Service, developer: Desk, api: Client) -> None:

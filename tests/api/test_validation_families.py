@@ -182,7 +182,7 @@ async def test_applicants_choose_which_of_the_candidates_they_mean(world: Servic
     home = await form.send()
     made = await ended(world, api, data(await api.get("/v1/validation-submissions"))[0])
     page = (await form.browser.open(home)).text
-    assert "Which of these do you mean?" in page
+    assert "Which organisation do you mean?" in page
     assert "Teasel Runners Club of America, Windy City Striders" in page
     assert f'name="number" value="{STRIDERS}"' in page
     world.clock.advance(seconds=1)
@@ -190,5 +190,5 @@ async def test_applicants_choose_which_of_the_candidates_they_mean(world: Servic
     assert (chosen.status_code, chosen.headers["location"]) == (303, f"{home}?did=corrected")
     after = await ended(world, api, made)
     assert after["validationRequest"]["acceptedAt"]
-    assert "Which of these do you mean?" not in (await form.browser.open(home)).text
+    assert "Which organisation do you mean?" not in (await form.browser.open(home)).text
     await api.close()

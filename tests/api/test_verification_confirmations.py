@@ -41,7 +41,7 @@ async def test_the_nonprofit_confirms_and_its_check_succeeds(service: Service, a
     page = await browser.open(path_of(link_in(mail)))
     assert page.status_code == 200
     assert "token" not in str(page.url)
-    assert "We do not have your bank account details yet" in page.text
+    assert "We don’t have your bank account details yet" in page.text
     assert (await shown(api, made))["status"] == {"type": "pending", "awaitingAnswerFromOrganisation": True}
     answer = await answered(browser, mail)
     assert answer.status_code == 303

@@ -43,7 +43,7 @@ async def test_by_keyboard_finance_finds_a_donation_by_email_and_refunds_a_part(
         await page.keyboard.press("Control+A")
         await page.keyboard.type("10.00")
         await page.keyboard.press("Enter")
-        await expect(page.locator(".notice")).to_contain_text("The refund has begun.")
+        await expect(page.locator(".notice")).to_contain_text("The refund has started.")
         await site.service.drain()
         await page.reload()
         await expect(page.get_by_text("Refunded: $10.00")).to_be_visible()
@@ -65,7 +65,7 @@ async def test_hits_appear_as_one_types_and_are_reached_by_arrows(site: Site) ->
         await page.keyboard.press("Escape")
         await expect(hits).to_be_hidden()
         await page.keyboard.type("q")
-        await expect(hits.get_by_text("Nothing was found for")).to_be_visible()
+        await expect(hits.get_by_text("No results for")).to_be_visible()
         await page.keyboard.press("Backspace")
         await expect(hits.get_by_role("link")).to_have_count(1)
         await page.keyboard.press("ArrowDown")
@@ -138,7 +138,7 @@ async def test_on_a_phone_the_navigation_opens_without_script(site: Site) -> Non
         await page.get_by_role("button", name="Menu").click()
         await page.get_by_role("link", name="Disbursements").click()
         await expect(page.get_by_role("heading", name="Disbursements")).to_be_visible()
-        await expect(page.get_by_text("Nothing here yet.")).to_be_visible()
+        await expect(page.get_by_text("No entries yet.")).to_be_visible()
 
 
 async def test_single_letters_move_and_never_act_and_can_be_switched_off(site: Site) -> None:
@@ -163,7 +163,7 @@ async def test_single_letters_move_and_never_act_and_can_be_switched_off(site: S
         await expect(page.get_by_label("Search everything")).to_have_value("g?")
         await page.get_by_role("heading", name="$25.00").click()
         await page.keyboard.press("?")
-        await page.get_by_label("Use single-letter keys").uncheck()
+        await page.get_by_label("Use single-letter shortcuts").uncheck()
         await page.get_by_role("button", name="Close").click()
         await page.reload()
         await page.keyboard.press("g")

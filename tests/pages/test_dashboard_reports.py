@@ -49,16 +49,16 @@ async def test_by_keyboard_finance_exports_a_month_and_reconciles_a_disbursement
         await expect(page.get_by_role("heading", name="Reports")).to_be_visible()
         await is_fine(page)
         await hands.press(page.locator("main .rows a").first)
-        await hands.press(page.get_by_role("button", name="Make report"))
-        await expect(page.get_by_text("The report is being made.")).to_be_visible()
+        await hands.press(page.get_by_role("button", name="Generate report"))
+        await expect(page.get_by_text("The report is being generated.")).to_be_visible()
         await site.service.drain()
-        await hands.press(page.get_by_role("link", name="Look again"))
-        await expect(page.get_by_text("Basis: received.")).to_be_visible()
+        await hands.press(page.get_by_role("link", name="Reload"))
+        await expect(page.get_by_text("Basis: date received.")).to_be_visible()
         await is_fine(page)
         assert [row["received"] for row in await hands.download(page.get_by_role("link", name="Download CSV"))]
         await hands.press(pages.get_by_role("link", name="Disbursements"))
         await hands.press(page.locator("tbody th a").first)
-        await expect(page.get_by_role("heading", name="Donations that it pays")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Donations in this disbursement")).to_be_visible()
         paid = await hands.download(page.get_by_role("link", name="Download CSV"))
         assert sum(int(row["paidAmount"]) for row in paid) == disbursement["amount"]
         assert hands.actions <= 10

@@ -161,7 +161,7 @@ async def test_wrong_input_is_told_at_once_beside_the_fields_and_kept(site: Site
         await expect(page.get_by_label("Message (optional)")).to_have_value("For the children")
         for label, words in (
             ("Amount in US dollars", "The amount must be $1 or more"),
-            ("First name", "Enter your name. One name is enough"),
+            ("First name", "Enter your name. A single name is enough"),
             ("Email address", "Enter an email address in the correct format, like name@example.org"),
         ):
             field = page.get_by_label(label)

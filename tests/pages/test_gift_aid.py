@@ -48,7 +48,7 @@ async def test_a_donor_declares_for_one_gift(site: Site) -> None:
         await expect(page.locator("#postcode")).to_be_visible()
         await fill(page)
         await page.get_by_role("button", name=TO_PAYMENT).click()
-        await expect(page.get_by_role("alert")).to_contain_text("Enter your postcode for Gift Aid")
+        await expect(page.get_by_role("alert")).to_contain_text("Enter your postcode for your Gift Aid declaration")
         await expect(page.locator("#title")).to_have_attribute("aria-invalid", "true")
         for name, text in HOME.items():
             await page.locator(f"#{name}").fill(text)

@@ -399,7 +399,7 @@ async def test_a_page_saves_a_card_and_takes_no_money(simulator: Till) -> None:
     setup = (await simulator.http.post("/v1/setups", json=body, headers=headers)).json()
     page = await simulator.http.get(f"/pay/{setup['id']}")
     assert "Save a card" in page.text
-    assert "You are not paying now" in page.text
+    assert "You are not paying anything now" in page.text
     assert AGREED["text"] in page.text
     assert "$0" not in page.text
     asked = await simulator.send(setup["id"], page, "4000002760003184", expiry="02/31")

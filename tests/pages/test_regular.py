@@ -60,12 +60,12 @@ async def test_a_donor_gives_monthly_on_a_telephone_and_a_month_later_the_second
     )
     async with site.donor(viewport=TELEPHONE, java_script_enabled=False) as page:
         await page.goto(session["url"])
-        terms = page.get_by_text("You give today and then every month")
+        terms = page.get_by_text("You’ll donate today and then every month")
         await expect(terms).to_be_hidden()
         await page.get_by_label("Monthly", exact=True).check()
         await expect(terms).to_be_visible()
         await give_monthly(page, session, email)
-        await expect(page.get_by_text("Your next donation is on")).to_be_visible()
+        await expect(page.get_by_text("Your next donation will be on")).to_be_visible()
     assert (await plan_of(site, email))["status"] == "active"
     moved = data(await site.api.post("/v1/sandbox/clock", {"advanceSeconds": 31 * 86_400}))
     for _ in range(20):

@@ -165,7 +165,7 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         "£1.49",
         "£12.00",
         "There are too many donations in this period",
-        "This statement includes donations made on the donation page",
+        "This statement includes only donations made on the donation page",
         "Test mode. No real money moves here.",
     ):
         assert stated in " ".join(shown.split()), stated

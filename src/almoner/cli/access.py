@@ -77,7 +77,7 @@ async def get_partner(tx: Tx, text: str) -> Partner:
 @partners.command("create")
 @as_administrator
 async def create_partner(
-    tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="The partner's name, as shown to donors.")]
+    tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="Partner's name, as shown to donors.")]
 ) -> Output:
     """Create a partner with a secret and a publishable key."""
     account = await partner_service.create(tx, name)
@@ -103,8 +103,8 @@ async def create_partner(
 async def list_partners(tx: Tx) -> Table:
     """List partners, oldest first.
 
-    The `card testing until` column has a date while stolen cards are being tested on a partner's donation pages. Until
-    that date, donors must enter a code sent by email.
+    While stolen cards are being tested on a partner's donation pages, the `card testing until` column shows when the
+    additional checks end. Until that date, donors must enter a code that they receive by email.
     """
     found = await partner_service.list_accounts(tx)
     tested = await card_testing.active_alerts(tx)
@@ -129,10 +129,10 @@ async def brand_partner(
     officer: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
-        str | None, typer.Option(help="A brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
+        str | None, typer.Option(help="Brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
     ] = None,
     logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG image for a white background.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="JPEG or PNG image for use on a white background.", exists=True, dir_okay=False)
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove the colour and the logo.")] = False,
 ) -> Output:
@@ -188,12 +188,12 @@ async def set_receipt_issuer(
 async def set_public_links(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    website: Annotated[str | None, typer.Option(help="The page that donors and applicants return to.")] = None,
-    privacy: Annotated[str | None, typer.Option(help="The partner's privacy notice.")] = None,
-    terms: Annotated[str | None, typer.Option(help="The partner's terms.")] = None,
-    contact: Annotated[str | None, typer.Option(help="Email address for questions.")] = None,
+    website: Annotated[str | None, typer.Option(help="URL of the page that donors and applicants return to.")] = None,
+    privacy: Annotated[str | None, typer.Option(help="URL of the partner's privacy notice.")] = None,
+    terms: Annotated[str | None, typer.Option(help="URL of the partner's terms.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Email address for questions from donors and applicants.")] = None,
 ) -> Fields:
-    """Show or set what hosted pages link to for a partner.
+    """Show or set the links on a partner's hosted pages.
 
     Options that you leave out keep their values. Use "" to remove a link.
     """
@@ -219,9 +219,9 @@ async def allow_scim(
     tx: Tx,
     officer: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    allowed: Annotated[bool, typer.Option("--on/--off", help="Whether the partner's SCIM keys work.")],
+    allowed: Annotated[bool, typer.Option("--on/--off", help="Turn the partner's SCIM keys on or off.")],
 ) -> str:
-    """Switch SCIM on or off for a partner."""
+    """Turn SCIM on or off for a partner."""
     scope = Partner(parse_id(tx, "partner", partner))
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
@@ -235,7 +235,7 @@ async def set_donation_settings(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     currency: Annotated[
         list[str] | None,
-        typer.Option(help="A settlement currency, such as GBP. Can be repeated. Replaces the current list."),
+        typer.Option(help="Settlement currency, such as GBP. Can be repeated. Replaces the current list."),
     ] = None,
     donors: Annotated[
         bool | None,
@@ -250,11 +250,14 @@ async def set_donation_settings(
     ] = None,
     request_least: Annotated[
         int | None,
-        typer.Option("--request-minimum", help="Minimum of a donation request, in minimum donations of its currency."),
+        typer.Option(
+            "--request-minimum",
+            help="Minimum amount of a donation request, as a multiple of the currency's minimum donation.",
+        ),
     ] = None,
     request_due: Annotated[
         int | None,
-        typer.Option("--request-due-days", help="Number of days that the partner has to pay a donation request."),
+        typer.Option("--request-due-days", help="Number of days within which the partner must pay a donation request."),
     ] = None,
 ) -> list[str]:
     """Show or change a partner's donation settings."""
@@ -302,13 +305,14 @@ async def create_key(
     tx: Tx,
     officer: Caller,
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="A name that says what the key is for.")],
-    kind: Annotated[KeyKind, typer.Option(help="The type of key.")] = KeyKind.SECRET,
+    name: Annotated[str, typer.Option(help="Name that describes what the key is for.")],
+    kind: Annotated[KeyKind, typer.Option(help="Type of key.")] = KeyKind.SECRET,
     scope: Annotated[
-        list[str] | None, typer.Option(help="A scope. Can be repeated. Default: all scopes of this type of key.")
+        list[str] | None,
+        typer.Option(help="Scope of the key. Can be repeated. Default: all scopes of this type of key."),
     ] = None,
 ) -> Output:
-    """Create a key. Its secret is shown only once."""
+    """Create a key. The secret is shown only once."""
     whose, scopes = await get_partner(tx, partner), frozenset(scope or ())
     key, secret = await api_keys.create(
         tx, whose, officer.audit_context, _KINDS[kind], name.strip(), scopes, by_name=True
@@ -352,7 +356,7 @@ async def rotate_key(
 @keys.command("revoke")
 @as_administrator
 async def revoke_key(tx: Tx, officer: Caller, key: KeyId) -> Output:
-    """Revoke a key. It stops working within a second."""
+    """Revoke a key. The key stops working within a second."""
     await api_keys.revoke(tx, officer.audit_context, await key_service.get(tx, parse_id(tx, "apikey", key)))
     return f"{key} has been revoked."
 

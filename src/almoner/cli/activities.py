@@ -21,9 +21,9 @@ commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_hel
 def apply_rules() -> None:
     """Tag all organisations with this version's rules.
 
-    Imports tag the organisations that they load. Run this command after an upgrade that changed the tags or the rules.
-    If it is interrupted, run it again. No events are sent, but the changes are shown in the history of each
-    organisation.
+    Imports tag organisations automatically. Run this command after an upgrade that changed the tags or the rules. If
+    the command is interrupted, run it again. No events are sent, but the changes are shown in each organisation's
+    history.
     """
     line = ProgressLine()
 
@@ -50,9 +50,9 @@ def apply_rules() -> None:
 
 @commands.command("suggest")
 def suggest_sub_tags(
-    name: Annotated[str, typer.Argument(help="The name of the organisation.")],
-    activities: Annotated[str, typer.Option(help="The organisation's own description of its activities.")] = "",
-    objects: Annotated[str, typer.Option(help="The organisation's charitable objects.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of the organisation.")],
+    activities: Annotated[str, typer.Option(help="Organisation's own description of its activities.")] = "",
+    objects: Annotated[str, typer.Option(help="Charitable objects of the organisation.")] = "",
 ) -> None:
     """Suggest sub-tags for a description.
 

@@ -27,8 +27,10 @@ async def set_contact(
     tx: Tx,
     officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
-    email: Annotated[str, typer.Argument(help="A shared office email address, not a personal one.")],
-    source: Annotated[str, typer.Option(help="Where the nonprofit's register publishes the address, such as a URL.")],
+    email: Annotated[str, typer.Argument(help="Shared email address of the office, not a personal one.")],
+    source: Annotated[
+        str, typer.Option(help="Source of the published address, such as a URL of the nonprofit's register.")
+    ],
 ) -> str:
     """Set a nonprofit's contact email address.
 

@@ -30,7 +30,7 @@ commands = typer.Typer(help="Read, verify and sign the audit log.", no_args_is_h
 
 PartnerId = Annotated[
     str | None,
-    typer.Option("--partner", help="A partner ID, or `deployment` for entries that do not belong to a partner."),
+    typer.Option("--partner", help="Partner ID, or `deployment` for entries that do not belong to a partner."),
 ]
 
 _TO_BEGIN: Final = timedelta(hours=2)
@@ -145,7 +145,7 @@ async def print_public_key(database: Database) -> str:
 @commands.command("sign")
 @with_database
 async def sign_entries(database: Database) -> str:
-    """Sign and export the newest audit log entries.
+    """Sign and export the hashes of the newest audit log entries.
 
     The signed heads (the hash of the newest entry of each partner's log) are written to the ALMONER_AUDIT_HEADS folder.
     A worker also does this automatically every five minutes.

@@ -49,14 +49,14 @@ async def import_statement(
         typer.Argument(
             exists=True,
             dir_okay=False,
-            help="A camt.053 or MT940 file, or a CSV file with --mapping. Can be packed (zip, gzip, tar).",
+            help="camt.053 or MT940 file, or CSV file with --mapping. Can be compressed (zip, gzip, tar).",
         ),
     ],
     mapping: Annotated[Path | None, typer.Option(help="TOML file that maps the columns of the CSV file.")] = None,
 ) -> Output:
     """Import a bank statement and match its lines.
 
-    All unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
+    Unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
     """
     content, line = file.read_bytes(), ProgressLine()
     ours = settings.read_settings().bank_accounts
@@ -155,13 +155,13 @@ async def explain_discrepancy(
     what: Annotated[
         str,
         typer.Argument(
-            help="A statement ID, from `almoner bank-statements gaps`, or PROVIDER/REFERENCE, from "
+            help="Statement ID, from `almoner bank-statements gaps`, or PROVIDER/REFERENCE, from "
             "`almoner bank-statements provider-payouts`."
         ),
     ],
     note: Note,
 ) -> str:
-    """Explain a gap or a provider payout that never arrived."""
+    """Explain a gap or a missing provider payout."""
     provider, by_provider, reference = what.partition("/")
     try:
         if by_provider:

@@ -28,7 +28,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
 
-Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept (up to 2,000 characters).")]
+Note = Annotated[str, typer.Option("--note", help="Evidence, or where it is stored (up to 2,000 characters).")]
 
 _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 

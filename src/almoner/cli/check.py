@@ -31,9 +31,9 @@ def check(
 ) -> None:
     """Check that the settings of this deployment work.
 
-    Run it before the first start, and after every change. It asks the database, the mail server, the storage of
-    documents, Stripe and DNS, and says what to do. It stores nothing but a file that it removes again. The exit status
-    is 1 if a check fails.
+    Run this command before the first start and after every change. It checks the database, mail server, document
+    storage, Stripe and DNS, and explains how to fix any problems. It changes nothing, except that it writes a test file
+    and deletes it again. The exit status is 1 if a check fails.
     """
     given = settings.read_settings()
     with local.complete_settings(given) as complete:

@@ -139,7 +139,7 @@ async def show(
     disbursement: DisbursementId,
     csv_file: Annotated[
         Path | None,
-        typer.Option("--csv", help="Write all donations to this CSV file. You can send it to the nonprofit."),
+        typer.Option("--csv", help="Write all donations to this CSV file, which you can send to the nonprofit."),
     ] = None,
 ) -> Output:
     """Show a disbursement and its donations.
@@ -193,10 +193,10 @@ async def write_remittance(
         ),
     ] = None,
 ) -> Output:
-    """Write the remittance statement for the nonprofit.
+    """Generate the remittance statement for the nonprofit.
 
-    The statement lists the donations, the deductions and the total. Anonymous donors are not named. If you write the
-    statement again, the document is identical.
+    The statement lists the donations, the deductions and the total. Anonymous donors are not named. Generating the
+    statement again produces an identical document.
     """
     outputs.ensure_new_file(pdf)
     papers = remittances.RemittanceDocuments(database.deployment)
@@ -234,7 +234,7 @@ async def confirm(
     disbursement: DisbursementId,
     note: Annotated[
         str | None,
-        typer.Option("--note", help="Where you saw that the bank paid. Required if two people must confirm."),
+        typer.Option("--note", help="Where you saw that the bank had paid. Required if two people must confirm."),
     ] = None,
 ) -> Output:
     """Record that the bank has paid a disbursement.
@@ -295,12 +295,12 @@ def _alone(currency: str) -> int:
 async def mark_returned(
     database: Database,
     disbursement: DisbursementId,
-    reason: Annotated[str, typer.Option(help=f"The bank's reason (up to {MAX_REASON_LENGTH} characters).")],
+    reason: Annotated[str, typer.Option(help=f"Reason given by the bank (up to {MAX_REASON_LENGTH} characters).")],
 ) -> Output:
     """Record that the bank returned a disbursement.
 
-    You can also use this for a disbursement that was never sent. Its donations are added to the next disbursement,
-    which is put on hold.
+    You can also use this command for a disbursement that was never sent. The donations are added to the next
+    disbursement, which is put on hold.
     """
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
@@ -326,7 +326,7 @@ PartnerId = Annotated[
 async def place_hold(
     tx: Tx, officer: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
 ) -> str:
-    """Put disbursements to an organisation on hold."""
+    """Put an organisation's disbursements on hold."""
     reported = note.strip()
     with _found(organisation):
         scope, organisation_id = _whose(tx, partner, organisation)

@@ -93,7 +93,7 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 async def mark_won(tx: Tx, officer: Caller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was won.
 
-    Use this if the payment provider does not report the outcome. The donation is disbursed as usual.
+    Use this command if the payment provider does not report the outcome. The donation is disbursed as usual.
     """
     return await _record_outcome(tx, officer, dispute, "won", note)
 
@@ -103,7 +103,7 @@ async def mark_won(tx: Tx, officer: Caller, dispute: DisputeId, note: Note) -> s
 async def mark_lost(tx: Tx, officer: Caller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was lost.
 
-    Use this if the payment provider does not report the outcome. The donation counts as refunded.
+    Use this command if the payment provider does not report the outcome. The donation is treated as refunded.
     """
     return await _record_outcome(tx, officer, dispute, "lost", note)
 

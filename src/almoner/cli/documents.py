@@ -23,7 +23,7 @@ commands = typer.Typer(help="Restore files of deleted documents from the trash."
 async def list_trash(database: Database) -> Table:
     """List files in the trash.
 
-    These files do not belong to any document. Each file is deleted after 30 days.
+    These files no longer belong to a document. Each file is deleted after 30 days.
     """
     trashed = [one async for one in _blobs(database).list_trashed()]
     trashed.sort(key=lambda one: (one.data_date, one.key))
@@ -33,11 +33,11 @@ async def list_trash(database: Database) -> Table:
 @commands.command("restore")
 @with_database
 async def restore_file(
-    database: Database, key: Annotated[str, typer.Argument(help="Key of the file, from `almoner documents trash`.")]
+    database: Database, key: Annotated[str, typer.Argument(help="File key, from `almoner documents trash`.")]
 ) -> str:
     """Restore a file from the trash.
 
-    Before you run this command, restore the file's document in the database.
+    Before you run this command, restore the document's record in the database.
     """
     blobs = _blobs(database)
     trashed = [one async for one in blobs.list_trashed() if one.key == key]

@@ -77,10 +77,10 @@ async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
 async def record_payment(
     database: Database,
     request: Annotated[str, typer.Argument(help="Reference or ID of the donation request.")],
-    money: Annotated[str, typer.Argument(metavar="AMOUNT", help="The amount received, such as 1234.50.")],
-    currency: Annotated[str, typer.Argument(help="The currency, such as GBP.")],
+    money: Annotated[str, typer.Argument(metavar="AMOUNT", help="Amount received, such as 1234.50.")],
+    currency: Annotated[str, typer.Argument(help="Currency, such as GBP.")],
     bank_reference: Annotated[
-        str, typer.Option(help=f"The bank's reference for the payment (up to {MAX_BANK_REFERENCE} characters).")
+        str, typer.Option(help=f"Bank's reference for the payment (up to {MAX_BANK_REFERENCE} characters).")
     ],
 ) -> Output:
     """Record a partner's payment of a donation request.
@@ -158,7 +158,7 @@ async def apply_overpayment(
 ) -> Output:
     """Apply an overpayment to another donation request.
 
-    Both donation requests must belong to the same partner. Any remaining amount is still held.
+    Both donation requests must belong to the same partner. The remaining amount, if any, stays unallocated.
     """
     async with operator_transaction(database, "finance") as (tx, officer):
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
@@ -197,7 +197,7 @@ async def return_overpayment(
 ) -> Output:
     """Record that you returned an overpayment.
 
-    Use this after you return the money to the partner by bank transfer.
+    Use this command after you have returned the money to the partner by bank transfer.
     """
     reported = note.strip()
     try:

@@ -24,8 +24,8 @@ async def reassign(
     officer: Caller,
     donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
-    reason: Annotated[ReassignmentGround, typer.Option(help="The reason given to the donor.")],
-    note: Annotated[str, typer.Option(help=f"The evidence (up to {MAX_REASON_LENGTH} characters).")],
+    reason: Annotated[ReassignmentGround, typer.Option(help="Reason given to the donor.")],
+    note: Annotated[str, typer.Option(help=f"Evidence for the decision (up to {MAX_REASON_LENGTH} characters).")],
 ) -> Output:
     """Reassign a donation to another organisation.
 

@@ -14,7 +14,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="See and resend emails that could not be delivered.", no_args_is_help=True)
+commands = typer.Typer(help="List and resend emails that could not be delivered.", no_args_is_help=True)
 
 _TYPE: Final = "email"
 
@@ -26,7 +26,7 @@ async def list_undeliverable(
 ) -> Table:
     """List emails that could not be delivered, newest first.
 
-    A rejection that the recipient's mail server sends later as an email of its own is not listed.
+    Emails that bounce later (after the mail server has accepted them) are not listed.
     """
     return Table(
         ("email", "time", "kind", "recipient", "rejected", "reason", "partner"),
@@ -52,7 +52,8 @@ async def resend(
 ) -> str:
     """Send an email again.
 
-    Use this once the mail server works again or the address is corrected. The email goes to the current address.
+    Use this command once the mail server works again or the address has been corrected. The email goes to the current
+    address.
     """
     try:
         await notifications.resend(tx, parse_id(tx, _TYPE, email))

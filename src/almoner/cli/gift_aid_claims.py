@@ -55,7 +55,8 @@ async def draft_claim(
         str, typer.Option(help="Last day of the charity's accounting year, as MM-DD. Use 04-05 for a trust.")
     ] = "04-05",
     aggregate: Annotated[
-        bool, typer.Option("--aggregate", help="Combine donations of up to 20 GBP each, without donor names.")
+        bool,
+        typer.Option("--aggregate", help="Combine donations of up to 20 GBP each into one row without donor names."),
     ] = False,
 ) -> Output:
     """Draft a claim for a charity.
@@ -167,7 +168,7 @@ async def export_schedule(
 ) -> str:
     """Export a claim's schedule as a CSV file for HMRC.
 
-    The file has the columns of HMRC's schedule spreadsheet and includes donors' names.
+    The file has the same columns as HMRC's schedule spreadsheet and includes donors' names.
     """
     if out is not None:
         outputs.ensure_new_file(out)
@@ -188,7 +189,7 @@ async def mark_submitted(
     claim: ClaimId,
     reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")],
 ) -> str:
-    """Record that a claim was submitted to HMRC.
+    """Record that you submitted a claim to HMRC.
 
     Donations refunded since the claim was drafted are deducted from the next claim.
     """
@@ -203,9 +204,9 @@ async def mark_paid(
     officer: Caller,
     claim: ClaimId,
     amount: Annotated[
-        str | None, typer.Option(help="The amount paid in GBP. Required only if it is not the full amount due.")
+        str | None, typer.Option(help="Amount paid in GBP. Required only if it is not the full amount due.")
     ] = None,
-    note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
+    note: Annotated[str | None, typer.Option(help="Reason why HMRC paid a different amount.")] = None,
 ) -> str:
     """Record that HMRC has paid the charity."""
     minor = None if amount is None else parse_amount(amount, CURRENCY).minor

@@ -12,7 +12,7 @@ from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
-commands = typer.Typer(help="Manage which nonprofits refuse giving links.", no_args_is_help=True)
+commands = typer.Typer(help="Manage nonprofits that have opted out of giving links.", no_args_is_help=True)
 
 OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 
@@ -22,7 +22,7 @@ OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 async def list_refusals(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
-    """List nonprofits that refuse, newest first."""
+    """List nonprofits that have opted out, newest first."""
     found = await giving_links.list_refusals(tx, limit)
     names = await organisations.readable_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
     by = await display_name_lookup(tx, [one.refused_by for one in found])
@@ -44,9 +44,10 @@ async def list_refusals(
 @commands.command("refuse")
 @as_operator("reviewer", audit_action="giving_link.refused")
 async def refuse(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
-    """Stop donations by giving links to a nonprofit.
+    """Stop donations to a nonprofit through giving links.
 
-    No giving link can be made for it, and existing ones no longer offer it. Donation sessions are not affected.
+    New giving links cannot be created for the nonprofit, and existing links no longer offer it. Donation sessions are
+    not affected.
     """
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.refuse(tx, found, note.strip(), officer.id):
@@ -57,7 +58,7 @@ async def refuse(tx: Tx, officer: Caller, organisation: OrganisationId, note: No
 @commands.command("allow")
 @as_operator("reviewer", audit_action="giving_link.allowed")
 async def allow(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
-    """Let giving links give to a nonprofit again."""
+    """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.allow(tx, found):
         return f"{organisation} did not refuse."

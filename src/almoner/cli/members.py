@@ -23,7 +23,8 @@ commands.add_typer(sso.commands, name="sso")
 
 PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, from `almoner partners list`.")]
 Roles = Annotated[
-    list[str] | None, typer.Option("--role", help=f"A role. Can be repeated. One of: {', '.join(MEMBER_ROLES)}.")
+    list[str] | None,
+    typer.Option("--role", help=f"Role to assign. Can be repeated. One of: {', '.join(MEMBER_ROLES)}."),
 ]
 
 _NONE: Final = "none"
@@ -201,7 +202,7 @@ async def map_group(
     partner: PartnerId,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
     role: Annotated[
-        str, typer.Argument(metavar="ROLE", help=f"The role: {', '.join(MEMBER_ROLES)}, or {_NONE} for no role.")
+        str, typer.Argument(metavar="ROLE", help=f"Role to assign: {', '.join(MEMBER_ROLES)}, or {_NONE} for no role.")
     ],
 ) -> str:
     """Map a group to a role."""

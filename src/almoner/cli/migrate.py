@@ -7,9 +7,9 @@ from almoner.cli import local
 
 
 def migrate() -> None:
-    """Migrate the database to this version.
+    """Migrate the database to this version of Almoner.
 
-    You can repeat this command, and run it while the service is running. To connect as the owner of the tables, set
+    You can run this command repeatedly and while the service is running. To connect as the owner of the tables, set
     ALMONER_OWNER_DATABASE_URL. Without this setting, the command uses ALMONER_DATABASE_URL.
     """
     with local.complete_settings(settings.read_settings()) as complete:

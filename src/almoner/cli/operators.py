@@ -45,7 +45,7 @@ class RoleName(StrEnum):
 _INVITED: Final = "We emailed a single-use link that expires in 7 days."
 
 OperatorId = Annotated[str, typer.Argument(help="Operator ID or email address, from `almoner operators list`.")]
-Roles = Annotated[list[RoleName], typer.Option("--role", help="A role. Can be repeated.")]
+Roles = Annotated[list[RoleName], typer.Option("--role", help="Role to assign. Can be repeated.")]
 _ROLES: dict[RoleName, OperatorRole] = {
     RoleName.REVIEWER: "reviewer",
     RoleName.FINANCE: "finance",
@@ -129,8 +129,8 @@ async def set_roles(tx: Tx, officer: Caller, operator: OperatorId, role: Roles) 
 async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Deactivate an operator.
 
-    The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator made stay in
-    effect.
+    The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator has made remain
+    in effect.
     """
     return _stated(
         tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
@@ -142,7 +142,7 @@ async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
 async def activate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Activate a deactivated operator.
 
-    The operator's old tokens stay revoked.
+    The operator's previous tokens stay revoked.
     """
     return _stated(tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active")
 
@@ -185,7 +185,8 @@ async def two_person_approval(
     switch: Annotated[
         OnOff | None,
         typer.Argument(
-            help="Whether two operators are required. Default: show the current setting.", show_default=False
+            help="Turn the requirement for two operators on or off. Default: show the current setting.",
+            show_default=False,
         ),
     ] = None,
 ) -> str:

@@ -38,7 +38,7 @@ commands = typer.Typer(help="Manage nonprofits' branding and search index.", no_
 
 _File = tuple[Path, bytes]
 _Pictures = typer.Option(
-    help="A JPEG or PNG image. Can be repeated. Replaces the current images.", exists=True, dir_okay=False
+    help="JPEG or PNG image. Can be repeated. Replaces the current images.", exists=True, dir_okay=False
 )
 
 
@@ -55,16 +55,16 @@ async def brand_organisation(
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     name: Annotated[str | None, typer.Option(help='Display name. Use "" for the name in the register.')] = None,
     description: Annotated[
-        str | None, typer.Option(help='What the organisation does. Use "" for the text in the register.')
+        str | None, typer.Option(help='Description of what the organisation does. Use "" for the text in the register.')
     ] = None,
     logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG image for a white background.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="JPEG or PNG image for use on a white background.", exists=True, dir_okay=False)
     ] = None,
     image: Annotated[list[Path] | None, _Pictures] = None,
-    colour: Annotated[str | None, typer.Option(help="A brand colour, such as #0d5c4a.")] = None,
+    colour: Annotated[str | None, typer.Option(help="Brand colour, such as #0d5c4a.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all branding.")] = False,
 ) -> Output:
-    """Set an organisation's name, text, images and colour.
+    """Set an organisation's display name, description, images and colour.
 
     Options that you leave out keep their current values.
     """
@@ -100,8 +100,8 @@ async def brand_organisation(
 def reindex() -> None:
     """Rebuild the search index of all organisations.
 
-    Use this when `almoner selfcheck` reports problems with search. Searches keep working during the rebuild, but
-    imports have to wait for part of it. If the command is interrupted, run it again.
+    Use this command when `almoner selfcheck` reports problems with search. Searches keep working during the rebuild,
+    but imports have to wait for part of it. If the command is interrupted, run it again.
     """
     line = ProgressLine()
 
@@ -147,9 +147,9 @@ async def publish_organisation(
 ) -> str:
     """Make an organisation visible to all partners.
 
-    Use this if a partner's validation request for the organisation was accepted and no loaded register lists it. The
-    website given by the partner is not shown. To show a website, check that it belongs to the organisation, then add it
-    with --website.
+    Use this command if a partner's validation request for the organisation was accepted and no imported register lists
+    it. The website given by the partner is not shown. To show a website, check that it belongs to the organisation,
+    then add it with --website.
     """
     reported = note.strip()
     websites = [one.strip() for one in website or ()]

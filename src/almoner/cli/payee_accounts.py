@@ -140,10 +140,10 @@ async def propose(
     tx: Tx,
     officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
-    currency: Annotated[str, typer.Option(help="The account's currency, such as EUR.")],
+    currency: Annotated[str, typer.Option(help="Currency of the account, such as EUR.")],
     holder: Annotated[str, typer.Option(help="Name of the account holder, as registered with the bank.")],
-    town: Annotated[str, typer.Option(help="Town of the account holder's address.")],
-    country: Annotated[str, typer.Option(help="Country of the account holder's address, such as DEU.")],
+    town: Annotated[str, typer.Option(help="Town or city in the account holder's address.")],
+    country: Annotated[str, typer.Option(help="Country in the account holder's address, such as DEU.")],
     note: Note,
     iban: Annotated[str | None, typer.Option(help="IBAN of the account.")] = None,
     bic: Annotated[str | None, typer.Option(help="BIC (SWIFT code) of the bank.")] = None,
@@ -153,14 +153,14 @@ async def propose(
     bsb: Annotated[str | None, typer.Option(help="BSB number of the bank (Australia).")] = None,
     institution: Annotated[str | None, typer.Option(help="Institution number of the bank (Canada).")] = None,
     transit: Annotated[str | None, typer.Option(help="Transit number of the bank branch (Canada).")] = None,
-    street: Annotated[str | None, typer.Option(help="Street of the account holder's address.")] = None,
-    building: Annotated[str | None, typer.Option(help="Building number of the account holder's address.")] = None,
-    postcode: Annotated[str | None, typer.Option(help="Postcode of the account holder's address.")] = None,
+    street: Annotated[str | None, typer.Option(help="Street in the account holder's address.")] = None,
+    building: Annotated[str | None, typer.Option(help="Building number in the account holder's address.")] = None,
+    postcode: Annotated[str | None, typer.Option(help="Postcode in the account holder's address.")] = None,
 ) -> Output:
     """Propose a nonprofit's bank account.
 
-    Another finance operator must approve the account. If it replaces an account, two other finance operators must
-    approve it.
+    Another finance operator must approve the account. An account that replaces another one must be approved by two
+    other finance operators.
     """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
@@ -190,12 +190,10 @@ async def approve(
     tx: Tx,
     officer: Caller,
     account: AccountId,
-    number: Annotated[
-        str, typer.Option(help="The IBAN, or the bank number and account number, exactly as in your evidence.")
-    ],
+    number: Annotated[str, typer.Option(help="IBAN, or bank number and account number, exactly as in your evidence.")],
     note: Note,
 ) -> Output:
-    """Approve an account as the nonprofit's own.
+    """Confirm that an account belongs to the nonprofit.
 
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """

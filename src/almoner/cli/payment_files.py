@@ -85,7 +85,7 @@ async def list_files(
 async def create(
     tx: Tx,
     officer: Caller,
-    currency: Annotated[str, typer.Argument(help="The currency, such as EUR.")],
+    currency: Annotated[str, typer.Argument(help="Currency, such as EUR.")],
     execution_date: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="Date on which the bank should make the payments. Default: today."),
@@ -158,7 +158,7 @@ async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
 async def show(tx: Tx, file: FileId) -> Output:
     """Show a payment file before you release it.
 
-    Also lists the names and addresses that the bank receives in other characters, because banks take a limited set.
+    Also lists the names and addresses that are converted because banks accept only a limited set of characters.
     """
     found = await _find(tx, file)
     facts: list[list[object]] = [
@@ -204,7 +204,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
 @commands.command("export")
 @with_database
 async def export(database: Database, file: FileId, out: Out) -> str:
-    """Write an identical copy of a released file."""
+    """Write an identical copy of a released payment file."""
     outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
@@ -217,9 +217,9 @@ async def export(database: Database, file: FileId, out: Out) -> str:
 @commands.command("withdraw")
 @as_operator("finance")
 async def withdraw(tx: Tx, officer: Caller, file: FileId, note: Note) -> Output:
-    """Withdraw a file that has not been released.
+    """Withdraw a payment file that has not been released.
 
-    Its disbursements can then be added to another payment file.
+    The disbursements in it can then be added to another payment file.
     """
     withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
     await _record(tx, officer, "payment_file.withdrawn", withdrawn)
@@ -230,7 +230,9 @@ async def withdraw(tx: Tx, officer: Caller, file: FileId, note: Note) -> Output:
 @with_database
 async def import_status(
     database: Database,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The pain.002 file from the bank.")],
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="Status report (pain.002 file) from the bank.")
+    ],
 ) -> Output:
     """Import the bank's status report (pain.002).
 

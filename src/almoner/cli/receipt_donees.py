@@ -13,7 +13,7 @@ from almoner.giving.receipts.domain import Donee
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
-commands = typer.Typer(help="Set up who acknowledges donations for US taxes.", no_args_is_help=True)
+commands = typer.Typer(help="Set up who acknowledges donations for US tax purposes.", no_args_is_help=True)
 
 _TYPE: Final = "receiptdonee"
 
@@ -52,12 +52,12 @@ async def propose(
     tx: Tx,
     officer: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    legal_name: Annotated[str, typer.Option(help="Legal name of the organisation, as the IRS has it.")],
-    ein: Annotated[str, typer.Option(help="Its EIN, such as 12-3456789.")],
-    address: Annotated[str, typer.Option(help="Its postal address, in one line.")],
+    legal_name: Annotated[str, typer.Option(help="Legal name of the organisation, as registered with the IRS.")],
+    ein: Annotated[str, typer.Option(help="EIN of the organisation, such as 12-3456789.")],
+    address: Annotated[str, typer.Option(help="Postal address of the organisation, on one line.")],
     note: Note,
 ) -> str:
-    """Propose who legally receives a partner's donations.
+    """Propose the legal recipient of a partner's donations.
 
     Another finance operator must approve the donee. Receipts then show its name, EIN and address, and the statement
     that the IRS requires. If a partner has no donee, its receipts only confirm the payment and say that they are not
@@ -77,10 +77,10 @@ async def approve(
     tx: Tx,
     officer: Caller,
     donee: DoneeId,
-    ein: Annotated[str, typer.Option(help="The EIN, exactly as in your evidence.")],
+    ein: Annotated[str, typer.Option(help="EIN, exactly as in your evidence.")],
     note: Note,
 ) -> str:
-    """Approve a donee. New receipts name it, in place of the former one."""
+    """Approve a donee. New receipts name this donee instead of the previous one."""
     one = await receipts.get_donee(tx, parse_id(tx, _TYPE, donee))
     await ensure_independent_operator(tx, officer, one.proposed_by)
     approved = await receipts.approve_donee(tx, one, ein=ein, note=note.strip(), by=officer.id)
@@ -91,7 +91,7 @@ async def approve(
 @commands.command("end")
 @as_operator("finance")
 async def end(tx: Tx, officer: Caller, donee: DoneeId) -> str:
-    """End a donee, or reject a proposed one. New receipts no longer name it."""
+    """End a donee, or reject a proposed one. New receipts no longer name the donee."""
     ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=officer.id)
     await _record(tx, officer, "receipt_donee.ended", ended)
     return f"{donee} is ended."

@@ -26,7 +26,7 @@ _STATUS: Final[Mapping[RefundStatus, str]] = {"pending": "pending", "sent": "sen
 
 RefundId = Annotated[str, typer.Argument(help="Refund ID, from `almoner refunds list`.")]
 DonationId = Annotated[str, typer.Argument(help="Donation ID.")]
-Note = Annotated[str, typer.Option(help="The reason (up to 500 characters).")]
+Note = Annotated[str, typer.Option(help="Reason (up to 500 characters).")]
 
 
 @commands.command("list")
@@ -60,8 +60,8 @@ async def list_failed_refunds(
 ) -> Table:
     """List failed and returned refunds, oldest first.
 
-    For each refund, send the money another way and then record this with `almoner refunds mark-sent` or `almoner
-    refunds resolve`.
+    For each refund, send the money another way, and then record the payment with `almoner refunds mark-sent` or
+    `almoner refunds resolve`.
     """
     rows: list[list[object]] = []
     for one in await refunds.unsent_refunds(tx, limit):
@@ -149,11 +149,14 @@ async def mark_sent(
     officer: Caller,
     refund: RefundId,
     note: Note,
-    reference: Annotated[str, typer.Option(help="Reference of the bank transfer, or ID of the provider's refund.")],
+    reference: Annotated[
+        str, typer.Option(help="Reference of the bank transfer, or ID of the payment provider's refund.")
+    ],
 ) -> Output:
     """Record a refund that was sent outside Almoner.
 
-    Use this after you send a bank transfer to the partner, or make a refund in the payment provider's dashboard.
+    Use this command after you have sent a bank transfer to the partner or made a refund in the payment provider's
+    dashboard.
     """
     refund_id = parse_id(tx, _TYPE, refund)
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
@@ -165,7 +168,7 @@ async def mark_sent(
 async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Record that a refund will not be sent.
 
-    The money is owed to the nonprofit again.
+    The amount is owed to the nonprofit again.
     """
     refund_id = parse_id(tx, _TYPE, refund)
     return _state(tx, await refunds.mark_refused(tx, refund_id, note.strip(), officer.id))
@@ -176,7 +179,7 @@ async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> 
 async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Mark a failed or returned refund as handled.
 
-    The refund is removed from the list of failed refunds and is not sent again.
+    The refund is removed from the list of failed refunds and is not retried.
     """
     refund_id = parse_id(tx, _TYPE, refund)
     return _state(tx, await refunds.resolve_unsent_refund(tx, refund_id, note.strip(), officer.id))

@@ -46,7 +46,7 @@ _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = list[tuple[str, int, str, str]]
 
-Source = Annotated[str, typer.Argument(help=f"The source: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
+Source = Annotated[str, typer.Argument(help=f"Source: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
 
 
 @commands.command("import")
@@ -55,7 +55,7 @@ def import_register(
     places: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH|URL...", help="Files as published (.gz and .zip are accepted), folders, or https URLs."
+            metavar="PATH|URL...", help="Files as published (.gz and .zip are accepted), folders or https URLs."
         ),
     ],
     as_of: Annotated[
@@ -69,7 +69,7 @@ def import_register(
         ),
     ] = False,
 ) -> None:
-    """Import a register. Either all files are loaded or none are.
+    """Import a register. Either all files are imported or none are.
 
     If an import is interrupted, run it again to continue. Importing the same files again changes nothing. If files look
     damaged, the import is quarantined: the existing data stays in use, `almoner registers status` shows the reason, and
@@ -135,7 +135,7 @@ async def show_load(
 ) -> list[Part]:
     """Show what an import could not read.
 
-    Lists the rejected rows, the ignored values, and the organisations that were left unchanged because of them.
+    Lists the rejected rows, the ignored values and the organisations that were left unchanged because of them.
     """
     named = tx.ids.parse(_LOAD, load)
     found = await registers.find_load(tx, named) if named else None
@@ -154,13 +154,13 @@ async def list_registers(
 ) -> Table:
     """List imports, newest first.
 
-    The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The added,
-    changed and removed columns count registration numbers. `minor` counts registration numbers for which only ignored
-    columns changed, such as the tax period. `rejected` counts rows that could not be read, and `ignored` counts
-    optional values that could not be read. `kept` counts registration numbers that were left unchanged because rows or
-    values could not be read. For details, run `almoner registers show`. `ambiguous` counts links between registration
-    numbers that are not clear enough to merge organisations. A source is unverified if its import format has never been
-    tested on a real file. Requests that rely on it are always reviewed by a person.
+    The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The
+    `added`, `changed` and `removed` columns count registration numbers. `minor` counts registration numbers for which
+    only ignored columns changed, such as the tax period. `rejected` counts rows that could not be read, and `ignored`
+    counts optional values that could not be read. `kept` counts registration numbers that were left unchanged because
+    rows or values could not be read. For details, run `almoner registers show`. `ambiguous` counts links between
+    registration numbers that are not clear enough to merge organisations. A source is unverified if its import format
+    has never been tested on a real file. Requests that rely on the source are always reviewed by a person.
     """
     loads, unverified = await registers.list_loads(tx, limit), await registers.list_unverified_sources(tx)
     titles = (
@@ -202,10 +202,10 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
 @commands.command("status")
 @in_transaction
 async def show_status(tx: Tx) -> list[Part]:
-    """Show the data of each register and its age.
+    """Show each register's data and how old it is.
 
     Quarantined imports are listed too. A source is unverified if its import format has never been tested on a real
-    file. Requests that rely on it are always reviewed by a person.
+    file. Requests that rely on the source are always reviewed by a person.
     """
     sources = await registers.list_sources(tx)
     titles = (
@@ -240,8 +240,8 @@ def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 async def show_difference(
     database: Database,
     old: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`, or a date such as 2026-03-09.")],
-    new: Annotated[str, typer.Argument(help="A later import of the same source, or a later date.")],
-    source: Annotated[str | None, typer.Option(help="The source. Required if you compare dates.")] = None,
+    new: Annotated[str, typer.Argument(help="Later import of the same source, or later date.")],
+    source: Annotated[str | None, typer.Option(help="Source of the imports. Required if you compare dates.")] = None,
     rows: Annotated[
         int,
         typer.Option(min=0, help="Maximum number of changed registration numbers to list, with organisation names."),

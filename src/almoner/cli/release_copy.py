@@ -30,7 +30,7 @@ def release_copy(
 
     Until you activate it, the copy does not send emails, call other systems, make payments or delete stored files. By
     default, the copy becomes a separate deployment and does not touch the original's files. With --takes-over, the copy
-    replaces the original. If the original is ever started again, it is then treated as the copy.
+    replaces the original. If the original is started again, it is treated as the copy.
     """
 
     async def release(database: Database, found: CopyFinding) -> str:

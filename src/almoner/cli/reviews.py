@@ -35,7 +35,7 @@ from almoner.validation.decisions.reviews.service import ReviewView
 commands = typer.Typer(help="Review cases that need a person's decision.", no_args_is_help=True)
 
 SubjectId = Annotated[str, typer.Argument(help="Case ID, from `almoner reviews list`.")]
-Reason = Annotated[str, typer.Option(help="The reason code shown to the partner, from `almoner reviews show`.")]
+Reason = Annotated[str, typer.Option(help="Reason code shown to the partner, from `almoner reviews show`.")]
 
 _ROLE: Final = "reviewer"
 
@@ -92,7 +92,7 @@ def _age(age: timedelta) -> str:
 async def show_review(tx: Tx, officer: Caller, subject: SubjectId) -> Output:
     """Claim a case for 15 minutes and show its evidence.
 
-    Until the claim ends, nobody else can decide the case. To renew the claim, run this command again.
+    Until the claim ends, no one else can decide the case. To renew the claim, run this command again.
     """
     kind, subject_id = _read(tx, subject)
     with _there(subject):

@@ -41,10 +41,10 @@ Keys, addresses and logins for the pages are in {file}. The log is {log}.
 
 
 def run() -> None:
-    """Run the whole sandbox on this machine.
+    """Run the complete sandbox on this machine.
 
     Starts the database, the API, a worker, the hosted pages and the test payment provider. On its first start, Almoner
-    loads sample data from two registers and creates two demo partners. Later starts keep the data and take only
+    loads sample data from two registers and creates two demo partners. Later starts keep the data and take only a few
     seconds. Press Ctrl-C to stop everything. If ALMONER_DATABASE_URL is not set, an embedded PostgreSQL server is used.
     """
     started = time.monotonic()

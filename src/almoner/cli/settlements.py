@@ -40,7 +40,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 @with_database
 async def import_settlement(
     database: Database,
-    provider: Annotated[str, typer.Argument(help="The payment provider, such as stripe.")],
+    provider: Annotated[str, typer.Argument(help="Payment provider, such as stripe.")],
     file: Annotated[
         Path, typer.Argument(help=f"CSV file with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
     ],
@@ -115,10 +115,10 @@ async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
 @commands.command("unreconciled")
 @in_transaction
 async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
-    """List everything unreconciled, oldest first.
+    """List all unreconciled lines, oldest first.
 
     Shows the lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
-    shows the command for each line.
+    shows which command to use for each line.
     """
     return Table(
         ("age", "kind", "source", "reference", "amount", "reason", "see"),
@@ -131,16 +131,16 @@ async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
 async def dismiss_line(
     tx: Tx,
     officer: Caller,
-    provider: Annotated[str, typer.Argument(help="The payment provider, from `almoner settlements unmatched`.")],
+    provider: Annotated[str, typer.Argument(help="Payment provider, from `almoner settlements unmatched`.")],
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
-    payment: Annotated[str, typer.Argument(help="The payment provider's ID for the payment.")],
+    payment: Annotated[str, typer.Argument(help="Payment provider's ID for the payment.")],
     note: Note,
-    kind: Annotated[LineKind, typer.Option(help="The kind of report line.")] = LineKind.PAYMENT,
-    refund: Annotated[str, typer.Option(help="The refund ID in the report line, if there is one.")] = "",
+    kind: Annotated[LineKind, typer.Option(help="Type of the report line.")] = LineKind.PAYMENT,
+    refund: Annotated[str, typer.Option(help="Refund ID in the report line, if there is one.")] = "",
 ) -> str:
     """Dismiss a report line that will never be booked.
 
-    Use this, for example, for a line that the payment provider has reversed. No money moves.
+    Use this command, for example, for a line that the payment provider has reversed. No money moves.
     """
     await settlements.clear_exception(
         tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note

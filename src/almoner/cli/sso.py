@@ -31,15 +31,15 @@ PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, f
 async def set_provider(
     database: Database,
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="Name shown on the sign-in button, after `Continue with`.")],
+    name: Annotated[str, typer.Option(help="Name shown on the sign-in button after `Continue with`.")],
     issuer: Annotated[str, typer.Option(help="Issuer, exactly as in the identity provider's metadata.")],
     client_id: Annotated[str, typer.Option(help="Client ID at the identity provider.")],
     public: Annotated[bool, typer.Option("--public-client", help="Use a public client, which has no secret.")] = False,
     keep_secret: Annotated[bool, typer.Option("--keep-secret", help="Keep the current client secret.")] = False,
     subject_claim: Annotated[
-        str, typer.Option(help="Claim that identifies a person. Use oid for Microsoft Entra, otherwise sub.")
+        str, typer.Option(help="Token claim that identifies a person. Use oid for Microsoft Entra, otherwise sub.")
     ] = "sub",
-    groups_claim: Annotated[str | None, typer.Option(help="Claim that lists the person's groups.")] = None,
+    groups_claim: Annotated[str | None, typer.Option(help="Token claim that lists the person's groups.")] = None,
     role: Annotated[
         list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Can be repeated.")
     ] = None,
@@ -47,11 +47,11 @@ async def set_provider(
     creates_members: Annotated[
         bool,
         typer.Option(
-            "--create-members", help="Create a member at the first sign-in of a person whose groups give them a role."
+            "--create-members", help="Create a member when a person whose groups give them a role first signs in."
         ),
     ] = False,
     disabled: Annotated[
-        bool, typer.Option("--disabled", help="Save the settings, but do not let members sign in with SSO.")
+        bool, typer.Option("--disabled", help="Save the settings but do not let members sign in with SSO.")
     ] = False,
 ) -> Output:
     """Set up SSO for a partner, or replace its settings.

@@ -31,7 +31,7 @@ _DECISION: Final = {"dismiss": "write off", "accept": "apply"}
 """What differs from the name in the database."""
 
 HeldId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
-Note = Annotated[str, typer.Option(help="The reason for the decision.")]
+Note = Annotated[str, typer.Option(help="Reason for the decision.")]
 
 
 @commands.command("list")
@@ -109,8 +109,8 @@ async def refund(
 async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Apply a bank transfer to its donation.
 
-    Use this for a transfer that arrived late or for a different amount. The amount of the donation is changed to the
-    amount received.
+    Use this command for a transfer that arrived late or for a different amount. The amount of the donation is changed
+    to the amount received.
     """
     noted = _checked(note)
     held_id = parse_id(tx, _TYPE, held)
@@ -123,7 +123,7 @@ async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -
 async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Write off a payment that is not ours.
 
-    Use this for a payment that was not meant for us. Nothing is refunded.
+    Use this command for a payment that was not meant for us. Nothing is refunded.
     """
     noted = _checked(note)
     held_id = parse_id(tx, _TYPE, held)

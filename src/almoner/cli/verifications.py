@@ -46,7 +46,7 @@ VerificationId = Annotated[str, typer.Argument(help="Verification ID, from `almo
 Status = Annotated[VerificationStatus, typer.Option(help="Show only verifications with this status.")]
 Reason = Annotated[
     RejectionReason,
-    typer.Option(metavar="REASON", help=f"The reason shown to the partner: {', '.join(get_args(RejectionReason))}."),
+    typer.Option(metavar="REASON", help=f"Reason shown to the partner: {', '.join(get_args(RejectionReason))}."),
 ]
 
 FlagId = Annotated[str, typer.Argument(help="Flag ID, from `almoner verifications flags`.")]
@@ -176,7 +176,7 @@ async def request_confirmation(
         typer.Option(help="Language of the email, such as de. Default: the language of the nonprofit's country."),
     ] = None,
 ) -> str:
-    """Ask a nonprofit by email to confirm.
+    """Email a nonprofit to ask whether it wants donations.
 
     We email the nonprofit a link to confirm that it wants to receive the donations. The email is sent to the address
     set with `almoner agents set-contact`.
@@ -227,7 +227,7 @@ async def list_flags(
 ) -> Table:
     """List flags that block disbursements.
 
-    A flag is raised when something changes after it has been checked. Disbursements to the nonprofit are blocked until
+    A flag is raised if something changes after it was checked. Disbursements to the nonprofit are blocked until
     two reviewers have cleared each flag.
     """
     rows: Rows = []

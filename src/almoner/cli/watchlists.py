@@ -27,7 +27,7 @@ commands = typer.Typer(
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
 
-Source = Annotated[str, typer.Argument(help=f"The watch list: {', '.join(WATCHLIST_SOURCES)}.")]
+Source = Annotated[str, typer.Argument(help=f"Watch list: {', '.join(WATCHLIST_SOURCES)}.")]
 
 
 @commands.command("import")
@@ -51,8 +51,8 @@ def import_list(
 ) -> None:
     """Import a new version of a watch list.
 
-    Either all files are loaded or none are. Earlier versions are kept, and importing the same files again changes
-    nothing. Importing the complete list retires the sample of that list. Files that look damaged are rejected: the
+    Either all files are imported or none are. Earlier versions are kept, and importing the same files again changes
+    nothing. Importing a complete list retires its sample list. Files that look damaged are rejected: the
     existing version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
     """
     reader = get_watchlist_source(source)
@@ -104,8 +104,8 @@ def import_list(
 def retire_list(source: Source) -> None:
     """Retire a list that is withdrawn or no longer used.
 
-    A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Its versions are
-    kept. To use the list again, import it again.
+    A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Previous versions
+    of the list are kept. To use the list again, import it again.
     """
     reader = get_watchlist_source(source)
 
