@@ -250,10 +250,7 @@ async def set_donation_settings(
     ] = None,
     request_least: Annotated[
         int | None,
-        typer.Option(
-            "--request-minimum",
-            help="Minimum amount of a donation request, as a multiple of the currency's minimum donation.",
-        ),
+        typer.Option("--request-minimum", help="Minimum of a donation request, in multiples of the minimum donation."),
     ] = None,
     request_due: Annotated[
         int | None,
