@@ -1,7 +1,5 @@
 """What a deployment needs besides its database, each looked at with what to do: by `almoner check` and by workers."""
 
-import asyncio
-import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -9,6 +7,7 @@ from almoner import backends, providers
 from almoner.kit.time import Clock
 from almoner.platform.database import disk_space, postgres
 from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe
+from almoner.platform.outbound.lookups import look_up_peer
 from almoner.settings import Settings
 
 _DNS_ADVICE = "Check the name, and the resolver of this machine."
@@ -60,7 +59,7 @@ def _host_names(given: Settings) -> list[str]:
 
 async def _resolve(name: str) -> CheckResult:
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        found = await look_up_peer(name)
     except OSError as error:
         return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE)
-    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(str(one[4][0]) for one in found))}")
+    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(found))}")

@@ -16,6 +16,7 @@ import aiosmtplib
 
 from almoner.kit.time import Clock
 from almoner.platform.outbound.email_addresses import ascii_email_address
+from almoner.platform.outbound.lookups import connect_peer
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -63,7 +64,7 @@ class SmtpTransport:
         """Hand the mail to the server. A 5xx answer is a refusal; everything else that goes wrong may pass."""
         message = self._message(mail)
         try:
-            async with asyncio.timeout(self._patience), self._connections, self._connection() as server:
+            async with asyncio.timeout(self._patience), self._connections, await self._connection() as server:
                 await server.send_message(message)
         except aiosmtplib.SMTPRecipientsRefused as error:
             _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
@@ -78,16 +79,19 @@ class SmtpTransport:
     async def check(self) -> str:
         """Connect, encrypt and sign in as for an email, without sending one. Raises what fails."""
         async with asyncio.timeout(self._patience):
-            async with self._connection() as server:
+            async with await self._connection() as server:
                 await server.noop()
                 encrypted = server.get_transport_info("ssl_object") is not None
         signed_in = "signed in" if self._user else "no credentials"
         return f"{self._host}:{self._port}, {'TLS' if encrypted else 'not encrypted'}, {signed_in}"
 
-    def _connection(self) -> aiosmtplib.SMTP:
+    async def _connection(self) -> aiosmtplib.SMTP:
+        async with asyncio.timeout(_SECONDS):
+            connection = await connect_peer(self._host, self._port)
         return aiosmtplib.SMTP(
             hostname=self._host,
-            port=self._port,
+            sock=connection,
+            local_hostname=self._domain,  # it would look our own name up otherwise
             username=self._user,
             password=self._password,
             use_tls=self._implicit_tls,

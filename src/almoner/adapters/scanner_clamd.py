@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 from urllib.parse import urlsplit
 
+from almoner.platform.outbound.lookups import connect_peer
 from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
 _PORT: Final = 3310
@@ -37,7 +38,8 @@ class ClamdScanner:
 
     async def _scan_stream(self, content: AsyncIterator[bytes]) -> str:
         if self._host:
-            opened = asyncio.open_connection(self._host, self._port, limit=_MOST_ANSWER)
+            connection = await connect_peer(self._host, self._port)
+            opened = asyncio.open_connection(sock=connection, limit=_MOST_ANSWER)
         else:
             opened = asyncio.open_unix_connection(self._path, limit=_MOST_ANSWER)
         reader, writer = await opened

@@ -25,8 +25,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.jobs.sidecar import run_in_detached_thread
-from almoner.platform.outbound import addresses, failure_texts
+from almoner.platform.outbound import addresses, failure_texts, lookups
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
 
 _MAX_HEADER_BYTES: Final = 16_384
@@ -179,17 +178,7 @@ class _Resolver(AbstractResolver):
                 found = await self._lookup(host, port)
         for address in found:
             _ensure_allowed(address, loopback=self._loopback)
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for address in found
-        ]
+        return lookups.resolved(host, port, found)
 
     async def close(self) -> None:
         """Nothing is held open here."""
@@ -261,7 +250,7 @@ class OutboundClient:
         self._limits = limits
         self._identity = identity or DeploymentIdentity()
         self._listeners = listeners
-        self._lookup = lookup or _system_lookup
+        self._lookup = lookup or lookups.look_up
         self._lookup_slots = asyncio.Semaphore(_LOOKUPS)
         self._tls = tls or _system_tls()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
@@ -352,12 +341,6 @@ class OutboundClient:
         idle = next((key for key, pool in self._pools.items() if not pool.busy), None)
         if idle is not None:
             await self._pools.pop(idle).session.close()
-
-
-async def _system_lookup(host: str, port: int) -> Sequence[str]:
-    """Ask the system, in a thread that nobody waits for: name servers may take a minute to say nothing."""
-    found = await run_in_detached_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
-    return [str(where[0]) for *_, where in found]
 
 
 async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call: _Call) -> OutboundResponse:

@@ -1,0 +1,99 @@
+"""Names of our own peers (mail server, provider, scanner) to addresses, by the system's resolver, which may hang.
+
+The event loop's own lookups wait in the few threads that connections to the database need too, so that one name whose
+servers do not answer holds up everything. Here each lookup has a thread that nobody waits for, and each name a bound.
+"""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from almoner.platform.jobs.sidecar import run_in_detached_thread
+
+_SECONDS: Final = 10.0
+_MOST_OF_NAME: Final = 16
+"""Lookups of one name at once, more than anything of ours makes when they are answered."""
+_running: Counter[str] = Counter()
+
+
+async def look_up(host: str, port: int) -> Sequence[str]:
+    """The addresses of a name, however long the system takes. Raises OSError."""
+    found = await run_in_detached_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    return [str(where[0]) for *_, where in found]
+
+
+async def look_up_peer(host: str, port: int = 0) -> Sequence[str]:
+    """The addresses of a name in ten seconds at most. Raises OSError."""
+    if _running[host] >= _MOST_OF_NAME:
+        raise socket.gaierror(socket.EAI_AGAIN, f"{_MOST_OF_NAME} lookups of this name have no answer yet")
+    _running[host] += 1
+    asking = asyncio.create_task(look_up(host, port))
+    asking.add_done_callback(lambda done: _end(host, done))
+    async with asyncio.timeout(_SECONDS):
+        return await asyncio.shield(asking)
+
+
+def _end(host: str, asking: "asyncio.Task[Sequence[str]]") -> None:
+    _running[host] -= 1
+    if not asking.cancelled():
+        asking.exception()  # somebody may have waited no longer
+
+
+async def connect_peer(host: str, port: int) -> socket.socket:
+    """A connection to the first address that takes it. Raises OSError."""
+    loop, failure = asyncio.get_running_loop(), OSError(f"{host} has no address")
+    for address in await look_up_peer(host, port):
+        connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            await loop.sock_connect(connection, (address, port))
+        except BaseException as error:
+            connection.close()
+            if not isinstance(error, OSError):
+                raise
+            failure = error
+        else:
+            return connection
+    raise failure
+
+
+def peer_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
+    """HTTP to a peer: nothing from the environment, no cookies. To be made inside the event loop."""
+    connector = aiohttp.TCPConnector(resolver=_Resolver())
+    return aiohttp.ClientSession(
+        connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
+    )
+
+
+def resolved(host: str, port: int, addresses: Sequence[str]) -> list[ResolveResult]:
+    """Addresses as aiohttp takes them."""
+    return [
+        ResolveResult(
+            hostname=host,
+            host=address,
+            port=port,
+            family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+            proto=socket.IPPROTO_TCP,
+            flags=socket.AI_NUMERICHOST,
+        )
+        for address in addresses
+    ]
+
+
+class _Resolver(AbstractResolver):
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - both families, always
+    ) -> list[ResolveResult]:
+        return resolved(host, port, await look_up_peer(host, port))
+
+    async def close(self) -> None:
+        """Nothing is held open here."""
