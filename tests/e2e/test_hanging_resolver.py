@@ -26,9 +26,9 @@ def test_mail_provider_and_scanner_wait_and_nobody_else_does(figures: Figures) -
     figures.write(
         "resolver",
         "A resolver that never answers",
-        f"{OF_EACH} mails, {OF_EACH} calls of Stripe and {OF_EACH} scans at names whose server takes questions and says "
+        f"{OF_EACH} mails, {OF_EACH} calls of Stripe and {OF_EACH} scans at names whose server listens and says "
         f"nothing: {found['failed']:.0f} failed, to be tried again, within {found['seconds']:.0f} s",
-        f"meanwhile a name of the loop's own threads, as a database has, took {found['lookup'] * 1000:.1f} ms, and work "
+        f"meanwhile a name of the loop's own threads, as a database has, took {found['lookup'] * 1000:.1f} ms, work "
         f"for another thread {found['thread'] * 1000:.1f} ms; {found['threads']:.0f} threads",
     )
     assert found["lookup"] < 0.5, found  # of a database by its name, in the loop's own threads
