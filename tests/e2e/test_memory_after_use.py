@@ -1,4 +1,4 @@
-"""What `almoner run` holds in memory after use, with PostgreSQL (PSS); how soon a server listens and is ready."""
+"""What `almoner run` holds at rest after use, with PostgreSQL (PSS); how soon a server listens and is ready."""
 
 import itertools
 import socket
@@ -22,6 +22,8 @@ from tests.support.service import serving
 pytestmark = [pytest.mark.soak, pytest.mark.long]
 MINUTES = 60
 MOST_MEMORY = 300
+REST_SECONDS = 400
+"""Connections are replaced after five minutes, and freed memory is returned every minute."""
 LISTENS, READY = 2.0, 5.0
 
 
@@ -77,17 +79,30 @@ def test_memory_after_use(figures: Figures, request: pytest.FixtureRequest) -> N
     with running.folder("memory") as folder, running.running(folder / "data", rate_limit_secret="1000/1000") as service:
         first = held(service.process.pid)
         answers = use(service, minutes * 60)
-        after = held(service.process.pid)
+        used = held(service.process.pid)
+        after = at_rest(service)
     figures.write(
         "memory",
         "Memory of a sandbox with PostgreSQL",
         "`almoner run` with its sample registers and the embedded PostgreSQL; proportional set size of all processes",
-        f"after the start: Almoner {first['almoner']:.0f} MB, PostgreSQL {first['postgres']:.0f} MB",
-        f"after {minutes:.0f} minutes and {answers:,} answers (gifts with receipts, searches, lists, pages): Almoner "
-        f"{after['almoner']:.0f} MB, PostgreSQL {after['postgres']:.0f} MB, together {sum(after.values()):.0f} MB "
-        f"(aim {MOST_MEMORY})",
+        f"after the start: {shown(first)}",
+        f"at the end of {minutes:.0f} minutes and {answers:,} answers (gifts with receipts, searches, lists, pages): "
+        f"{shown(used)}",
+        f"{REST_SECONDS} seconds later: {shown(after)} (aim {MOST_MEMORY})",
     )
     assert sum(after.values()) <= MOST_MEMORY
+
+
+def at_rest(service: Running) -> dict[str, float]:
+    """What is held when nobody has asked for anything for a while; the worker goes on."""
+    threading.Event().wait(REST_SECONDS)
+    return held(service.process.pid)
+
+
+def shown(found: dict[str, float]) -> str:
+    """In words."""
+    parts = f"Almoner {found['almoner']:.0f} MB, PostgreSQL {found['postgres']:.0f} MB"
+    return f"{parts}, together {sum(found.values()):.0f} MB"
 
 
 async def test_a_server_listens_and_is_ready_soon(

@@ -10,6 +10,7 @@ from almoner.platform.database import transactions
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, ConnectionUnavailable
 from almoner.platform.observability.failures import CONNECTION_ERRORS, UNAVAILABLE_ERRORS
 from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
 
 SIZE = 3
 
@@ -155,6 +156,23 @@ async def test_all_lost_connections_are_replaced(connections: ConnectionPool, se
             found = [await asyncio.gather(backend(connections), return_exceptions=True) for _ in range(2 * SIZE)]
         assert isinstance(found[-1][0], int)
         assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
+
+
+async def test_what_a_rush_left_over_is_closed_and_what_is_old_is_replaced(session_database: TestDatabase) -> None:
+    pool = await transactions.open_pool(session_database.dsn, SIZE)
+    idle = ConnectionPool(pool, ACQUIRE_TIMEOUT_SECONDS, idle_seconds=0.0)
+    held = [await idle.acquire() for _ in range(SIZE)]
+    for connection in held:
+        idle.release(connection)
+    kept = {await backend(idle) for _ in range(2 * SIZE)}
+    assert len(kept) == 1
+    await eventually(lambda: pool.get_size() == 1)
+    await idle.close()
+
+    old = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 1.0, life_seconds=0.0)
+    assert len({await backend(old) for _ in range(4)}) == 4
+    assert len(set(await asyncio.gather(*(backend(old) for _ in range(20))))) == 20
+    await old.close()
 
 
 async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(session_database: TestDatabase) -> None:

@@ -19,9 +19,12 @@ def test_a_container_may_be_held_to_less_than_its_machine_has(tmp_path: Path) ->
     assert memory.usable_memory_bytes([none, limit]) == MEBIBYTE
 
 
-@pytest.mark.parametrize(("usable", "held"), [(256, 64), (4_096, 512), (65_536, 1_024)])
-def test_the_embedded_server_holds_an_eighth_of_it_within_bounds(usable: int, held: int) -> None:
-    assert postgres.shared_buffers_bytes(usable * MEBIBYTE) == held * MEBIBYTE
+@pytest.mark.parametrize(
+    ("usable", "data", "held"),
+    [(256, 10_000, 64), (4_096, 10_000, 512), (65_536, 10_000, 1_024), (65_536, 0, 64), (65_536, 2_000, 500)],
+)
+def test_the_embedded_server_holds_an_eighth_of_it_or_a_quarter_of_the_data(usable: int, data: int, held: int) -> None:
+    assert postgres.shared_buffers_bytes(usable * MEBIBYTE, data * MEBIBYTE) == held * MEBIBYTE
 
 
 @pytest.mark.parametrize(("usable", "held"), [(256, 128), (4_096, 2_048), (65_536, 4_096)])

@@ -71,7 +71,7 @@ def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
 def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     """As ``run_with_database``, told what was found of the database: whether it is a copy."""
     with local.complete_settings(settings.read_settings()) as complete:
-        return asyncio.run(_use(complete, use))
+        return asyncio.run(use_database(complete, use))
 
 
 def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
@@ -84,7 +84,8 @@ def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
     return run_with_database(inside)
 
 
-async def _use(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+async def use_database(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+    """Open the database of complete settings for a use case, told whether it is a copy."""
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)

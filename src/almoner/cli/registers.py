@@ -1,6 +1,5 @@
 """``almoner registers``: import registers of nonprofits, compare imports and roll them back."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -27,7 +26,6 @@ from almoner.nonprofits.registers.domain import (
     NumberDifference,
     SourceStatus,
 )
-from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound import fetching
@@ -321,30 +319,19 @@ def roll_back(source: Source) -> None:
     )
 
 
-async def load_samples(database: Database, stop: asyncio.Event) -> None:
-    """Load the shipped samples into a sandbox that has no other register; given up when ``stop`` is set."""
+async def load_samples(database: Database) -> None:
+    """Load the shipped samples into a sandbox that has no other register."""
     loaded = {load.source for load in await registers_flows.list_loads(database)}
     if loaded - _SAMPLE_FILES.keys():
         return
     for code, (folder, name) in _SAMPLE_FILES.items():
-        if code not in loaded and not stop.is_set():
+        if code not in loaded:
             typer.echo(f"Loading the register sample ({name}, {folder.partition('/')[2]})")
+            started, line = time.monotonic(), ProgressLine()
             files = sorted((_SAMPLES / folder).glob("*.csv.gz"))
-            await _load_sample(database, REGISTER_SOURCES[code], files, stop)
-
-
-async def _load_sample(database: Database, source: RegisterSource, files: list[Path], stop: asyncio.Event) -> None:
-    started, line = time.monotonic(), ProgressLine()
-    loading = asyncio.create_task(registers_flows.import_files(database, source, files, report=_loading(line)))
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    line.clear()
-    if loading.done():
-        _tell(loading.result(), time.monotonic() - started)
-    else:
-        loading.cancel()
-        await asyncio.wait({loading})
+            load = await registers_flows.import_files(database, REGISTER_SOURCES[code], files, report=_loading(line))
+            line.clear()
+            _tell(load, time.monotonic() - started)
 
 
 def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:

@@ -1,9 +1,11 @@
 """``almoner run``: the whole sandbox in one command (architecture 6)."""
 
 import asyncio
+import multiprocessing
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +15,12 @@ import uvloop
 
 from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
+from almoner.cli.allocation import limit_arenas
+from almoner.cli.database import use_database
 from almoner.cli.serve import open_server_sockets, read_settings_aloud, run_process, stop_on_signals
-from almoner.platform.database.transactions import advisory_lock
+from almoner.cli.terminal import exit_with_reason
+from almoner.platform.database.copy_detection import CopyFinding
+from almoner.platform.database.transactions import Database, advisory_lock
 from almoner.platform.observability.log_lines import LogLineWriter
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
@@ -49,20 +55,47 @@ def run() -> None:
     """
     started = time.monotonic()
     outputs.ignore_output_errors()
+    limit_arenas()
     given = read_settings_aloud()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
+        _prepare_apart(given, complete, file := given.data_dir.resolve() / "sandbox.json")
+        log = given.data_dir.resolve() / "almoner.log"
+        with logs.LogFile(log) as log_file:
+            lines = LogLineWriter(log_file.write)
+            logs.configure_logging(lines, complete.log_level)
+            uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), file, log, started))
+    typer.echo("Stopped.")
+
+
+def _prepare_apart(given: Settings, complete: Settings, file: Path) -> None:
+    """Prepare the sandbox in a process of its own, whose memory for migrations and loads, 50 MB, ends with it."""
+    preparing = multiprocessing.Process(target=_prepare, args=(given, complete, file))
+    preparing.start()
+    try:
+        preparing.join()
+    finally:
+        preparing.terminate()
+        preparing.join()
+    if preparing.exitcode:
+        raise typer.Exit(max(preparing.exitcode, 1))
+
+
+def _prepare(given: Settings, complete: Settings, file: Path) -> None:
+    with exit_with_reason():
         if given.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
-        log = given.data_dir.resolve() / "almoner.log"
-        with logs.LogFile(log) as file:
-            lines = LogLineWriter(file.write)
-            logs.configure_logging(lines, complete.log_level)
-            uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), log, started))
-    typer.echo("Stopped.")
+        asyncio.run(use_database(complete, partial(_prepare_content, complete, file)))
+
+
+async def _prepare_content(complete: Settings, file: Path, db: Database, _: CopyFinding) -> None:
+    async with advisory_lock(complete.dsn, "almoner run"):
+        await registers.load_samples(db)
+        await watchlists.load_sample(db)
+        local.write_private_json(file, await demo.sandbox_content(db, demo.read_sandbox_file(file)))
 
 
 async def _ensure_app_role(owner_dsn: str) -> None:
@@ -86,25 +119,18 @@ async def _live(
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
     telemetry: Telemetry,
+    file: Path,
     log: Path,
     start: float,
 ) -> None:
     stop, _ = stop_on_signals()
     services = await build_services(complete, telemetry=telemetry)
     try:
-        file = complete.data_dir.resolve() / "sandbox.json"
-        async with advisory_lock(complete.dsn, "almoner run"):
-            await registers.load_samples(services.db, stop)
-            if stop.is_set():
-                return
-            await watchlists.load_sample(services.db)
-            sandbox = await demo.sandbox_content(services.db, demo.read_sandbox_file(file))
-            local.write_private_json(file, sandbox)
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database_running(given, stop))
             group.create_task(run_process(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
-            _show_banner(services, sandbox, file, log, time.monotonic() - start)
+            _show_banner(services, demo.read_sandbox_file(file), file, log, time.monotonic() - start)
     finally:
         await services.close()
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from almoner import migrations, settings, worker
 from almoner.app import create_app, create_worker_app
 from almoner.cli import local, logs, outputs
+from almoner.cli.allocation import limit_arenas, return_freed_memory
 from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
 from almoner.cli.service_manager import notify, passed_sockets
@@ -149,6 +150,7 @@ def serve() -> None:
     after ALMONER_DRAIN_SECONDS the server exits once requests in flight have finished. A second SIGTERM ends the wait.
     """
     outputs.ignore_output_errors()
+    limit_arenas()
     given = read_settings_aloud()
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
@@ -194,6 +196,7 @@ async def run_process(
     connections = OpenConnections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(services, role, stop))
+        group.create_task(return_freed_memory(stop))
         group.create_task(serve_application(app, sockets, stop, connections))
         notify("READY=1")
         if services.provider_app is not None:
@@ -209,6 +212,7 @@ def work() -> None:
     /metrics on that port.
     """
     outputs.ignore_output_errors()
+    limit_arenas()
     given = read_settings_aloud()
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
@@ -232,6 +236,7 @@ async def _work(given: Settings, complete: Settings, sockets: list[socket.socket
             group.create_task(services.drain.run(stop, stop, stop, 0))
             group.create_task(_notify_of_the_end(stop))
             group.create_task(worker.run(services, "worker", stop))
+            group.create_task(return_freed_memory(stop))
             if sockets:
                 group.create_task(serve_application(create_worker_app(services), sockets, stop))
             notify("READY=1")

@@ -178,9 +178,16 @@ def main() -> None:
         signal.signal(number, _unwind)
     _refuse_unreadable_arguments()
     outputs.check_output()
+    with exit_with_reason():
+        commands()
+
+
+@contextmanager
+def exit_with_reason() -> Iterator[None]:
+    """End the process by its exit code, with the reason in one line where a command has failed."""
     try:
         try:
-            commands()
+            yield
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()

@@ -4,9 +4,14 @@ Taking a connection from asyncpg's pool and giving it back costs a task, a shiel
 whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
 end a cancelled query and how to replace a lost connection. Who waits for whom is decided by ``places``. Nobody waits
 for ever: who has none after five seconds is told so, while the caller still listens.
+
+PostgreSQL keeps 5 to 30 MB for each connection: plans, and what it has read of our tables. The one that was used last
+is used next, so that those of a rush stay idle, and are closed after a minute. Others are replaced after some minutes.
 """
 
 import asyncio
+import time
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
 ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
 _CANCEL_SECONDS: Final = 10.0
 """How long a server may take to end a statement; then the connection is dropped, and whoever it ran for is gone."""
+_IDLE_SECONDS: Final = 60.0
+"""A connection that nobody needed for so long is closed."""
+_LIFE_SECONDS: Final = 300.0
+"""A connection is used for so long. A new one takes some 10 ms until it has its plans again."""
 
 
 class ConnectionUnavailable(OSError):
@@ -30,11 +39,21 @@ class ConnectionUnavailable(OSError):
 class ConnectionPool:
     """A connection pool; callers wait in a fair queue for at most ``patience`` seconds."""
 
-    def __init__(self, pool: "asyncpg.Pool[Record]", patience: float) -> None:
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[Record]",
+        patience: float,
+        *,
+        idle_seconds: float = _IDLE_SECONDS,
+        life_seconds: float = _LIFE_SECONDS,
+    ) -> None:
         self._pool = pool
         self._patience = patience
+        self._idle_seconds = idle_seconds
+        self._life_seconds = life_seconds
         self._places = FairQueue(pool.get_max_size())
-        self._idle: list[Held] = []
+        self._idle: list[tuple[Held, float]] = []  # and since when; the longest idle first
+        self._opened: dict[Held, float] = {}
         self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -52,8 +71,8 @@ class ConnectionPool:
 
         ConnectionUnavailable, which is an OSError, when it took too long, too many wait, or once ``close`` was called.
         """
-        if self._idle and _is_open(self._idle[-1]) and self._places.try_acquire(claimant):
-            return self._idle.pop()
+        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire(claimant):
+            return self._idle.pop()[0]
         try:
             async with asyncio.timeout(self._patience):
                 await self._places.acquire(claimant)
@@ -69,27 +88,53 @@ class ConnectionPool:
 
     async def _acquire(self) -> "Held":
         while self._idle:
-            connection = self._idle.pop()
+            connection, _ = self._idle.pop()
             if _is_open(connection):
                 return connection
-            await self._pool.release(connection)
-        return await self._pool.acquire()
+            await self._close(connection)
+        connection = await self._pool.acquire()
+        self._opened[connection] = time.monotonic()
+        return connection
 
     def release(self, connection: "Held", claimant: QueueClient | None = None) -> None:
-        """Return a healthy connection for reuse."""
-        self._idle.append(connection)
+        """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
+        now = time.monotonic()
+        if now - self._opened[connection] > self._life_seconds:
+            self._run(self._retire(connection, claimant))
+            return
+        self._idle.append((connection, now))
         self._places.release(claimant)
+        if now - self._idle[0][1] > self._idle_seconds:
+            self._run(self._close(self._idle.pop(0)[0]))
 
     def discard(self, connection: "Held", claimant: QueueClient | None = None) -> None:
         """Return a connection after an error; asyncpg checks or closes it."""
-        task = asyncio.create_task(self._discard(connection, claimant))
+        self._run(self._discard(connection, claimant))
+
+    def _run(self, ending: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(ending)
         self._discarding.add(task)
         task.add_done_callback(self._discarding.discard)
 
+    async def _close(self, connection: "Held") -> None:
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
+            await connection.close(timeout=_CANCEL_SECONDS)
+        await self._give_back(connection)
+
+    async def _give_back(self, connection: "Held") -> None:
+        self._opened.pop(connection, None)
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            await self._pool.release(connection, timeout=_CANCEL_SECONDS)
+
+    async def _retire(self, connection: "Held", claimant: QueueClient | None) -> None:
+        try:
+            await self._close(connection)
+        finally:
+            self._places.release(claimant)
+
     async def _discard(self, connection: "Held", claimant: QueueClient | None) -> None:
         try:
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
-                await self._pool.release(connection, timeout=_CANCEL_SECONDS)
+            await self._give_back(connection)
         finally:
             self._places.release(claimant)
 
@@ -98,7 +143,7 @@ class ConnectionPool:
         self._closing = True
         self._places.close()
         while self._idle:
-            await self._pool.release(self._idle.pop())
+            await self._give_back(self._idle.pop()[0])
         await asyncio.gather(*self._discarding)
         await self._pool.close()
 

@@ -57,16 +57,16 @@ _OPTIONS = {
     "log_timezone": "UTC",
     "jit": "off",
 }
-_BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * MEBIBYTE, 1024 * MEBIBYTE
+_BUFFERS_SHARE, _DATA_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 4, 64 * MEBIBYTE, 1024 * MEBIBYTE
 _MOST_CACHED = 4096 * MEBIBYTE
 
 
-def shared_buffers_bytes(usable: int) -> int:
-    """The shared_buffers setting for a machine with this much memory.
+def shared_buffers_bytes(usable: int, data: int) -> int:
+    """The shared_buffers setting for a machine with this much memory, and this much data.
 
-    They are taken as pages are read, so that a small database takes little.
+    The rest of a small database is in the operating system's cache, which gives way to whoever needs the memory.
     """
-    return min(max(usable // _BUFFERS_SHARE, _LEAST_BUFFERS), _MOST_BUFFERS)
+    return max(min(usable // _BUFFERS_SHARE, data // _DATA_SHARE, _MOST_BUFFERS), _LEAST_BUFFERS)
 
 
 def effective_cache_bytes(usable: int) -> int:
@@ -366,7 +366,7 @@ class Cluster:
         usable = memory.usable_memory_bytes()
         held = {
             "cluster_name": f"{EMBEDDED}{_folder_fingerprint(self.data_folder)}",
-            "shared_buffers": f"{shared_buffers_bytes(usable) // MEBIBYTE}MB",
+            "shared_buffers": f"{shared_buffers_bytes(usable, self._data_bytes()) // MEBIBYTE}MB",
             "effective_cache_size": f"{effective_cache_bytes(usable) // MEBIBYTE}MB",
         }
         options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
@@ -382,6 +382,10 @@ class Cluster:
         process.kill()
         process.wait()
         return self.log_file.read_bytes()[before:].decode(errors="replace")
+
+    def _data_bytes(self) -> int:
+        """How much the tables and indexes hold."""
+        return sum(file.stat().st_size for file in (self.data_folder / "base").glob("*/*"))
 
     def _remove_ended(self) -> None:
         """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
