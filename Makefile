@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-code check-types bench soak docs clients dist audit clean lock format
+.PHONY: help run test check check-code check-types bench soak docs site clients dist audit clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -13,6 +13,8 @@ run:  ## Start the whole sandbox on http://localhost:8080 (ALMONER_PORT).
 test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@tools/bootstrap dev
 	@tools/browser
+	@tools/bootstrap docs
+	@$(python) -m tools.docs_site
 	@exec $(python) tools/suites.py $(suites)
 
 check: check-code check-types  ## Format, lint, types, import contracts, architecture.
@@ -37,10 +39,17 @@ soak:  ## Run the long figures in parts (only=name,name minutes=most anew=1) and
 	@tools/browser
 	@exec $(python) -m tools.soak $(if $(only),--only $(only)) $(if $(minutes),--minutes $(minutes)) $(if $(anew),--anew)
 
-docs:  ## Write anew what is made from the code: openapi.json, docs/reference/, and then clients.
+docs:  ## Write anew what is made from the code: openapi.json, docs/reference/, clients, and the site at /docs.
 	@tools/bootstrap dev
 	@$(python) -m tools.reference
-	@exec $(python) -m tools.clients
+	@$(python) -m tools.clients
+	@tools/bootstrap docs
+	@exec $(python) -m tools.docs_site
+
+site:  ## Build the site at /docs, if its pages have changed.
+	@tools/bootstrap dev
+	@tools/bootstrap docs
+	@exec $(python) -m tools.docs_site
 
 clients:  ## Write anew what clients/ makes from openapi.json.
 	@tools/bootstrap dev
@@ -48,6 +57,7 @@ clients:  ## Write anew what clients/ makes from openapi.json.
 
 dist:  ## Build the wheel and the sdist of the last commit in dist/, with bill of materials and licences.
 	@tools/bootstrap release
+	@tools/bootstrap docs
 	@exec $(python) -m tools.dist
 
 audit:  ## Ask for known vulnerabilities of all that is pinned (before a release).
@@ -66,5 +76,5 @@ format:  ## Format the code and apply safe corrections.
 
 lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
 	@tools/bootstrap dev
-	cd requirements && for group in pip service dev peers release; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+	cd requirements && for group in pip service dev peers release docs; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done

@@ -41,11 +41,25 @@ def built(commit: str, folder: Path) -> dict[str, bytes]:
         ["git", "log", "-1", "--format=%ct", commit], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     environment = {**os.environ, "SOURCE_DATE_EPOCH": when.stdout.strip()}
+    build_documentation(folder / "source", environment)
     subprocess.run(
         [sys.executable, "-c", _BUILD, folder / "dist"], cwd=folder / "source", env=environment, check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     return {file.name: file.read_bytes() for file in sorted((folder / "dist").iterdir())}
+
+
+def build_documentation(source: Path, environment: dict[str, str]) -> None:
+    """Put the site at /docs into the package of a folder, made from the pages of that folder."""
+    (source / ".venv").mkdir()
+    (source / ".venv" / "docs").symlink_to(PROJECT / ".venv" / "docs")
+    subprocess.run(
+        [sys.executable, "-m", "tools.docs_site"],
+        cwd=source,
+        env={**environment, "PYTHONPATH": f"{source}:{source / 'src'}"},
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def environment_of(wheel: Path) -> Path:

@@ -25,6 +25,7 @@ from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.sandbox.routes import sandbox_routes
 from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
 from almoner.webhooks.events.routes import event_routes
+from tools.docs_site import lifecycles, sandbox_values
 
 PROJECT = Path(__file__).parents[1]
 _SOURCE = PROJECT / "src" / "almoner"
@@ -85,6 +86,9 @@ def render() -> Mapping[str, str]:
             "docs/reference/errors.md": _page(_errors()),
             "docs/reference/events.md": _page(_events()),
             "docs/reference/settings.md": _page(_settings()),
+            sandbox_values.PAGE: sandbox_values.page(),
+            lifecycles.PAGE: lifecycles.page(),
+            **{f"docs/{path}": svg for path, svg in lifecycles.drawings()},
         }
     )
 

@@ -13,6 +13,7 @@ from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import ALL_PARTNERS, REQUEST_SECONDS
+from almoner.platform.documentation.pages import DocumentationPages
 from almoner.platform.events.event_types import EventType
 from almoner.platform.files import media
 from almoner.platform.http.edge import EdgeMiddleware
@@ -22,7 +23,6 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
 from almoner.platform.pages.site_pages import SitePages, is_page_request
-from almoner.platform.reference.page import reference_routes
 from almoner.sandbox.places import sandbox_places
 from almoner.scim import PREFIX as SCIM
 from almoner.scim.lazy_app import LazyScimApplication
@@ -114,7 +114,7 @@ def create_app(
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
         *_probes(services, description),
-        *reference_routes(deployment, description),
+        *DocumentationPages(deployment).routes(),
         signing_keys_route(deployment.vault),
         *site.routes(),
         *services.pages,

@@ -53,6 +53,7 @@ from almoner.providers import (
     own_bank_accounts,
     provider_webhook_routes,
 )
+from almoner.sandbox.documentation_key import DocumentationKey
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.settings import Settings
@@ -233,4 +234,8 @@ def _form_pages(
 def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     if not settings.sandbox:
         return []
-    return [*MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
+    guard = PageGuard(db, PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues))
+    return [
+        *MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes(),
+        *DocumentationKey(guard, settings.data_dir).routes(),
+    ]

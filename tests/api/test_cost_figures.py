@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from almoner.platform.http.endpoints import MAX_JSON_BODY
-from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support import costs, hostile_calls
 from tests.support.client import Client
 from tests.support.costs import Request
@@ -17,6 +16,7 @@ from tests.support.figures import Figures
 from tests.support.hostile_text import SHAPES
 from tests.support.parsers import PARSERS, REFUSALS
 from tests.support.service import Service, Tenant
+from tools.shared_parts import with_shared_parts
 
 
 async def _worst_calls(

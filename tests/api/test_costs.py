@@ -11,11 +11,11 @@ import pytest
 from almoner.platform.http import errors
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint
 from almoner.platform.http.requests import MAX_JSON_VALUES
-from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support import costs, hostile_calls
 from tests.support.client import Client
 from tests.support.costs import Request
 from tests.support.service import Service, Tenant
+from tools.shared_parts import with_shared_parts
 
 SEARCHES: Final = frozenset({"GET /v1/organisations"})
 

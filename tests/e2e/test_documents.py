@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from almoner.platform.reference.content import Operation, ReferenceContent
 from tests.support.eventually import eventually
 from tests.support.running import Running
+from tools.docs_site.reference_content import Operation, ReferenceContent
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
@@ -54,16 +54,6 @@ def test_the_quick_start(sandbox: Running) -> None:
     assert succeeded(printed), printed
     assert '"RECEIVED_PAYMENT"' in printed
     assert "MARTHA" in printed.upper()
-
-
-def test_the_reference_comes_with_its_style_sheets(sandbox: Running) -> None:
-    with urllib.request.urlopen(f"{sandbox.base_url}/docs") as answer:
-        page = answer.read().decode()
-    assets = re.findall(r'<link rel="[a-z]+"[^>]* href="([^"]+)"', page)
-    assert len(assets) == 3
-    for asset in assets:
-        with urllib.request.urlopen(sandbox.base_url + asset) as answer:
-            assert answer.status == 200
 
 
 def in_order(operations: list[Operation]) -> list[Operation]:

@@ -14,11 +14,11 @@ from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.errors import http_status_of_problem
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.openapi import errors_of_endpoint
-from almoner.platform.reference.shared_parts import with_shared_parts
 from almoner.settings import PREFIX, Settings
 from tests.support.client import Client
 from tests.support.service import Service
 from tools import reference
+from tools.shared_parts import with_shared_parts
 
 DESCRIPTION: dict[str, Any] = msgspec.json.decode((reference.PROJECT / "openapi.json").read_bytes())
 OPERATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {

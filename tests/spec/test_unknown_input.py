@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.reference.shared_parts import with_shared_parts
 from tests.support.client import Client
+from tools.shared_parts import with_shared_parts
 
 DESCRIPTION = with_shared_parts(json.loads((Path(__file__).parents[2] / "openapi.json").read_text()))
 SCHEMAS = DESCRIPTION["components"]["schemas"]

@@ -22,7 +22,7 @@ from almoner.platform.http.openapi import build_description
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.http.wire import DayOrMoment, Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
-from almoner.platform.reference.shared_parts import with_shared_parts
+from tools.shared_parts import with_shared_parts
 
 IDS = Ids(sandbox=True)
 RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")

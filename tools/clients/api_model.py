@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from almoner.platform.reference.shared_parts import with_shared_parts
+from tools.shared_parts import with_shared_parts
 
 Schema = Mapping[str, Any]
 Answer = Literal["record", "list", "any", "empty"]

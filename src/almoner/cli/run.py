@@ -147,7 +147,7 @@ async def _until_ready(services: Services, stop: asyncio.Event) -> None:
 def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
     api = services.settings.links.api
     places = {
-        "API reference": f"{api}/docs",
+        "documentation": f"{api}/docs/",
         "OpenAPI": f"{api}/openapi.json",
         "mailbox": sandbox["mailboxUrl"],
         "operator console": sandbox["consoleUrl"],

@@ -15,7 +15,7 @@ async def sandbox_places(db: Database) -> dict[str, str]:
     ids = db.deployment.ids
     dashboards = {f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name}" for one in accounts}
     return {
-        "/docs": "API reference",
+        "/docs/": "Documentation",
         "/openapi.json": "OpenAPI description",
         "/sandbox/mailbox": "Mailbox: every email that was sent",
         "/operator/sign-in": "Operator console",

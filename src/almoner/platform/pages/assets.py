@@ -34,15 +34,12 @@ def _load(name: str) -> Asset:
 
 STYLE: Final = _load("almoner.css")
 DESK_STYLE: Final = _load("desk.css")
-REFERENCE_STYLE: Final = _load("reference.css")
 PASSKEYS: Final = _load("passkeys.js")
 DASHBOARD: Final = _load("dashboard.js")
 HTMX: Final = _load("htmx-4.0.1.min.js")
 SEARCH: Final = _load("search.js")
 ICON: Final = _load("icon.svg")
-_BY_PATH: Final = {
-    asset.path: asset for asset in (STYLE, DESK_STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, DASHBOARD, HTMX, ICON)
-}
+_BY_PATH: Final = {asset.path: asset for asset in (STYLE, DESK_STYLE, PASSKEYS, SEARCH, DASHBOARD, HTMX, ICON)}
 
 
 async def _serve(request: Request) -> Response:

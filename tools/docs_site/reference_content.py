@@ -1,4 +1,4 @@
-"""The content of the reference page, read from the OpenAPI description."""
+"""The content of the reference, read from the OpenAPI description."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,9 @@ import msgspec
 
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
-from almoner.platform.reference.shared_parts import with_shared_parts
-from almoner.platform.reference.shell import CurlExamples
+from tools.clients.api_model import words_of
+from tools.docs_site.curl_examples import CurlExamples
+from tools.shared_parts import with_shared_parts
 
 Schema = dict[str, Any]
 
@@ -56,6 +57,8 @@ class Operation:
     answer_example: str
     statuses: tuple[ResponseStatus, ...]
     shell: str
+    values: Mapping[str, Any]
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class OperationGroup:
 
     name: str
     anchor: str
+    description: str
     operations: tuple[Operation, ...]
 
 
@@ -87,19 +91,37 @@ class ReferenceContent:
         self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
         self._examples = ExampleBuilder(self._schemas)
         self._shell = CurlExamples(description)
+        self._id_names = self.id_names()
         self.server: str = description["servers"][0]["url"]
         self.version: str = description["info"]["version"]
         self.groups = tuple(self._groups())
         self.hooks = tuple(self._hook(name, item["post"]) for name, item in description["webhooks"].items())
 
     def _groups(self) -> Iterator[OperationGroup]:
-        by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in self._description["tags"]}
+        told = {tag["name"]: tag["description"] for tag in self._description["tags"]}
+        by_tag: dict[str, list[Operation]] = {name: [] for name in told}
         for path, item in self._description["paths"].items():
             for method in _METHODS:
                 if method in item:
                     by_tag[item[method]["tags"][0]].append(self._operation(method, path, item[method]))
         for tag, operations in by_tag.items():
-            yield OperationGroup(tag, heading_anchor(tag), tuple(operations))
+            yield OperationGroup(tag, heading_anchor(tag), told[tag], tuple(operations))
+
+    def lists(self) -> dict[str, str]:
+        """By type of identifier the list that has such records."""
+        return self._shell.lists()
+
+    def id_names(self) -> dict[str, list[str]]:
+        """The words of each type of identifier: ``donationsession`` is a donation session's."""
+        found: dict[str, list[str]] = {}
+        for name, schema in self._schemas.items():
+            own = schema.get("properties", {}).get("id", {})
+            for one in (schema, own):
+                words = words_of(name.removesuffix("Id"))
+                type_ = one.get(ID_TYPE_KEYWORD)
+                if type_ and len(words) < len(found.get(type_, [*words, ""])):
+                    found[type_] = words
+        return found
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
         contents: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
@@ -120,6 +142,8 @@ class ReferenceContent:
             answer_example=format_json(self._examples.response_example(answer)) if answer else "",
             statuses=tuple(self._statuses(operation)),
             shell=self._shell.curl_example(method, path, operation),
+            values=self._shell.example_values(operation),
+            scope=operation.get("x-scope", ""),
         )
 
     def _answer(self, operation: Schema) -> Schema:
@@ -183,8 +207,8 @@ class ReferenceContent:
         named = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
         nullable = schema.get("nullable") or "null" in kinds
         if ID_TYPE_KEYWORD in schema:
-            type_ = schema[ID_TYPE_KEYWORD]
-            kind = f"id of {'an' if type_[0] in 'aeio' else 'a'} {type_}"
+            named_type = " ".join(self._id_names[schema[ID_TYPE_KEYWORD]])
+            kind = f"id of {'an' if named_type[0] in 'aeio' else 'a'} {named_type}"
         elif "const" in schema:
             kind = f'"{schema["const"]}"'
         elif "enum" in schema:

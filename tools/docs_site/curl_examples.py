@@ -74,10 +74,26 @@ class CurlExamples:
             parts += [f'-F "{name}={value}"' for name, value in self._parts(operation).items()]
             parts.append(f"-F {upload}=@image.png")
         elif "requestBody" in operation:
-            parts.append(f"-H 'Content-Type: application/json' -d {_curl_body(self._body(operation), inline=first)}")
+            body = _curl_body(msgspec.json.encode(self._body(operation)), inline=first)
+            parts.append(f"-H 'Content-Type: application/json' -d {body}")
         return " ".join(parts)
 
-    def _body(self, operation: Schema) -> bytes:
+    def lists(self) -> dict[str, str]:
+        """By type of identifier the path of the list that has such records."""
+        return {type_: path for type_, (method, path) in self._sources.items() if method == "get"}
+
+    def example_values(self, operation: Schema) -> dict[str, Any]:
+        """What the call is given beside its path; ``$donation`` stands for the identifier of a donation."""
+        if self._upload(operation):
+            return dict(self._parts(operation))
+        given = {
+            one["name"]: one["schema"]["examples"][0]
+            for one in operation["parameters"]
+            if one["in"] == "query" and one["required"]
+        }
+        return {**given, **self._body(operation)} if "requestBody" in operation else given
+
+    def _body(self, operation: Schema) -> dict[str, Any]:
         example = dict(operation["requestBody"]["content"]["application/json"]["example"])
         for name, type_ in self._body_ids(operation).items():
             example[name] = f"${type_}"
@@ -85,7 +101,7 @@ class CurlExamples:
             example[name] = [f"${type_}"]
         for name in self._body_days(operation).intersection(example):
             example[name] = "$(date -u +%F)"
-        return msgspec.json.encode(example)
+        return example
 
     def _body_ids(self, operation: Schema) -> dict[str, str]:
         """Members of the body that hold identifiers of records one can get: what is required, or in the example."""

@@ -1,13 +1,15 @@
-"""What the reference page is made of: fields in words, and calls that a shell understands."""
+"""What the reference is made of: fields in words, and calls that a shell and the clients understand."""
 
+import re
 from typing import Any
 
 import msgspec
 
 from almoner.kit.ids import Ids
-from almoner.platform.reference.content import Operation, ReferenceContent, ReferenceField
-from almoner.platform.reference.page import render_prose
 from tools import reference
+from tools.docs_site import lifecycles
+from tools.docs_site.reference_content import Operation, ReferenceContent, ReferenceField
+from tools.docs_site.reference_pages import ReferencePages
 
 DESCRIPTION: dict[str, Any] = msgspec.json.decode(reference.render()["openapi.json"])
 CONTENT = ReferenceContent(DESCRIPTION)
@@ -84,5 +86,29 @@ def test_what_the_query_must_hold_is_there() -> None:
     assert '"$api/v1/registries?countryCode=USA"' in OPERATIONS["listRegistries"].shell
 
 
-def test_prose_sets_code_and_escapes_everything() -> None:
-    assert render_prose("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
+def test_samples_call_the_clients_by_their_names() -> None:
+    samples = {name: (python, typescript) for name, python, typescript in ReferencePages(DESCRIPTION).samples()}
+    assert samples.keys() == OPERATIONS.keys()
+    python, typescript = samples["addOrganisationToCategory"]
+    assert python == "client.categories.add_organisation(category_id, organisation_id)"
+    assert typescript == "await client.categories.addOrganisation(categoryId, organisationId);"
+    assert 'image="image.png"' in samples["setCategoryImage"][0]
+    assert "start_date=date.today()" in samples["replayWebhookEvents"][0]
+    for python, _ in samples.values():
+        compile(python, "sample", "exec")
+
+
+def test_texts_of_the_description_are_no_markdown() -> None:
+    pages = dict(ReferencePages(DESCRIPTION).pages())
+    assert "- `url` address" in pages["api/donation-sessions.md"]
+    shown = re.sub(r"```.*?```|`[^`]*`|<a id=.*?</a>", "", "".join(pages.values()), flags=re.DOTALL)
+    assert not re.search(r"[^\\][<{$*]", shown)
+
+
+def test_drawings_have_every_state_and_every_move() -> None:
+    for one in lifecycles.DESCRIBED:
+        drawn = lifecycles.draw(one)
+        assert set(re.findall(r">([A-Za-z_]+)</text>", drawn)) == one.lifecycle.states()
+        assert drawn.count("marker-end") == len(list(one.lifecycle.transitions()))
+    records = [one.lifecycle.resource for one in lifecycles.DESCRIBED]
+    assert len(records) == len(set(records))

@@ -1,1 +1,0 @@
-"""The API reference page at /docs, generated from the API description, without scripts."""

@@ -1,0 +1,88 @@
+"""The documentation site in a browser: for every reader, without scripts, and with those that search and send."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.pages.site import Site, findings
+from tools.docs_site.__main__ import is_current
+
+WIDTHS = (320, 768, 1280)
+OF_EACH_KIND = ("", "api/donations/", "guides/quick-start/")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    assert is_current(), "run `make site`"
+
+
+async def opened(site: Site, page: Page, place: str) -> Page:
+    await page.goto(f"{site.base_url}/docs/{place}")
+    return page
+
+
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("place", OF_EACH_KIND)
+async def test_axe_finds_nothing(site: Site, scheme: Any, place: str) -> None:
+    async with site.donor(color_scheme=scheme) as page:
+        await opened(site, page, place)
+        await page.wait_for_load_state("networkidle")
+        assert await findings(page) == []
+    assert site.complaints == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_it_fits_every_width_without_scripts(site: Site, width: int) -> None:
+    async with site.donor(viewport={"width": width, "height": 800}, java_script_enabled=False) as page:
+        await opened(site, page, "api/donations/")
+        for sample in ("curl -s", "client.donations.create(", "await client.donations.create("):
+            await expect(page.get_by_text(sample).first).to_be_visible()
+    async with site.donor(viewport={"width": width, "height": 800}) as page:
+        for place in OF_EACH_KIND:
+            await opened(site, page, place)
+            overflow = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await page.evaluate(overflow) == 0, place
+
+
+async def test_nothing_comes_from_elsewhere(site: Site) -> None:
+    async with site.donor() as page:
+        await opened(site, page, "search/?q=idempotency")
+        await expect(page.locator("#search-results li").first).to_be_visible()
+    assert {address for _, address, _ in site.seen if not address.startswith(site.base_url)} == set()
+    assert site.complaints == []
+
+
+async def test_the_keyboard_searches_and_chooses_a_language(site: Site) -> None:
+    async with site.donor() as page:
+        await opened(site, page, "api/donations/")
+        await page.keyboard.press("/")
+        await page.keyboard.type("refund")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#search-results li").first).to_be_visible()
+        await opened(site, page, "api/donations/")
+        await page.get_by_role("tab", name="curl").first.focus()
+        await page.keyboard.press("ArrowRight")
+        await expect(page.get_by_text("client.donations.list()").first).to_be_visible()
+        await opened(site, page, "api/categories/")
+        assert await page.get_by_role("tab", name="Python").first.get_attribute("aria-selected") == "true"
+
+
+async def test_the_old_address_of_a_call_leads_to_its_page(site: Site) -> None:
+    async with site.donor() as page:
+        await page.goto(f"{site.base_url}/docs#createDonation")
+        await page.wait_for_url(re.compile(r"/docs/api/donations/#createDonation$"))
+
+
+async def test_a_request_is_sent_to_the_sandbox(site: Site) -> None:
+    session = await site.session()
+    async with site.donor() as page:
+        await opened(site, page, "api/donation-sessions/")
+        section = page.locator("section", has=page.get_by_role("heading", name="Retrieve a donation session")).last
+        await section.get_by_role("button", name="Try it in the sandbox").click()
+        await section.get_by_label("Key").fill(site.api.key)
+        await section.get_by_role("button", name="Send").click()
+        await expect(section.locator("output pre")).to_contain_text(session["id"])
+        assert await findings(page) == []
