@@ -73,11 +73,14 @@ from almoner.sandbox import (
     simulate_disputes,
     simulate_donations,
     simulate_eligibility,
+    simulate_expiries,
     simulate_money,
     simulate_monitoring,
+    simulate_registers,
     simulate_requests,
     simulate_subscriptions,
     simulate_verifications,
+    simulate_webhooks,
 )
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.ports import PaymentSimulator
@@ -227,6 +230,9 @@ def build_simulation(
         simulate_monitoring.simulated_monitoring_actions(db),
         simulate_eligibility.simulated_eligibility_actions(db),
         simulate_appeals.simulated_appeal_actions(db),
+        simulate_expiries.simulated_expiries(db),
+        simulate_webhooks.simulated_receiver_actions(db),
+        simulate_registers.simulated_register_actions(db),
     )
 
 

@@ -16,11 +16,13 @@ from almoner.sandbox import (
     simulate_disputes,
     simulate_donations,
     simulate_eligibility,
+    simulate_expiries,
     simulate_money,
     simulate_monitoring,
     simulate_requests,
     simulate_subscriptions,
     simulate_verifications,
+    simulate_webhooks,
     store,
 )
 from almoner.sandbox.clock import ClockInUse, SandboxClock
@@ -49,6 +51,8 @@ _REFUSALS: Final = tuple(
             *simulate_monitoring.ERRORS,
             *simulate_eligibility.ERRORS,
             *simulate_appeals.ERRORS,
+            *simulate_expiries.ERRORS,
+            *simulate_webhooks.ERRORS,
         )
     )
 )
@@ -104,8 +108,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
         `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
         monitoring subscription's, what is left out stays as it is.
-
         `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
+        `expire` on a donation session or a validation invite: it ends now, unused. `fail` and `suspend` on a webhook
+        subscription: its receiver has failed for a day, or for five. `update` on an organisation: a load changes it.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
         record = await simulation.run_action(call.partner, body)

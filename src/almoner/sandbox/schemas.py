@@ -112,6 +112,8 @@ class SimulateIn(RequestBody):
     Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
     Donation subscriptions take ``fail_next`` with a ``declineCode``, ``expire_card`` and ``renew_card``.
     Monitoring and eligibility subscriptions take ``set_results`` with the ``results``; appeals ``uphold``, ``reverse``.
+    Donation sessions and validation invites take ``expire``; webhook subscriptions ``fail`` and ``suspend``.
+    Organisations take ``update``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
@@ -145,6 +147,9 @@ class SimulateIn(RequestBody):
         "fail_next",
         "expire_card",
         "renew_card",
+        "fail",
+        "suspend",
+        "update",
     ]
     amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
     currency_code: CurrencyCode | None = None

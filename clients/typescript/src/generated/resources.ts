@@ -799,9 +799,10 @@ export class SandboxResource {
    * the applicant confirms the address, a reviewer lets the applicant through or does not.
    *
    * `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
-   * monitoring subscription's, what is left out stays as it is.
-   *
-   * `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
+   * monitoring subscription's, what is left out stays as it is. `uphold` and `reverse` on an appeal: another
+   * operator finds that the refusal stands, or that it was wrong. `expire` on a donation session or a validation
+   * invite: it ends now, unused. `fail` and `suspend` on a webhook subscription: its receiver has failed for a
+   * day, or for five. `update` on an organisation: a load changes it.
    *
    * Needs a secret key with the scope `sandbox`.
    */

@@ -2450,7 +2450,7 @@ export interface Simulate {
   /** The record. */
   id: string;
   /** What happens to the record. */
-  action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse" | "fail_next" | "expire_card" | "renew_card";
+  action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse" | "fail_next" | "expire_card" | "renew_card" | "fail" | "suspend" | "update";
   /** In the currency's minor unit, such as cents. */
   amount?: number | null;
   /** ISO 4217 code. */

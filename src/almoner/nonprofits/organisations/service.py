@@ -313,6 +313,15 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
         await outbox.emit_events(tx, UPDATED, events)
 
 
+async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationOut:
+    """Tell one partner of an organisation, as after a load that changed it. Raises NotFound."""
+    organisation = await get(tx, partner, organisation_id)
+    own = await categories.list_by_organisation(tx, partner, [organisation.id])
+    shown = schemas.organisation_out(tx, organisation, own.get(organisation.id, []))
+    await outbox.emit(tx, partner.id, UPDATED, shown)
+    return shown
+
+
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:
     """These organisations in this order, without those that the scope may not see."""
     records = await store.find_many(tx, scope, list(ids)) if ids else {}

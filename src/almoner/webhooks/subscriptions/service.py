@@ -87,6 +87,11 @@ async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscri
     return subscription
 
 
+def serialise_for_api(tx: Tx, subscription: WebhookSubscription) -> schemas.WebhookSubscriptionOut:
+    """The subscription as an API record, without its secret."""
+    return schemas.subscription_out(tx, subscription, secret=False)
+
+
 async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
     """One subscription that takes deliveries. Raises NotFound, Suspended."""
     subscription = await get(tx, partner, subscription_id)
@@ -201,7 +206,7 @@ async def record_answers(
         if concern == "suspend":
             await suspend(tx, partner, subscription_id)
         else:
-            await _warn(tx, partner, subscription_id)
+            await warn(tx, partner, subscription_id)
     return moved
 
 
@@ -220,7 +225,8 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
         await queue.limit_lanes(tx, limits)
 
 
-async def _warn(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+async def warn(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    """Tell the partner that all deliveries to an active subscription have failed for a day."""
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":
         return

@@ -2475,6 +2475,9 @@ class AsyncSandboxResource:
             "fail_next",
             "expire_card",
             "renew_card",
+            "fail",
+            "suspend",
+            "update",
         ],
         amount: int | None | Omitted = OMITTED,
         currency_code: str | None | Omitted = OMITTED,
@@ -2548,10 +2551,10 @@ class AsyncSandboxResource:
         verification: the applicant confirms the address, a reviewer lets the applicant through or does not.
 
         `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on.
-        Of a monitoring subscription's, what is left out stays as it is.
-
-        `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was
-        wrong.
+        Of a monitoring subscription's, what is left out stays as it is. `uphold` and `reverse` on an appeal:
+        another operator finds that the refusal stands, or that it was wrong. `expire` on a donation session or
+        a validation invite: it ends now, unused. `fail` and `suspend` on a webhook subscription: its receiver
+        has failed for a day, or for five. `update` on an organisation: a load changes it.
 
         Needs a secret key with the scope `sandbox`.
 

@@ -207,6 +207,14 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     return len(expired)
 
 
+async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
+    """End a session before its time. Raises NotFound, SessionExpired, SessionCompleted."""
+    (await get(tx, partner, session_id)).ensure_open(tx.now)
+    expired = _ensure_found(await store.expire(tx, partner, session_id))
+    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.session_out(tx, expired))
+    return expired
+
+
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next open session expires."""
     return await store.next_expiry_at(tx)

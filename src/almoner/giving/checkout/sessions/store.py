@@ -235,6 +235,21 @@ async def expire_due(tx: Tx, limit: int) -> list[DonationSession]:
     return sorted((_session(row) for row in rows), key=lambda session: session.id)
 
 
+async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession | None:
+    """Let an open session end now; None when it is not open, or not the partner's."""
+    row = await tx.fetchrow(
+        f"""
+        update donation_session set status = 'expired', status_changed_at = $3
+        where partner_id = $1 and id = $2 and status = any($4) returning {_COLUMNS}
+        """,
+        partner.id,
+        session_id,
+        tx.now,
+        SESSION.source_states_of("expired"),
+    )
+    return _session(row) if row else None
+
+
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open session expires, or should have."""

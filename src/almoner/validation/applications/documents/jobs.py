@@ -16,7 +16,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.loggers import get_logger
-from almoner.validation.applications.documents import service
+from almoner.validation.applications.documents import service, triggers
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
@@ -58,6 +58,8 @@ async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
         threat = await parts.scanner.scan(parts.blobs.read(document.storage_key))
+        if work.db.deployment.sandbox:
+            threat = triggers.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except (BlobMissing, DecryptionFailed) as lost:

@@ -121,6 +121,15 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
     await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_out(tx, completed))
 
 
+async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
+    """End an invite before its time. Raises NotFound, InviteExpired, InviteInvalidState."""
+    (await get(tx, partner, invite_id)).ensure_open(tx.now)
+    if (expired := await store.expire(tx, partner, invite_id)) is None:
+        raise InviteInvalidState
+    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.invite_out(tx, expired))
+    return expired
+
+
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
     expired = await store.record_expiries(tx, limit)

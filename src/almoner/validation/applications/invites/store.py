@@ -108,6 +108,21 @@ async def record_expiries(tx: Tx, limit: int) -> list[Invite]:
     return sorted((_invite(row) for row in rows), key=lambda invite: invite.id)
 
 
+async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
+    """Let an open invite end now; None when it is not open, or not the partner's."""
+    row = await tx.fetchrow(
+        f"""
+        update validation_invite set status = 'expired', status_changed_at = $3
+        where partner_id = $1 and id = $2 and status = any($4) returning {_COLUMNS}
+        """,
+        partner.id,
+        invite_id,
+        tx.now,
+        INVITE.source_states_of("expired"),
+    )
+    return _invite(row) if row else None
+
+
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open invite expires, or should have."""

@@ -1,0 +1,5 @@
+"""``python -m almoner_client.cli``."""
+
+from almoner_client.cli import main
+
+main()

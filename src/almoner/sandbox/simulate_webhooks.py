@@ -1,0 +1,31 @@
+"""Simulated receivers: they fail for days at once, as webhook subscriptions see them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.http.wire import ResponseRecord
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions
+from almoner.webhooks.subscriptions import service as subscriptions
+from almoner.webhooks.subscriptions.domain import Suspended
+
+ERRORS: Final = (Suspended,)
+_Step = Callable[[Tx, Partner, UUID], Awaitable[None]]
+
+
+def simulated_receiver_actions(db: Database) -> SimulatedActions:
+    """What a receiver's failures lead to: ``fail`` after a day, ``suspend`` after five. Raises NotFound, Suspended."""
+    steps: dict[str, _Step] = {"fail": subscriptions.warn, "suspend": subscriptions.suspend}
+    return {("webhooksubscription", action): _action_of(db, step) for action, step in steps.items()}
+
+
+def _action_of(db: Database, step: _Step) -> SimulatedAction:
+    async def act(partner: Partner, subscription_id: UUID, _body: SimulateIn) -> ResponseRecord:
+        async with db.write() as tx:
+            await subscriptions.get_active(tx, partner, subscription_id)
+            await step(tx, partner, subscription_id)
+            return subscriptions.serialise_for_api(tx, await subscriptions.get(tx, partner, subscription_id))
+
+    return act
