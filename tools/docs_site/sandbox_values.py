@@ -12,6 +12,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.provider_test.domain import TEST_CARDS, CardOutcome
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.agents.triggers import ACTIONS as AGENT_NAMES
+from almoner.validation.applications.documents.triggers import INFECTED
 from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as SUB_TAGS
 from almoner.validation.requests.triggers import ACTIONS as REQUEST_NAMES
 
@@ -49,6 +50,9 @@ _RECORDS: Final[Mapping[str, str]] = {
     "eligibilitysubscription": "eligibility subscription",
     "appeal": "appeal",
     "monetarydonationverification": "monetary donation verification",
+    "validationinvite": "validation invite",
+    "webhooksubscription": "webhook subscription",
+    "organisation": "organisation",
 }
 _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     (
@@ -83,6 +87,11 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("monetarydonationverification", "reopen"): "it is opened again",
     ("monetarydonationverification", "succeed_check"): "the check `type` succeeds",
     ("monetarydonationverification", "fail_check"): "the check `type` fails",
+    ("donationsession", "expire"): "it expires unused, without moving the clock",
+    ("validationinvite", "expire"): "it expires unused, without moving the clock",
+    ("webhooksubscription", "fail"): "its receiver has failed for a day",
+    ("webhooksubscription", "suspend"): "its receiver has failed for five days, and deliveries stop",
+    ("organisation", "update"): "a load of its register changes it, and you get the event",
 }
 _VERIFIED: Final = {"approve": "is approved", "reject": "is rejected", "expire": "expires"}
 _TAIL: Final = """
@@ -129,6 +138,8 @@ def _values() -> Iterator[str]:
         yield f"| `createAgentVerification` | `firstName` | `{value}` | {told} |"
     for value, status in SUB_TAGS.items():
         yield f"| `createEligibilitySubscription` | `suggestedActivitySubTags` | `{value}` alone | `{status}` |"
+    for call in ("addValidationRequestDocument", "createValidationSubmissionDocument"):
+        yield f"| `{call}` | name of the `file` | `{INFECTED}`, as in `{INFECTED}.png` | the file is infected |"
     ids = "`createMonitoringSubscription` | `organisationId` or `validationRequestId`"
     yield f"| {ids} | the id and `-complianceStatus:pass` or `-complianceStatus:fail` | all categories alike |"
     for category in CATEGORIES:
