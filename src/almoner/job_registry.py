@@ -43,6 +43,7 @@ from almoner.giving.donor_statements import jobs as donor_statements_jobs
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
 from almoner.giving.gift_aid.reminders import jobs as reminders_jobs
 from almoner.giving.receipts import jobs as receipts_jobs
+from almoner.giving.requested_emails import jobs as requested_emails_jobs
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donor_pages import jobs as donor_pages_jobs
 from almoner.giving.subscriptions.subscription_emails import jobs as subscription_emails_jobs
@@ -264,6 +265,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         monthly_reports_jobs.tasks.collected,
         notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
         card_testing_jobs.tasks.collected,
+        requested_emails_jobs.tasks.collected,
         reminders_jobs.tasks.collected,
         organisation_confirmations_jobs.tasks.collected,
         organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),

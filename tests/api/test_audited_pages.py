@@ -7,9 +7,11 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from io import BytesIO
 from uuid import uuid4
 
 import pytest
+from PIL import Image
 from starlette.routing import Route
 
 from almoner.access.members import service as members
@@ -22,6 +24,7 @@ from tests.support import factories, people, submissions
 from tests.support.browsing import Browser
 from tests.support.client import data
 from tests.support.people import PASSWORD
+from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, Tenant
 
 ISSUER = "https://id.example.org"
@@ -96,6 +99,7 @@ async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
     await doing.post(browser, home, "/sign-in/second", {"code": people.code(service, secret)})
     await what_owners_do(doing, tenant, browser, home)
     await what_the_dashboard_does(doing, tenant, browser, home)
+    await what_is_given_by_links_and_plans(doing, tenant, browser, home)
     await what_everybody_does(doing, owner, browser, home)
     await by_links(doing, owner, browser, home)
     await what_administrators_do(doing)
@@ -126,6 +130,37 @@ async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: s
     form = {"name": "Example ID", "issuer": ISSUER, "client_id": "almoner", "public": "yes", "subject_claim": "sub"}
     form |= {"scopes": "openid", "groups_claim": "", "roles": "", "enabled": "yes", "secret": "very-secret"}
     await doing.post(browser, home, "/provider", {"do": "save", **form})
+
+
+async def what_is_given_by_links_and_plans(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
+    """Giving links and regular donations: entries of the calls that the pages make."""
+    api, link = doing.service.client(tenant.secret), "/giving-links/{id}"
+    form = {"title": "Appeal", "organisationIds": await factories.nonprofit(doing.service)}
+    await doing.post(browser, home, "/giving-links/new", form)
+    (made,) = data(await api.get("/v1/giving-links"))
+    own = f"/giving-links/{made['id']}"
+    await doing.post(
+        browser, home, f"{link}/edit", {**form, "title": "Winter", "frequencies": "one_time"}, f"{own}/edit"
+    )
+    for action in ("deactivate", "activate"):
+        await doing.post(browser, home, f"{link}/{action}", {}, f"{own}/{action}")
+    await browser.open(f"{home}{own}/image")
+    before, picture = await doing.entries(), BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    sent = await browser.request(
+        "POST",
+        f"{home}{own}/image",
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": browser.csrf},
+        files={"image": ("a.png", picture.getvalue(), "image/png")},
+    )
+    assert (sent.status_code, await doing.entries() > before) == (303, True)
+    doing.done.add(f"{{home}}{link}/image")
+    plan = f"/regular-donations/{(await begin_plan(doing.service, api)).id}"
+    for action in ("change", "pause", "resume", "skip", "cancel"):
+        typed = {"amount": "20", "frequency": "monthly"} if action == "change" else {}
+        await doing.post(browser, home, f"/regular-donations/{{id}}/{action}", typed, f"{plan}/{action}")
+    await api.close()
 
 
 async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:

@@ -15,6 +15,7 @@ from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
 from tests.support import factories, submissions
 from tests.support.client import Client, data
 from tests.support.members import desk
+from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, Tenant
 
 EVERYBODY = frozenset(MEMBER_ROLES)
@@ -42,6 +43,11 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/monitoring-subscriptions/new": REVIEWERS,
     "/eligibility-subscriptions/new": REVIEWERS,
     "/donations/{donation}": EVERYBODY,
+    "/giving-links/new": FINANCE,
+    "/giving-links/{link}": EVERYBODY,
+    **{f"/giving-links/{{link}}/{action}": FINANCE for action in ("edit", "deactivate", "activate", "image")},
+    "/regular-donations/{plan}": EVERYBODY,
+    **{f"/regular-donations/{{plan}}/{action}": FINANCE for action in ("change", "pause", "resume", "skip", "cancel")},
     "/donations/{donation}/refund": FINANCE | {"support"},
     "/donations/{donation}/reassign": FINANCE,
     "/validation-submissions/{submission}": EVERYBODY,
@@ -94,6 +100,8 @@ async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, st
         "event": event,
         "monitoring": monitoring,
         "eligibility": eligibility,
+        "link": await factories.giving_link(service, api),
+        "plan": {"id": (await begin_plan(service, api)).id},
     }
     return {name: record["id"] for name, record in made.items()}
 

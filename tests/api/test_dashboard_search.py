@@ -126,7 +126,7 @@ async def test_a_hit_that_names_a_donor_is_kept_as_a_look(service: Service, api:
     await found(owner, "looked@example.org", "/search/hits")
     async with service.db.read() as tx:
         views = await tx.fetchval(
-            "select count(*) from donor_view where donation_id = $1", tx.ids.parse("donation", gift["id"])
+            "select count(*) from donor_view where record_id = $1", tx.ids.parse("donation", gift["id"])
         )
     assert views == 1
 

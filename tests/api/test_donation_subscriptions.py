@@ -37,7 +37,6 @@ async def test_the_first_gift_begins_a_plan_and_later_ones_are_charged_on_its_da
         "frequency": "monthly",
         "organisationId": plan.organisation,
         "userId": None,
-        "sessionId": first["hosted"]["sessionId"],
         "firstName": "Ada",
         "lastName": "Byron",
         "email": "ada@example.org",

@@ -155,6 +155,10 @@ async def test_links_are_mailed_three_times_a_day_to_one_donor(service: Service,
     await service.drain()
     assert len(await mails(api, email, "statement")) == 3
     service.clock.advance_wall(hours=25)
+    await service.drain()
+    async with service.db.read() as tx:
+        old = "select count(*) from requested_email where requested_at <= $1"
+        assert await tx.fetchval(old, tx.real_now - timedelta(hours=24)) == 0, "V6: kept for a day"
     await browser.open(paths[0])
     assert (await browser.post(paths[0])).status_code == 200
 

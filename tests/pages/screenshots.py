@@ -196,6 +196,22 @@ async def dashboard(site: Site) -> None:
             await page.wait_for_url(here.home + "/home")
             await page.goto(f"{here.home}/donations?status=RECEIVED_PAYMENT")
             await shot(page, name)
+    link = await factories.giving_link(
+        site.service,
+        api,
+        title="Winter appeal",
+        slug="winter-appeal",
+        currencies=["USD"],
+        suggestedAmounts=[1000, 2500],
+    )
+    async with here.browser("/sign-in", **DESKTOP) as page:
+        await sign_in(page)
+        site.service.clock.advance(minutes=1)
+        await page.locator("#code").fill(people.code(site.service, secret))
+        await page.locator("form button[type=submit]").first.click()
+        await page.wait_for_url(here.home + "/home")
+        await page.goto(f"{here.home}/giving-links/{link['id']}")
+        await shot(page, "dashboard-giving-link")
     await api.close()
 
 

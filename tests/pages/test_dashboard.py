@@ -93,6 +93,7 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
     api = site.service.client(here.tenant.secret)
     gift = await factories.donation(site.service, api)
     hook = await factories.subscription(api)
+    link = await factories.giving_link(site.service, api, currencies=["USD"], suggestedAmounts=[1000])
     await site.service.drain()
     async with site.donor(viewport={"width": width, "height": 900}, locale=language) as page:
         await enter(here, page, "owner", "/home")
@@ -108,6 +109,10 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/validation-invites",
             "/validation-invites/new",
             "/donation-sessions/new",
+            "/giving-links/new",
+            f"/giving-links/{link['id']}",
+            f"/giving-links/{link['id']}/edit",
+            f"/giving-links/{link['id']}/image",
             f"/donations/{gift['id']}/reassign",
             "/nonprofits",
             f"/nonprofits/{gift['organisationId']}",

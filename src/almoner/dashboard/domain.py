@@ -1,7 +1,7 @@
 """What members may do on the dashboard, and how lists of records are declared: pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
@@ -104,10 +104,28 @@ def roles_with(scope: str) -> frozenset[Role]:
     return frozenset(role for role in MEMBER_ROLES if has_scope([role], scope))
 
 
-ColumnKind = Literal["id", "text", "amount", "status", "moment", "organisation", "donor"]
+ColumnKind = Literal["id", "text", "amount", "status", "moment", "organisation", "donor", "value", "yes_no"]
 SortKey = Literal["id", "name"]
 """``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone."""
 FilterKind = Literal["choice", "text", "email", "day"]
+FieldKind = Literal[
+    "text",
+    "long_text",
+    "language",
+    "choice",
+    "choices",
+    "codes",
+    "lines",
+    "amount",
+    "amounts",
+    "tick",
+    "day",
+    "last_day",
+    "nonprofits",
+    "category",
+]
+"""``codes``: several between commas; ``lines``, ``amounts``: one on each line. ``day``: from its beginning;
+``last_day``: to its end. ``nonprofits``: chosen by a search within the form."""
 Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
 
@@ -149,16 +167,17 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form. ``member``: of the call's body; ``hint``: the end of its key; ``languages``: to choose one.
+    """One field of a form. ``member``: of the call's body; ``hint``: the end of its key.
 
-    ``named``: the member whose label it has, where not its own.
+    ``choices``: the values of a kind with few. ``named``: the member whose label it has, where not its own.
     """
 
     member: str
     hint: str = ""
-    languages: bool = False
+    kind: FieldKind = "text"
     required: bool = False
     named: str = ""
+    choices: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -176,17 +195,25 @@ class RecordForm:
 
 @dataclass(frozen=True, slots=True)
 class RecordAction:
-    """What can be done to a record, once it is confirmed: ``POST`` to the record's ``path``.
+    """What can be done to a record, once it is confirmed: ``POST`` to its ``path``, or ``PATCH`` of the record.
 
-    Its label, what will happen and what has happened then are texts of the list. ``statuses``: in which it is offered;
-    none: always. ``fresh``: only to who has just proved who they are. ``fields``: what is asked for.
+    Its label, what will happen and what has happened then are texts of the list. ``statuses``: the values of ``member``
+    with which it is offered; none: always. ``fresh``: only to who has just proved who they are. ``fields``: what is
+    asked for. ``sets``: what it changes besides.
     """
 
     path: str
     scope: str
-    statuses: frozenset[str] = frozenset()
+    statuses: frozenset[object] = frozenset()
     fresh: bool = False
     fields: tuple[FormField, ...] = ()
+    method: Literal["POST", "PATCH"] = "POST"
+    sets: Mapping[str, object] = field(default_factory=dict, hash=False)
+    member: str = "status"
+
+    def is_offered(self, record: Mapping[str, object]) -> bool:
+        """Whether the record is such that it can be done."""
+        return not self.statuses or record.get(self.member) in self.statuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +276,15 @@ class RecordList:
     noted: bool = False
     counted: bool = True
     """Whether it is known how many records match."""
+
+    def label_of(self, member: str) -> str:
+        """The member whose label one of its records' members has."""
+        return next((column.label for column in self.columns if column.member == member), member)
+
+    @property
+    def shows_donors(self) -> bool:
+        """Whether its records say who donors are."""
+        return any(column.kind == "donor" for column in self.columns)
 
     def text_key(self, part: str) -> str:
         """The key of one of its texts: ``title``, ``singular``, ``about``, ``new.label``, ``cancel.done``."""

@@ -1,12 +1,12 @@
 """A record as facts that people read, section by section: pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from almoner.dashboard.record_lists import PATHS_BY_ID_TYPE
 
-FactKind = Literal["text", "amount", "status", "moment", "yes_no", "link", "address", "values"]
+FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "link", "address", "values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,11 @@ class Section:
 
 
 _LEFT_OUT = frozenset({"id", "secret"})
-_AMOUNTS = frozenset({"amount", "paidAmount", "refundedAmount"})
+_AMOUNTS = frozenset("amount paidAmount refundedAmount totalAmount minimum maximum goal suggestedAmounts".split())
 _IN_WORDS = frozenset(
     "active category check decision from inactiveReason organisationTypes reason receiptDelivery rejectionReasonCode"
-    " type types waitingReason code anonymous consentedToBeContactedByOrg".split()
+    " type types waitingReason code anonymous consentedToBeContactedByOrg frequency frequencies pauseReason"
+    " cancellationReason".split()
 )
 """Members whose values are a few that are known, besides statuses."""
 Label = Callable[[str], str]
@@ -54,32 +55,48 @@ def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str,
 
     ``home``: the account's address. ``names``: of organisations, by identifier.
     """
-    top = _section("", record, home, names, label)
+    top = _section("", record, home, names, label, None)
     return [Section("", top.facts), *top.sections]
 
 
-def _section(title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label) -> Section:
-    made = Section(title)
+def _section(
+    title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label, around: str | None
+) -> Section:
+    """``around``: the currency of the record that this one is in."""
+    made, currency = Section(title), _currency_of(record) or around
     for name, value in record.items():
         if name in _LEFT_OUT or value is None or value in ("", [], {}):
             continue
         called = label(name)
         if isinstance(value, Mapping):
-            made.sections.append(_section(called, value, home, names, label))
+            made.sections.append(_section(called, value, home, names, label, currency))
         elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
             listed = Section(called)
             listed.sections = [
-                _section(_heading(one, position), one, home, names, label)
+                _section(_heading(one, position), one, home, names, label, currency)
                 for position, one in enumerate(value, 1)
                 if isinstance(one, Mapping)
             ]
             made.sections.append(listed)
         elif isinstance(value, list):
-            kind: FactKind = "values" if name in _IN_WORDS else "text"
-            made.facts.append(Fact(called, value if kind == "values" else ", ".join(map(str, value)), kind))
+            made.facts.append(_fact_of_list(name, called, value, currency, names))
         else:
-            made.facts.append(_fact(name, called, value, record, home, names))
+            made.facts.append(_fact(name, called, value, currency, home, names))
     return made
+
+
+def _currency_of(record: Mapping[str, Any]) -> str | None:
+    """The currency of a record's amounts."""
+    several: Sequence[str] = record.get("currencies") or []
+    return record.get("currencyCode") or record.get("currency") or (several[0] if len(several) == 1 else None)
+
+
+def _fact_of_list(name: str, label: str, value: Sequence[Any], currency: str | None, names: Mapping[str, str]) -> Fact:
+    if name in _AMOUNTS and currency:
+        return Fact(label, value, "amounts", currency=currency)
+    if name in _IN_WORDS:
+        return Fact(label, value, "values")
+    return Fact(label, ", ".join(names.get(str(one), str(one)) for one in value))
 
 
 def _heading(record: Mapping[str, Any], position: int) -> str:
@@ -87,11 +104,10 @@ def _heading(record: Mapping[str, Any], position: int) -> str:
     return str(named) if named is not None else f"{position}"
 
 
-def _fact(name: str, label: str, value: Any, record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> Fact:
+def _fact(name: str, label: str, value: Any, currency: str | None, home: str, names: Mapping[str, str]) -> Fact:
     if isinstance(value, bool):
         return Fact(label, value, "yes_no")
     if name in _AMOUNTS and isinstance(value, int):
-        currency = record.get("currencyCode") or record.get("currency")
         return Fact(label, value, "amount", currency=currency) if currency else Fact(label, value)
     if name == "status" or name.endswith("Status"):
         return Fact(label, value, "status")

@@ -1,6 +1,7 @@
 """Pages that make a record, or do something to one: each says what will happen before it does."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -8,10 +9,18 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
-from almoner.dashboard.member_calls import CallRefused, MemberCalls
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
+from almoner.dashboard.record_forms import Typed, blank_form, body_of_form, form_of_record, typed_form
+from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 from almoner.dashboard.texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
+
+_FIND: Final = "find"
+"""The button that looks for nonprofits in place of sending the form."""
+_HITS: Final = 10
+Problems = dict[str, str]
+Choices = list[tuple[str, str]]
 
 
 class FormPages:
@@ -37,78 +46,145 @@ class FormPages:
 
     def _creator(self, declared: RecordList, form: RecordForm) -> VisitorHandler:
         async def create(visitor: Visitor) -> Response:
-            typed = {field.member: visitor.form_value(field.member).strip() for field in form.fields}
-            problems: dict[str, Markup] = {}
-            if visitor.form:
-                body = {member: value for member, value in typed.items() if value}
-                try:
-                    made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
-                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=new")
-                except CallRefused as refused:
-                    problems = _form_problems(refused, form.fields, texts_of(self._context, visitor))
-            return render_page(
-                self._context,
-                visitor,
-                "record_new.html",
-                status=422 if problems else 200,
+            texts, blank = texts_of(self._context, visitor), blank_form(form.fields)
+            typed = typed_form(visitor, form.fields)
+            problems: Problems = {}
+            if _is_sent(visitor):
+                body, problems = body_of_form(form.fields, typed, blank, texts)
+                if not problems:
+                    try:
+                        made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
+                        return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=new")
+                    except CallRefused as refused:
+                        problems = _form_problems(refused, form.fields, texts)
+            return await self._render(
+                visitor, "record_new.html", form.fields, typed, problems, status=422 if problems else 200,
                 declared=declared,
-                typed=typed,
-                languages=self._language_choices(visitor),
-                form_key=new_form_key(),
-                problems=problems,
-            )
+            )  # fmt: skip
 
         return create
-
-    def _language_choices(self, visitor: Visitor) -> list[tuple[str, str]]:
-        texts = texts_of(self._context, visitor)
-        offered = language_choices(self._context.pages.catalogues.offered_languages, texts)
-        return [("", texts.text("dashboard.choice.none")), *offered]
 
     def _actor(self, declared: RecordList, action: RecordAction) -> VisitorHandler:
         async def act(visitor: Visitor) -> Response:
             record = await self._records.get_record(visitor, declared)
-            typed = {field.member: visitor.form_value(field.member).strip() for field in action.fields}
+            texts = texts_of(self._context, visitor)
+            changes = action.method == "PATCH"
+            before = form_of_record(record, action.fields, texts) if changes else blank_form(action.fields)
+            typed = typed_form(visitor, action.fields) if visitor.form else before
             problem: str | None = None
-            problems: dict[str, Markup] = {}
-            if visitor.form:
-                path = f"{declared.call}/{record['id']}/{action.path}"
+            problems: Problems = {}
+            if _is_sent(visitor):
+                body, problems = body_of_form(action.fields, typed, before, texts, record)
                 try:
-                    await self._calls.post(visitor, path, typed, key=_form_key(visitor))
-                    return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
+                    if not problems:
+                        await self._call(visitor, declared, action, record, body)
+                        return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
                 except CallRefused as refused:
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
-                        problems = _form_problems(refused, action.fields, texts_of(self._context, visitor))
+                        problems = _form_problems(refused, action.fields, texts)
                     else:
                         problem = in_english_joined(refused.reasons)
-            return render_page(
-                self._context,
-                visitor,
-                "record_action.html",
-                status=422 if problem or problems else 200,
-                typed=typed,
-                problems=problems,
-                declared=declared,
-                record=record,
-                action=action,
+            return await self._render(
+                visitor, "record_action.html", action.fields, typed, problems,
+                status=422 if problem or problems else 200, declared=declared, record=record, action=action,
                 problem=problem,
-                form_key=new_form_key(),
-            )
+            )  # fmt: skip
 
         return act
+
+    async def _call(
+        self, visitor: Visitor, declared: RecordList, action: RecordAction, record: Record, body: Mapping[str, object]
+    ) -> None:
+        """Raises CallRefused."""
+        path, body = f"{declared.call}/{record['id']}", {**action.sets, **body}
+        if action.method == "POST":
+            await self._calls.post(visitor, f"{path}/{action.path}", body, key=_form_key(visitor))
+        elif body:
+            await self._calls.patch(visitor, path, body)
+
+    async def _render(
+        self,
+        visitor: Visitor,
+        template: str,
+        fields: Sequence[FormField],
+        typed: Typed,
+        problems: Problems,
+        *,
+        status: int,
+        **facts: Any,
+    ) -> Response:
+        return render_page(
+            self._context,
+            visitor,
+            template,
+            status=status,
+            fields=fields,
+            typed=typed,
+            choices={field.member: await self._choices(visitor, field, typed) for field in fields},
+            find=visitor.form_value(_FIND).strip()[:500],
+            form_key=new_form_key(),
+            problems=problems,
+            **facts,
+        )
+
+    async def _choices(self, visitor: Visitor, field: FormField, typed: Typed) -> Choices:
+        """What a field offers: pairs of value and words."""
+        texts = texts_of(self._context, visitor)
+        none = ("", texts.text("dashboard.choice.none"))
+        match field.kind:
+            case "language":
+                return [none, *language_choices(self._context.pages.catalogues.offered_languages, texts)]
+            case "choice" | "choices":
+                return [(one, texts.value(one)) for one in field.choices]
+            case "category":
+                pages = every_record(lambda asked: self._calls.list_page(visitor, "/v1/categories", asked), [])
+                return [none, *[(one["id"], one["name"]) async for records in pages for one in records]]
+            case "nonprofits":
+                return await self._nonprofits(visitor, typed[field.member])
+        return []
+
+    async def _nonprofits(self, visitor: Visitor, ticked: Sequence[str]) -> Choices:
+        """Those that are ticked, then what the search found."""
+        names = await self._records.organisation_names(visitor, ticked)
+        found: Sequence[Record] = ()
+        if (wanted := visitor.form_value(_FIND).strip()[:500]) and visitor.form_value("do") == _FIND:
+            asked = [("query", wanted), ("acceptsDonations", "true"), ("pageSize", str(_HITS))]
+            try:
+                found = (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
+            except CallRefused as refused:
+                if refused.status != 400:
+                    raise
+        hits = [(one["id"], _described(one)) for one in found if one["id"] not in ticked]
+        return [*[(one, names.get(one, one)) for one in ticked], *hits]
+
+
+def _described(organisation: Record) -> str:
+    """A nonprofit by its name, and what tells it from others of that name."""
+    parts = (
+        organisation["displayName"] or organisation["name"],
+        organisation["registryId"],
+        organisation["countryCode"],
+    )
+    return ", ".join(str(one) for one in parts if one)
+
+
+def _is_sent(visitor: Visitor) -> bool:
+    """Whether the form is to be sent, and not only shown again with what a search found."""
+    return bool(visitor.form) and visitor.form_value("do") != _FIND
 
 
 def _form_key(visitor: Visitor) -> str | None:
     return visitor.form_value("form_key")[:100] or None
 
 
-def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> dict[str, Markup]:
+def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> Problems:
     """The sentences of a refused form under its fields; what is about none stands under the first."""
     labels = {field.member: texts.label(field.label) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")
+        name = name.partition("[")[0].partition(".")[0]
         field = name if name in labels else next(iter(labels))
         sentence = texts.problem(labels[name], rest) if name in labels else in_english(f"{reason}.")
         found[field] = found[field] + " " + sentence if field in found else sentence
-    return found
+    return dict(found)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -64,6 +65,17 @@ class MemberCalls:
         answer: Record = (await self._call(visitor, "POST", path, body=body or {}, key=key)).get("data", {})
         return answer
 
+    async def upload(
+        self, visitor: Visitor, path: str, content: bytes, field: str, *, key: str | None = None
+    ) -> Record:
+        """Send one file. Raises CallRefused."""
+        edge = token_hex(16)
+        head = f'--{edge}\r\nContent-Disposition: form-data; name="{field}"; filename="file"\r\n\r\n'
+        sent = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={edge}"
+        answer: Record = (await self._send(visitor, "POST", path, sent, kind, key=key))["data"]
+        return answer
+
     async def patch(self, visitor: Visitor, path: str, body: Mapping[str, object]) -> Record:
         """Change some members of a record. Raises CallRefused."""
         changed: Record = (await self._call(visitor, "PATCH", path, body=body))["data"]
@@ -82,11 +94,24 @@ class MemberCalls:
         body: Mapping[str, object] | None = None,
         key: str | None = None,
     ) -> Record:
+        sent = b"" if body is None else msgspec.json.encode(body)
+        return await self._send(visitor, method, path, sent, "application/json", parameters=parameters, key=key)
+
+    async def _send(
+        self,
+        visitor: Visitor,
+        method: Method,
+        path: str,
+        sent: bytes,
+        media_type: str,
+        *,
+        parameters: Sequence[tuple[str, str]] = (),
+        key: str | None = None,
+    ) -> Record:
         caller = Caller(
             visitor.person.id, Partner(visitor.realm.id), SECRET, scopes_for_roles(visitor.person.roles), is_member=True
         )
-        headers = {"content-type": "application/json", **({"idempotency-key": key} if key else {})}
-        sent = b"" if body is None else msgspec.json.encode(body)
+        headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
         reply = await self._api.answer_member(
             caller, method, path, urlencode(parameters), sent, headers=headers, address=visitor.address
         )

@@ -16,11 +16,20 @@ from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.gallery_pages import PATH as GALLERY
 from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
 from almoner.dashboard.gallery_pages import GalleryPages
+from almoner.dashboard.giving_link_pages import GivingLinkPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
-from almoner.dashboard.record_lists import API_REQUESTS, DISBURSEMENTS, DONATIONS, EVENTS, LISTS, SUBMISSIONS
+from almoner.dashboard.record_lists import (
+    API_REQUESTS,
+    DISBURSEMENTS,
+    DONATIONS,
+    EVENTS,
+    GIVING_LINKS,
+    LISTS,
+    SUBMISSIONS,
+)
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.refund_limit_pages import PATH as REFUND_LIMITS
 from almoner.dashboard.refund_limit_pages import RefundLimitPages
@@ -79,5 +88,6 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: Dis
         *GalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
         *FormPages(context, calls, records).routes(),
-        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, SUBMISSIONS)),
+        *GivingLinkPages(context, calls, records).routes(),
+        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, GIVING_LINKS, SUBMISSIONS)),
     ]

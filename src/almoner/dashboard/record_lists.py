@@ -13,7 +13,7 @@ _UNTIL: Final = Filter("endDate", "day")
 _SEARCH: Final = Filter("query")
 _OF_NONPROFIT: Final = Filter("organisationId", named="nonprofitId")
 _RUNNING: Final = frozenset({"pending", "pending_validation_request", "live"})
-_LANGUAGE: Final = FormField("language", languages=True)
+_LANGUAGE: Final = FormField("language", kind="language")
 _NONPROFIT_ID: Final = FormField("organisationId", "find_id", required=True, named="nonprofitId")
 
 
@@ -53,6 +53,85 @@ _SESSIONS: Final = RecordList(
             FormField("currency", "currency"),
             _LANGUAGE,
             FormField("successUrl", "next_url"),
+        ),
+    ),
+)
+_CHARGED: Final = frozenset({"active", "past_due"})
+_LIVE: Final = _CHARGED | {"paused"}
+_PLANS_WRITE: Final = "donation_subscriptions:write"
+REGULAR_DONATIONS: Final = RecordList(
+    "Donations",
+    "/regular-donations",
+    "/v1/donation-subscriptions",
+    "donation_subscriptions:read",
+    "donationsubscription",
+    (
+        Column("amount", "amount"),
+        Column("frequency", "value"),
+        _STATUS,
+        Column("email", "donor", "donor"),
+        _NONPROFIT,
+        Column("nextDonationAt", "moment"),
+        _CREATED,
+        _ID,
+    ),
+    (
+        _status("pending", "active", "past_due", "paused", "cancelled"),
+        Filter("email", "email", named="donorEmail"),
+        _OF_NONPROFIT,
+        Filter("userId"),
+    ),
+    actions=(
+        RecordAction(
+            "change",
+            _PLANS_WRITE,
+            _LIVE,
+            fields=(
+                FormField("amount", "amount", "amount", required=True),
+                FormField("frequency", kind="choice", choices=("weekly", "monthly", "quarterly", "yearly")),
+            ),
+            method="PATCH",
+        ),
+        RecordAction("pause", _PLANS_WRITE, _CHARGED, fields=(FormField("until", "until", "day"),)),
+        RecordAction("resume", _PLANS_WRITE, frozenset({"paused"})),
+        RecordAction("skip", _PLANS_WRITE, _CHARGED),
+        RecordAction("cancel", _PLANS_WRITE, _LIVE, fresh=True),
+    ),
+)
+_LINKS_WRITE: Final = "giving_links:write"
+_LINK_FIELDS: Final = (
+    FormField("title", "link_title", required=True, named="linkTitle"),
+    FormField("text", kind="long_text", named="linkText"),
+    FormField("organisationIds", kind="nonprofits"),
+    FormField("categoryId", "category", "category"),
+    FormField("currencies", "currencies", "codes"),
+    FormField("suggestedAmounts", "amounts", "amounts"),
+    FormField("minimum", "amount", "amount"),
+    FormField("maximum", "amount", "amount"),
+    FormField("frequencies", kind="choices", choices=("one_time", "weekly", "monthly", "quarterly", "yearly")),
+    FormField("designations", "designations", "lines"),
+    FormField("goal", "amount", "amount"),
+    FormField("showsProgress", kind="tick"),
+    FormField("expiresAt", kind="last_day", named="lastDay"),
+    FormField("successUrl", "next_url"),
+    FormField("allowedOrigins", "origins", "lines"),
+)
+GIVING_LINKS: Final = RecordList(
+    "Donations",
+    "/giving-links",
+    "/v1/giving-links",
+    "giving_links:read",
+    "givinglink",
+    (Column("title", named="linkTitle"), Column("active", "yes_no"), Column("expiresAt", "moment"), _CREATED, _ID),
+    (Filter("active", "choice", ("true", "false")),),
+    form=RecordForm(_LINKS_WRITE, (*_LINK_FIELDS, FormField("slug", "slug"))),
+    actions=(
+        RecordAction("edit", _LINKS_WRITE, fields=_LINK_FIELDS, method="PATCH"),
+        RecordAction(
+            "deactivate", _LINKS_WRITE, frozenset({True}), method="PATCH", sets={"active": False}, member="active"
+        ),
+        RecordAction(
+            "activate", _LINKS_WRITE, frozenset({False}), method="PATCH", sets={"active": True}, member="active"
         ),
     ),
 )
@@ -103,7 +182,7 @@ SUBMISSIONS: Final = RecordList(
             "appeals",
             "validation_submissions:write",
             frozenset({"failed"}),
-            fields=(FormField("text", required=True, named="appealText"),),
+            fields=(FormField("text", kind="long_text", required=True, named="appealText"),),
         ),
     ),
 )
@@ -240,6 +319,8 @@ API_REQUESTS: Final = RecordList(
 
 LISTS: Final = (
     DONATIONS,
+    REGULAR_DONATIONS,
+    GIVING_LINKS,
     _SESSIONS,
     REQUESTS_TO_PAY,
     DISBURSEMENTS,

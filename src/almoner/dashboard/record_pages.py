@@ -26,7 +26,7 @@ from almoner.dashboard.domain import (
 )
 from almoner.dashboard.facts import sections_of_record, value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, RecordPage, every_record
-from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
+from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.texts import PageTexts, texts_of
 from almoner.kit.errors import NotFound
@@ -40,7 +40,7 @@ _MAX_EXPORT: Final = 50_000
 _SEARCHED: Final = 10_000
 """Nonprofits that a list counts at most."""
 
-_TITLES: Final = ("displayName", "name", "organisationName", "eventType", "email")
+_TITLES: Final = ("title", "displayName", "name", "organisationName", "eventType", "email")
 """Members that a record is known by."""
 
 
@@ -175,7 +175,7 @@ class RecordPages:
             prev=page.prev and _link(address, shown, page.prev),
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if self._may_export(visitor, declared) else None,
             creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
-            masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
+            masked=declared.shows_donors and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
         )
 
@@ -224,7 +224,9 @@ class RecordPages:
             title=next((record[one] for one in _TITLES if record.get(one)), texts.text(declared.text_key("singular"))),
             message=_outcome_key(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
-            sections=sections_of_record(record, visitor.place.home, names, texts.label),
+            sections=sections_of_record(
+                record, visitor.place.home, names, lambda member: texts.label(declared.label_of(member))
+            ),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
         )
@@ -275,6 +277,11 @@ class RecordPages:
         """What the organisations of these records are called, by their identifiers."""
         parts = [part for record in records for part in (record, record.get("eventData") or {})]
         given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
+        given |= {name for part in parts for name in part.get("organisationIds") or ()}
+        return await self.organisation_names(visitor, given)
+
+    async def organisation_names(self, visitor: Visitor, given: Collection[str]) -> dict[str, str]:
+        """What organisations are called, by their identifiers; those alone that there are."""
         async with self._context.db.read() as tx:
             parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
             called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))
@@ -282,9 +289,9 @@ class RecordPages:
 
     async def note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
         """Who looked at which donor's data is kept."""
-        if declared is not DONATIONS or not has_scope(visitor.person.roles, PERSONAL):
+        if not declared.shows_donors or not has_scope(visitor.person.roles, PERSONAL):
             return
-        shown = [self._context.parse_id("donation", record["id"]) for record in records if record["email"]]
+        shown = [self._context.parse_id(declared.id_type, record["id"]) for record in records if record["email"]]
         if shown:
             async with self._context.db.write() as tx:
                 await store.insert_views(tx, partner_of_visitor(visitor), visitor.person.id, shown)
@@ -295,8 +302,7 @@ def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> 
     return [
         action
         for action in declared.actions
-        if has_scope(visitor.person.roles, action.scope)
-        and (not action.statuses or record.get("status") in action.statuses)
+        if has_scope(visitor.person.roles, action.scope) and action.is_offered(record)
     ]
 
 

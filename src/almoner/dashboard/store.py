@@ -9,29 +9,29 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def insert_views(tx: Tx, partner: Partner, person_id: UUID, donation_ids: Sequence[UUID]) -> None:
-    """Store that a person was shown who made these donations."""
+async def insert_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
+    """Store that a person was shown whose donations these are."""
     await tx.execute(
         """
-        insert into donor_view (partner_id, donation_id, person_id, viewed_at)
+        insert into donor_view (partner_id, record_id, person_id, viewed_at)
         select $1, unnest($2::uuid[]), $3, $4
         """,
         partner.id,
-        donation_ids,
+        record_ids,
         person_id,
         tx.now,
     )
 
 
-async def list_views(tx: Tx, partner: Partner, donation_id: UUID, limit: int) -> list[DonorView]:
-    """The last views of one donation, the newest first."""
+async def list_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorView]:
+    """The last views of one record, the newest first."""
     rows = await tx.fetch(
         """
         select person_id, viewed_at from donor_view
-        where partner_id = $1 and donation_id = $2 order by viewed_at desc limit $3
+        where partner_id = $1 and record_id = $2 order by viewed_at desc limit $3
         """,
         partner.id,
-        donation_id,
+        record_id,
         limit,
     )
     return [DonorView(row["person_id"], row["viewed_at"]) for row in rows]

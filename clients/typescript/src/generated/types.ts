@@ -365,8 +365,6 @@ export interface DonationSubscription {
   organisationId: string;
   /** Your user who gives. */
   userId: string | null;
-  /** The donation session in which the donor chose it. */
-  sessionId: string;
   /** Empty where the donor has one name alone. */
   firstName: string | null;
   /** Last name. */

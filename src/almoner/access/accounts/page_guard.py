@@ -198,15 +198,20 @@ class PageGuard:
         return Route(path, answer, methods=list(methods))
 
     async def require_visitor(
-        self, request: Request, *roles: Role, fresh: bool = False, second: bool = True
+        self,
+        request: Request,
+        *roles: Role,
+        fresh: bool = False,
+        second: bool = True,
+        form: FormData | None = None,
     ) -> Visitor | Response:
         """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
         ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
-        has one; not asked on the pages where one is added.
+        has one; not asked on the pages where one is added. ``form``: what was posted, where the body has been read.
         """
         place = await self.portal_of_request(request)
-        visitor = await self.find_visitor(request, place)
+        visitor = await self.find_visitor(request, place, form)
         if visitor is None:
             asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
@@ -223,7 +228,9 @@ class PageGuard:
             return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
         return visitor
 
-    async def find_visitor(self, request: Request, place: AccountPortal) -> Visitor | None:
+    async def find_visitor(
+        self, request: Request, place: AccountPortal, form: FormData | None = None
+    ) -> Visitor | None:
         """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
         found = await self.find_sign_in(request, place)
         if found is None:
@@ -231,7 +238,8 @@ class PageGuard:
         csrf = self.csrf_token_for_sign_in(found[0])
         path, query, browser = request.url.path, request.query_params, browser_of_request(request, place)
         language = found[1].language or self._pages.preferred_language(request).tag
-        return Visitor(place, found[1], found[0], csrf, path, query, browser, language, await read_form(request))
+        posted = await read_form(request) if form is None else form
+        return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted)
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie proves, and the person who is signed in."""

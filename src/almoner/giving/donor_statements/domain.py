@@ -13,8 +13,6 @@ PAGE_PURPOSE: Final = "statement"
 """Purpose of the token in the mailed link."""
 LINK_LIFETIME: Final = timedelta(hours=24)
 """How long a mailed link opens the statement."""
-MAX_LINKS: Final = 3
-"""Links that are mailed to one donor within ``LIVES``."""
 MAX_LINES: Final = 1000
 """Gifts that one statement lists."""
 _MAX_YEARS: Final = 10

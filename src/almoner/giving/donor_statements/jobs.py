@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Final
 
 from almoner.access.notifications.service import Email, Notification
-from almoner.giving.donor_statements import domain, service, store
+from almoner.giving.donor_statements import domain, service
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.service import SEND, SendStatementLink
+from almoner.giving.requested_emails import service as requested_emails
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import JobOf
@@ -18,8 +19,8 @@ from almoner.platform.pages import formats
 async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendStatementLink]) -> Email | None:
     """The email with the link; None once that is over (real time), or the donor was forgotten."""
     link_id, donation_id = job.details.link, job.details.donation
-    asked = await store.link_requested_at(tx, link_id)
-    if asked is None or tx.real_now >= asked + domain.LINK_LIFETIME:
+    asked = await requested_emails.requested_at(tx, link_id)
+    if asked is None:
         return None
     try:
         receipt = await service.get_receipt(tx, donation_id)

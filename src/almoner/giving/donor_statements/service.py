@@ -16,6 +16,7 @@ from almoner.giving.donor_statements import domain, store
 from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, DonorStatementLine, StatementPeriod
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
+from almoner.giving.requested_emails import service as requested_emails
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
@@ -49,10 +50,9 @@ async def request_link(tx: Tx, donation_id: UUID) -> bool:
     """Have a link mailed to the donor of a donation; False when that was done often enough of late. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
-    await store.lock_donor(tx, partner, email)
-    if await store.count_links_since(tx, partner, email, tx.real_now - domain.LINK_LIFETIME) >= domain.MAX_LINKS:
+    link_id = await requested_emails.request_email(tx, partner, "statement", email)
+    if link_id is None:
         return False
-    link_id = await store.insert_link(tx, partner, donation_id)
     await SEND.enqueue(tx, SendStatementLink(link_id, donation_id), unique=str(link_id))
     return True
 

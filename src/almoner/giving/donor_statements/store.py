@@ -1,11 +1,10 @@
-"""SQL for statements: the donations of one donor, and the links that were mailed."""
+"""SQL for statements: the donations of one donor."""
 
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from almoner.giving.donor_statements.domain import DonationSpan
-from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 _OF_DONOR: Final = (
@@ -40,47 +39,3 @@ async def donation_span(tx: Tx, partner: Partner, email: str) -> DonationSpan | 
     """From the donor's first donation to the last."""
     row = await tx.fetchrow(_DONATION_SPAN, partner.id, email)
     return DonationSpan(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
-
-
-async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
-    """Whoever else asks for a link of this donor waits until the transaction ends."""
-    await tx.execute(
-        "select pg_advisory_xact_lock(hashtextextended('statement:' || $1::text || lower($2), 0))",
-        str(partner.id),
-        email,
-    )
-
-
-async def count_links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
-    """How many links were mailed to the donor since a real moment."""
-    return int(
-        await tx.fetchval(
-            f"""
-            select count(*) from statement_email l join donation d on d.id = l.donation_id
-            where {_OF_DONOR} and l.sent_at > $3
-            """,
-            partner.id,
-            email,
-            since,
-        )
-    )
-
-
-async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
-    """Record that a link is mailed now; its id."""
-    link_id = tx.new_id()
-    await tx.execute(
-        "insert into statement_email (id, partner_id, donation_id, sent_at) values ($1, $2, $3, $4)",
-        link_id,
-        partner.id,
-        donation_id,
-        tx.real_now,
-    )
-    return link_id
-
-
-@across_partners("link")
-async def link_requested_at(tx: Tx, link_id: UUID) -> datetime | None:
-    """When a link was asked for, real time."""
-    found: datetime | None = await tx.fetchval("select sent_at from statement_email where id = $1", link_id)
-    return found

@@ -74,7 +74,8 @@ create table giving_link (
     category_id uuid,
     currencies text[] not null check (cardinality(currencies) <= 20),
     frequencies text[] not null check (
-        cardinality(frequencies) >= 1 and frequencies <@ array['one_time', 'weekly', 'monthly', 'quarterly', 'yearly']
+        cardinality(frequencies) between 1 and 5
+        and frequencies <@ array['one_time', 'weekly', 'monthly', 'quarterly', 'yearly']
     ),
     suggested_minor bigint[] not null check (cardinality(suggested_minor) <= 6 and 1 <= all (suggested_minor)),
     minimum_minor bigint check (minimum_minor >= 1),
@@ -647,16 +648,19 @@ create trigger request_payment_applied before update of applied_from on request_
 grant select, insert, update (status, status_changed_at, decided_at, decided_by, note)
     on request_payment to almoner_app;
 
--- A statement link was emailed to a donor. Append-only.
-create table statement_email (
+-- An email that a visitor of a page has sent to an address: what limits how many an address gets.
+-- recipient_hash: of the address with the partner.
+create table requested_email (
     id uuid primary key,
     partner_id uuid not null references partner (id),
-    donation_id uuid not null references donation (id),
-    sent_at timestamptz not null
+    purpose text not null check (purpose in ('statement', 'regular-donations')),
+    recipient_hash bytea not null check (length(recipient_hash) = 32),
+    requested_at timestamptz not null
 );
-create index statement_email_of_donation on statement_email (donation_id, sent_at);
-comment on column statement_email.sent_at is 'real time, for rate limits';
-grant select, insert on statement_email to almoner_app;
+create index requested_email_of_recipient on requested_email (recipient_hash, purpose, requested_at);
+create index requested_email_age on requested_email (requested_at);
+comment on column requested_email.requested_at is 'real time, for rate limits';
+grant select, insert, delete on requested_email to almoner_app;
 
 -- A session is completed by a donation of its own: the two tables refer to each other.
 alter table donation_session add constraint donation_session_donation
@@ -667,12 +671,13 @@ alter table donation add constraint donation_payment foreign key (payment_id, id
     references payment (id, donation_id, amount_minor, currency);
 
 -- Who looked at which donor's data on the dashboard. No foreign keys: a view outlasts the person's account.
+-- record_id: the donation or the regular donation that names the donor.
 create table donor_view (
     partner_id uuid not null references partner (id),
-    donation_id uuid not null,
+    record_id uuid not null,
     person_id uuid not null,
     viewed_at timestamptz not null
 );
-create index donor_view_of_donation on donor_view (partner_id, donation_id, viewed_at);
+create index donor_view_of_record on donor_view (partner_id, record_id, viewed_at);
 create index donor_view_age on donor_view (viewed_at);
 grant select, insert, delete on donor_view to almoner_app;

@@ -58,7 +58,6 @@ create table donation_subscription (
     total_minor bigint not null check (total_minor between 0 and 9007199254740991),
     last_charged_on date,
     unique (partner_id, id),
-    unique (id, currency),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
     constraint donation_subscription_cover check (cover_minor >= 0 and cover_minor < amount_minor),
@@ -178,27 +177,17 @@ grant select, insert, update on donation_subscription_charge to almoner_app;
 alter table donation add constraint donation_subscription_of foreign key (partner_id, subscription_id)
     references donation_subscription (partner_id, id);
 
--- A link to their regular donations was emailed to a donor who asked for it. Append-only.
-create table donation_subscription_link (
-    id uuid primary key,
-    partner_id uuid not null references partner (id),
-    subscription_id uuid not null references donation_subscription (id),
-    sent_at timestamptz not null
-);
-create index donation_subscription_link_of on donation_subscription_link (subscription_id, sent_at);
-comment on column donation_subscription_link.sent_at is 'real time, for rate limits';
-grant select, insert on donation_subscription_link to almoner_app;
-
 -- A donor goes to the provider to save another card. Stored before the provider is asked: the idempotency key and the
 -- reference there are made from the id. provider_setup: what the provider calls the page. saved_at: since when the plan is
 -- charged to what was saved there; that happens once, however often the provider tells of it.
 create table donation_subscription_setup (
     id uuid primary key,
-    partner_id uuid not null references partner (id),
-    subscription_id uuid not null references donation_subscription (id),
+    partner_id uuid not null,
+    subscription_id uuid not null,
     provider_setup text,
     started_at timestamptz not null,
-    saved_at timestamptz
+    saved_at timestamptz,
+    foreign key (partner_id, subscription_id) references donation_subscription (partner_id, id)
 );
 create index donation_subscription_setup_of on donation_subscription_setup (subscription_id, started_at);
 comment on column donation_subscription_setup.started_at is 'real time, for rate limits';

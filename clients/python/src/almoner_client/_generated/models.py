@@ -471,7 +471,6 @@ class DonationSubscription(Record):
         "currency_code": "currencyCode",
         "organisation_id": "organisationId",
         "user_id": "userId",
-        "session_id": "sessionId",
         "first_name": "firstName",
         "last_name": "lastName",
         "started_at": "startedAt",
@@ -504,8 +503,6 @@ class DonationSubscription(Record):
     """The organisation."""
     user_id: str | None
     """Your user who gives."""
-    session_id: str
-    """The donation session in which the donor chose it."""
     first_name: str | None
     """Empty where the donor has one name alone."""
     last_name: str | None

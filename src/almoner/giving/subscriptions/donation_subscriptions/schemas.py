@@ -16,7 +16,6 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 )
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.recurrence import Frequency
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
@@ -142,13 +141,6 @@ class DonationSubscriptionOut(ResponseRecord, object_name="donation_subscription
     frequency: Annotated[Frequency, msgspec.Meta(description="How often the donor gives.")]
     organisation_id: str
     user_id: str | None
-    session_id: Annotated[
-        str,
-        msgspec.Meta(
-            description="The donation session in which the donor chose it.",
-            examples=[Ids(sandbox=True).example("donationsession")],
-        ),
-    ]
     first_name: Annotated[str | None, msgspec.Meta(description="Empty where the donor has one name alone.")]
     last_name: str | None
     email: str | None
@@ -230,7 +222,6 @@ def donation_subscription_out(tx: Tx, plan: DonationSubscription) -> DonationSub
         frequency=plan.frequency,
         organisation_id=ids.text("organisation", plan.organisation_id),
         user_id=ids.text_or_none("user", plan.user_id),
-        session_id=ids.text("donationsession", plan.session_id),
         first_name=first_name,
         last_name=last_name,
         email=plan.email if shown else None,

@@ -20,11 +20,10 @@ CARD_PURPOSE: Final = "regular-donations-card"
 """Of the token with which the provider leads back from the page of another card."""
 LINK_LIFETIME: Final = timedelta(days=100)
 """How long a mailed link opens the page: the next email of a quarterly donation brings another before it ends."""
-MAX_LINKS: Final = 3
-"""Links that one donor is mailed on request within ``LINKS_WITHIN``."""
-LINKS_WITHIN: Final = timedelta(hours=24)
+CARD_CHANGES_WITHIN: Final = timedelta(hours=24)
 MAX_CARD_CHANGES: Final = 5
-"""How often one donation's card may be changed within ``LINKS_WITHIN``: its page must not serve to try cards (H6)."""
+"""How often one donation's card may be changed within ``CARD_CHANGES_WITHIN``: its page must not serve to try cards
+(H6)."""
 RECEIPTS_SHOWN: Final = 12
 """Of each regular donation."""
 PAUSE_MONTHS: Final = (1, 2, 3, 6, 12)

@@ -63,7 +63,7 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
     agreed = await subscriptions.find_agreement(tx, plan.id)
     if plan.status not in LIVE_STATUSES or plan.email is None or agreed is None:
         return None
-    partner, since = Partner(plan.partner_id), tx.real_now - domain.LINKS_WITHIN
+    partner, since = Partner(plan.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
     if await store.count_setups_since(tx, partner, plan.id, since) >= domain.MAX_CARD_CHANGES:
         return None
     setup_id = await store.insert_setup(tx, partner, plan.id)

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from almoner.access.notifications.service import Email, Notification
-from almoner.giving.subscriptions.donor_pages import domain, service, store
+from almoner.giving.requested_emails import service as requested_emails
+from almoner.giving.subscriptions.donor_pages import service
 from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendLink
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
@@ -17,8 +18,8 @@ from almoner.platform.pages import formats
 async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendLink]) -> Email | None:
     """The email with the link; None a day after it was asked for (real time), or when the donor was forgotten."""
     link_id = job.details.link
-    asked = await store.link_requested_at(tx, link_id)
-    if asked is None or tx.real_now >= asked + domain.LINKS_WITHIN:
+    asked = await requested_emails.requested_at(tx, link_id)
+    if asked is None:
         return None
     try:
         plan = await service.get_plan(tx, job.details.subscription)

@@ -11,6 +11,7 @@ import msgspec
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.requested_emails import service as requested_emails
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.giving.subscriptions.donor_pages import domain, store
@@ -89,10 +90,8 @@ async def request_link(tx: Tx, subscription_id: UUID) -> bool:
     plan = await get_plan(tx, subscription_id)
     assert plan.email is not None, "just looked"
     partner = Partner(plan.partner_id)
-    await store.lock_donor(tx, partner, plan.email)
-    since = tx.real_now - domain.LINKS_WITHIN
-    if await store.count_links_since(tx, partner, plan.email, since) >= domain.MAX_LINKS:
+    link_id = await requested_emails.request_email(tx, partner, "regular-donations", plan.email)
+    if link_id is None:
         return False
-    link_id = await store.insert_link(tx, partner, plan.id)
     await SEND_LINK.enqueue(tx, SendLink(link_id, plan.id), unique=str(link_id))
     return True

@@ -1,4 +1,4 @@
-"""SQL for the pages of regular donations: their receipts, and the links that were mailed."""
+"""SQL for the pages of regular donations: their receipts, and changes of cards."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -37,50 +37,6 @@ async def receipts_of(
             listed.append(
                 PaidDonation(row["donation_id"], Money(row["amount_minor"], row["currency"]), row["received_at"])
             )
-    return found
-
-
-async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
-    """Whoever else asks for a link of this donor waits until the transaction ends."""
-    await tx.execute(
-        "select pg_advisory_xact_lock(hashtextextended('regular-donations:' || $1::text || lower($2), 0))",
-        str(partner.id),
-        email,
-    )
-
-
-async def count_links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
-    """How many links were mailed to the donor on request since a real moment."""
-    return int(
-        await tx.fetchval(
-            """
-            select count(*) from donation_subscription s join donation_subscription_link l on l.subscription_id = s.id
-            where s.partner_id = $1 and lower(s.email) = lower($2) and s.email is not null and l.sent_at > $3
-            """,
-            partner.id,
-            email,
-            since,
-        )
-    )
-
-
-async def insert_link(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
-    """Record that a link is mailed now; its id."""
-    link_id = tx.new_id()
-    await tx.execute(
-        "insert into donation_subscription_link (id, partner_id, subscription_id, sent_at) values ($1, $2, $3, $4)",
-        link_id,
-        partner.id,
-        subscription_id,
-        tx.real_now,
-    )
-    return link_id
-
-
-@across_partners("link")
-async def link_requested_at(tx: Tx, link_id: UUID) -> datetime | None:
-    """When a link was asked for, real time."""
-    found: datetime | None = await tx.fetchval("select sent_at from donation_subscription_link where id = $1", link_id)
     return found
 
 

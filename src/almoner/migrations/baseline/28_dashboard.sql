@@ -10,6 +10,13 @@ select 'donation' as record_type, d.id, d.partner_id,
        ) as texts
 from donation d
 union all
+select 'donationsubscription', id, partner_id, array[first_name, last_name, email],
+       array(select value from jsonb_each_text(metadata))
+from donation_subscription
+union all
+select 'givinglink', id, partner_id, '{}', array[title, slug] || array(select value from jsonb_each_text(metadata))
+from giving_link
+union all
 select 'donationsession', id, partner_id, '{}'::text[], array(select value from jsonb_each_text(metadata))
 from donation_session where metadata is not null
 union all
@@ -96,6 +103,17 @@ create trigger donation_search_update after update on donation for each row
           (new.first_name, new.last_name, new.email, new.metadata))
     execute function note_search_update('donation');
 create trigger receipt_search_insert after insert on receipt for each row execute function note_search_receipt();
+create trigger donation_subscription_search_insert after insert on donation_subscription for each row
+    execute function note_search_update('donationsubscription');
+create trigger donation_subscription_search_update after update on donation_subscription for each row
+    when ((old.first_name, old.last_name, old.email, old.metadata) is distinct from
+          (new.first_name, new.last_name, new.email, new.metadata))
+    execute function note_search_update('donationsubscription');
+create trigger giving_link_search_insert after insert on giving_link for each row
+    execute function note_search_update('givinglink');
+create trigger giving_link_search_update after update on giving_link for each row
+    when ((old.title, old.metadata) is distinct from (new.title, new.metadata))
+    execute function note_search_update('givinglink');
 create trigger donation_session_search_insert after insert on donation_session for each row
     when (new.metadata <> '{}') execute function note_search_update('donationsession');
 create trigger donation_session_search_update after update on donation_session for each row

@@ -1,0 +1,150 @@
+"""What forms hold and send: typed texts as members of a call's body, and members of a record as typed texts."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any, Final
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.dashboard.domain import FormField
+from almoner.dashboard.texts import PageTexts
+from almoner.kit.time import iso_timestamp, parse_timestamp
+from almoner.platform.pages import formats
+from almoner.platform.pages.numbers import parse_amount
+
+Typed = Mapping[str, str | list[str]]
+"""What the fields of a form hold, by member: a text, or what is ticked."""
+
+_TICKED: Final = frozenset({"choices", "nonprofits"})
+_MOST_TICKED: Final = 50
+_ANY_CURRENCY: Final = "USD"
+_DAY: Final = timedelta(days=1)
+
+
+class _NoAmountError(Exception):
+    """What was typed is no amount."""
+
+
+def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
+    """A form in which nothing is typed."""
+    return {field.member: [] if field.kind in _TICKED else "" for field in fields}
+
+
+def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
+    """What the visitor has posted."""
+    found: dict[str, str | list[str]] = {}
+    for field in fields:
+        if field.kind == "choices":
+            found[field.member] = visitor.checkbox_values(field.member, field.choices)
+        elif field.kind == "nonprofits":
+            ticked = [str(one)[:100] for one in visitor.form.getlist(field.member)]
+            found[field.member] = list(dict.fromkeys(ticked))[:_MOST_TICKED]
+        else:
+            found[field.member] = visitor.form_value(field.member).replace("\r\n", "\n").strip()
+    return found
+
+
+def form_of_record(record: Mapping[str, Any], fields: Sequence[FormField], texts: PageTexts) -> dict[str, Any]:
+    """The form as it is for a record that is to be changed."""
+    currency = _currency_of_record(record)
+    found: dict[str, Any] = blank_form(fields)
+    for field in fields:
+        value = record.get(field.member)
+        if value is not None:
+            found[field.member] = _typed_value(field, value, currency, texts)
+    return found
+
+
+def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) -> str | list[str]:
+    locale = texts.language.locale
+    match field.kind:
+        case "amount":
+            return formats.format_plain_amount(value, currency, locale)
+        case "amounts":
+            return "\n".join(formats.format_plain_amount(one, currency, locale) for one in value)
+        case "lines":
+            return "\n".join(value)
+        case "codes":
+            return ", ".join(value)
+        case "choices" | "nonprofits":
+            return list(value)
+        case "tick":
+            return "yes" if value else ""
+        case "last_day":
+            moment = parse_timestamp(value) - timedelta(microseconds=1)
+            return moment.astimezone(texts.zone).date().isoformat()
+    return str(value)
+
+
+def body_of_form(
+    fields: Sequence[FormField], typed: Typed, before: Typed, texts: PageTexts, record: Mapping[str, Any] | None = None
+) -> tuple[dict[str, object], dict[str, str]]:
+    """The members that were changed, and the problems of fields that cannot be read. ``record``: what is changed."""
+    known = _currency_of_record(record or {})
+    currency = _currency_typed(fields, typed) or known
+    body: dict[str, object] = {}
+    problems: dict[str, str] = {}
+    for field in fields:
+        text = typed[field.member]
+        in_other_currency = field.kind in ("amount", "amounts") and currency != known and bool(text)
+        if text == before[field.member] and not in_other_currency:
+            continue
+        try:
+            body[field.member] = _member_value(field, text, currency, texts)
+        except _NoAmountError:
+            example = formats.format_plain_amount(2500, currency, texts.language.locale)
+            problems[field.member] = texts.text("dashboard.refund.problem", example=example)
+    return body, problems
+
+
+def _member_value(field: FormField, text: str | list[str], currency: str, texts: PageTexts) -> object:
+    """Raises _NoAmountError."""
+    if field.kind == "tick":
+        return text == "yes"
+    if not text:
+        return None
+    if isinstance(text, list):
+        return text
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    match field.kind:
+        case "amount":
+            return _minor(text, currency, texts)
+        case "amounts":
+            return [_minor(line, currency, texts) for line in lines]
+        case "lines":
+            return lines
+        case "codes":
+            return text.upper().replace(",", " ").split()
+        case "day":
+            return _moment(text, texts, after=0)
+        case "last_day":
+            return _moment(text, texts, after=1)
+    return text
+
+
+def _minor(text: str, currency: str, texts: PageTexts) -> int:
+    minor = parse_amount(text, currency, texts.language.locale)
+    if not isinstance(minor, int):
+        raise _NoAmountError
+    return minor
+
+
+def _moment(text: str, texts: PageTexts, *, after: int) -> str:
+    """The beginning of a day, or of the day after it; what is none is for the call to refuse."""
+    try:
+        day = date.fromisoformat(text) + after * _DAY
+    except (ValueError, OverflowError):
+        return text
+    return iso_timestamp(datetime.combine(day, time(), texts.zone))
+
+
+def _currency_of_record(record: Mapping[str, Any]) -> str:
+    return str(record.get("currencyCode") or next(iter(record.get("currencies") or ()), _ANY_CURRENCY))
+
+
+def _currency_typed(fields: Sequence[FormField], typed: Typed) -> str | None:
+    """The first currency that the form names, as amounts are in it."""
+    for field in fields:
+        if field.kind == "codes" and isinstance(text := typed[field.member], str):
+            first = next(iter(text.upper().replace(",", " ").split()), "")
+            return first if len(first) == len(_ANY_CURRENCY) and first.isascii() and first.isalpha() else None
+    return None

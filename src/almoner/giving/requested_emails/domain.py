@@ -1,0 +1,10 @@
+"""Emails that visitors of pages have sent to an address, and how often; pure."""
+
+from datetime import timedelta
+from typing import Final, Literal
+
+EmailPurpose = Literal["statement", "regular-donations"]
+MAX_EMAILS: Final = 3
+"""Of one purpose, to one address, within ``EMAILS_WITHIN``."""
+EMAILS_WITHIN: Final = timedelta(hours=24)
+"""An email that was not sent by then is not sent any more."""

@@ -1,0 +1,9 @@
+"""How often emails were asked for is known for a day."""
+
+from typing import Final
+
+from almoner.giving.requested_emails import service
+from almoner.platform.jobs.background_tasks import Tasks
+
+tasks: Final = Tasks()
+tasks.periodic("requested_emails.delete_expired", service.next_due_at, service.delete_expired)

@@ -1,0 +1,38 @@
+"""How often an address is sent an email that a visitor of a page asks for."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.requested_emails import domain, store
+from almoner.giving.requested_emails.domain import EmailPurpose
+from almoner.platform.database.transactions import Partner, Tx
+
+_BATCH: Final = 1000
+
+
+async def request_email(tx: Tx, partner: Partner, purpose: EmailPurpose, email: str) -> UUID | None:
+    """Record that an email is to be sent; its id, or None when that was done often enough of late."""
+    recipient_hash = tx.vault.keyed_hash("requested-email", partner.id.bytes + email.lower().encode())
+    await store.lock_recipient(tx, recipient_hash)
+    since = tx.real_now - domain.EMAILS_WITHIN
+    if await store.count_since(tx, partner, purpose, recipient_hash, since) >= domain.MAX_EMAILS:
+        return None
+    return await store.insert(tx, partner, purpose, recipient_hash)
+
+
+async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
+    """When an email was asked for (real time); None once it is not to be sent any more."""
+    requested = await store.requested_at(tx, email_id)
+    return requested if requested is not None and tx.real_now < requested + domain.EMAILS_WITHIN else None
+
+
+async def next_due_at(tx: Tx) -> datetime | None:
+    """When the next records are a day old and due for deletion."""
+    oldest = await store.oldest_at(tx)
+    return tx.now if oldest is not None and oldest <= tx.real_now - domain.EMAILS_WITHIN else None
+
+
+async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
+    """Delete records that are a day old; returns how many."""
+    return await store.delete_until(tx, tx.real_now - domain.EMAILS_WITHIN, limit)
