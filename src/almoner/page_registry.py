@@ -1,9 +1,10 @@
 """All pages of one server, built from its parts. Loaded where pages are served: a worker needs none of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from almoner.access.accounts import pages as accounts_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
@@ -11,6 +12,7 @@ from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.members import pages as members_pages
 from almoner.access.operators import pages as operators_pages
 from almoner.access.providers import pages as providers_pages
+from almoner.console import links as console_links
 from almoner.dashboard import pages as dashboard_pages
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountNoticePages
@@ -44,6 +46,7 @@ from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages import assets, reports
 from almoner.platform.pages.error_pages import not_found_routes
+from almoner.platform.pages.lazy_routes import LazyRoutes
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimiter
@@ -93,7 +96,7 @@ def build_pages(parts: PageParts) -> list[BaseRoute]:
         *_giving_pages(parts.settings, parts.work, parts.provider, catalogues, parts.rules, limiter),
         *_sandbox_pages(parts.settings, db, catalogues),
         *_validation_pages(db, catalogues, parts.intake, limiter, parts.blobs),
-        *_people_pages(db, catalogues, limiter, parts.outbound, parts.api, parts.rules),
+        *_people_pages(parts),
     ]
 
 
@@ -101,20 +104,17 @@ _NAVIGATION: tuple[NavigationLink, ...] = (
     *dashboard_pages.LINKS,
     *members_pages.LINKS,
     *providers_pages.LINKS,
+    *console_links.LINKS,
     *operators_pages.LINKS,
+    *console_links.LAST_LINKS,
 )
 """What the pages of people who sign in lead to, besides "your account", in this order."""
 
 
-def _people_pages(
-    db: Database,
-    catalogues: TranslationCatalogues,
-    limiter: RateLimiter,
-    outbound: OutboundClient,
-    api: ApiApplication,
-    rules: DisbursementRules,
-) -> list[BaseRoute]:
+def _people_pages(parts: PageParts) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
+    db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
+    api, rules, outbound = parts.api, parts.rules, parts.outbound
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
     gate = PageGuard(db, pages, _NAVIGATION)
     routes = [
@@ -127,8 +127,20 @@ def _people_pages(
     return [
         *routes,
         *not_found_routes(MEMBERS_HOME, routes, gate.render_not_found),
-        *not_found_routes(OPERATORS_HOME, routes, gate.render_not_found),
+        LazyRoutes(OPERATORS_HOME, partial(_console_routes, parts, gate, routes)),
     ]
+
+
+def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) -> list[Route]:
+    """The pages of operators that are imported on first use, and what answers beside them and the others."""
+    from almoner.console import pages as console_pages  # on first use: few people open them
+    from almoner.console.context import ConsoleContext, ConsoleServices
+    from almoner.review_cases import REVIEW_HANDLERS
+
+    services = ConsoleServices(parts.blobs, parts.intake, parts.outbound, parts.rules, REVIEW_HANDLERS)
+    pages = PageRenderer(parts.db.deployment, console_pages.TEMPLATES, parts.catalogues)
+    routes = console_pages.routes(ConsoleContext(parts.db, gate, pages, services))
+    return [*routes, *not_found_routes(OPERATORS_HOME, [*beside, *routes], gate.render_not_found)]
 
 
 def _giving_pages(

@@ -220,6 +220,13 @@ class Settings(BaseSettings):
     watchlist_schedule: Path | None = Field(
         None, description="TOML file with the watch lists to refresh automatically, and their URLs."
     )
+    review_second_look_percent: int = Field(
+        5,
+        ge=0,
+        le=100,
+        description="Share of decided reviews, in percent, that a second reviewer decides again without knowing the "
+        "answer, to compare. 0 means none.",
+    )
     register_max_age: int | None = Field(
         None,
         ge=1,
@@ -528,6 +535,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         receivers=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
+        second_look_percent=settings.review_second_look_percent,
         public_links=settings.public_links,
         time_zone=ZoneInfo(settings.time_zone),
     )

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -12,11 +14,14 @@ from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     EvidenceNotShown,
+    Kind,
     ReviewClaimedByAnother,
     ReviewDecision,
+    ReviewFilters,
     ReviewNotOpen,
     ReviewRefused,
 )
+from almoner.validation.decisions.reviews.ports import ReviewHandler
 from tests.support.client import Client, data
 from tests.support.reviews import Waiting, waiting
 from tests.support.service import Service
@@ -155,3 +160,29 @@ async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
         {event["eventData"]["id"] for event in events}
     )
     assert len(events) == 4
+
+
+async def test_eight_who_take_the_next_case_decide_each_once(
+    service: Service, api: Client, people: list[Operator]
+) -> None:
+    """As the page takes it: each asks for the next until there is none."""
+    cases = [await waiting(service, api) for _ in range(12)]
+    handlers: Mapping[Kind, ReviewHandler] = {"match": cases[0].case}
+    wanted = ReviewFilters(partner_id=cases[0].subject.partner_id)
+
+    async def work(by: Operator) -> list[UUID]:
+        decided: list[UUID] = []
+        while True:
+            async with service.db.write() as tx:
+                if not await reviews.list_open_reviews(tx, replace(wanted, free_for=by.id), 1):
+                    return decided
+                taken = await reviews.claim_next(tx, wanted, by.id, handlers)
+            if taken is not None:
+                async with service.db.write() as tx:
+                    decision = ReviewDecision("accepted", None, by.id, "Seen")
+                    await reviews.decide_review(tx, cases[0].case, taken.subject.id, decision)
+                decided.append(taken.subject.id)
+
+    done = [one for decided in await asyncio.gather(*map(work, people)) for one in decided]
+    assert sorted(done) == sorted(one.subject.id for one in cases)
+    assert [len((await one.history()).decisions) for one in cases] == [1] * len(cases)

@@ -13,6 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     EvidenceStep,
+    RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewHistory,
@@ -45,6 +46,10 @@ class VerificationCase:
         organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
         steps = [EvidenceStep(check, status) for check, status in found.checks.items()]
         return ReviewEvidence(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """None."""
+        return []
 
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /) -> None:
         """Approve."""

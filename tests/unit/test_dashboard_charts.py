@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.dashboard import charts
+from almoner.platform.pages import charts
 
 TODAY = date(2026, 3, 2)
 COUNTS = st.dictionaries(

@@ -20,7 +20,7 @@ import typer
 from almoner import settings
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import TokenRefused
+from almoner.access.operators.domain import Approval, ApprovedDecision, TokenRefused
 from almoner.access.people.domain import OperatorRole, Person
 from almoner.cli.database import Body, declare_command, run_with_database
 from almoner.cli.tables import Output
@@ -58,20 +58,6 @@ class Caller:
         await audit.record_entry(
             tx, scope, self.actor, action, subject, address=self.audit_context.address, details=given
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovedDecision:
-    """A decision with its required approvals. ``second``: the other operator and their note."""
-
-    by: str
-    note: str
-    second: tuple[str, str] | None = None
-
-    @property
-    def decider_count(self) -> int:
-        """How many operators decided."""
-        return 1 if self.second is None else 2
 
 
 def machine_account() -> str:
@@ -202,9 +188,10 @@ async def require_approval(
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
-    if not await operators.requires_dual_control(tx):
+    if officer.person is None:
         return ApprovedDecision(officer.id, note)
-    return await require_two_people(tx, officer, role, action, subject, seen, note, scope)
+    agreed = await operators.require_approval(tx, officer.person, role, action, subject, seen, note)
+    return await _told(tx, officer, role, action, subject, agreed, scope)
 
 
 async def require_two_people(
@@ -216,14 +203,26 @@ async def require_two_people(
     """
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
-    approval = await operators.record_approval(tx, officer.person, action, subject, seen, note, role)
-    if approval.second is None:
-        await officer.record_audit_entry(tx, scope, action, subject, look=1)
-        return (
-            f"Confirmed by {officer.person.shown_name} (1 of 2). A second operator with the role {role} must run "
-            f"the same command before {approval.expires_at:%Y-%m-%d %H:%M} UTC."
-        )
-    return ApprovedDecision(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
+    agreed = await operators.require_two_people(tx, officer.person, role, action, subject, seen, note)
+    return await _told(tx, officer, role, action, subject, agreed, scope)
+
+
+async def _told(
+    tx: Tx,
+    officer: Caller,
+    role: OperatorRole,
+    action: str,
+    subject: str,
+    agreed: ApprovedDecision | Approval,
+    scope: UUID,
+) -> ApprovedDecision | str:
+    if isinstance(agreed, ApprovedDecision):
+        return agreed
+    await officer.record_audit_entry(tx, scope, action, subject, look=1)
+    return (
+        f"Confirmed by {officer.person.shown_name if officer.person else officer.id} (1 of 2). A second operator with "
+        f"the role {role} must run the same command before {agreed.expires_at:%Y-%m-%d %H:%M} UTC."
+    )
 
 
 async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:

@@ -10,11 +10,11 @@ from uuid import UUID
 import typer
 
 from almoner import settings
+from almoner.access.operators.domain import ApprovedDecision
 from almoner.cli import outputs
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
-    ApprovedDecision,
     Caller,
     Note,
     as_operator,

@@ -5,9 +5,9 @@ from typing import Annotated, get_args
 
 import typer
 
+from almoner.access.operators.domain import ApprovedDecision
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
-    ApprovedDecision,
     Caller,
     Note,
     as_operator,

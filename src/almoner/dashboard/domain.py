@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.access.people.domain import MEMBER_ROLES, Role
 from almoner.platform.http.caller import NAMED_ONLY, SUPPORT_REFUNDS
+from almoner.platform.pages.record_tables import Column, Filter
 
 PERSONAL: Final = "donations:personal"
 """The scope that shows who donors are (settled 11)."""
@@ -104,10 +105,6 @@ def roles_with(scope: str) -> frozenset[Role]:
     return frozenset(role for role in MEMBER_ROLES if has_scope([role], scope))
 
 
-ColumnKind = Literal["id", "text", "amount", "status", "moment", "organisation", "donor", "value", "yes_no"]
-SortKey = Literal["id", "name"]
-"""``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone."""
-FilterKind = Literal["choice", "text", "email", "day"]
 FieldKind = Literal[
     "text",
     "long_text",
@@ -127,42 +124,6 @@ FieldKind = Literal[
 """``codes``: several between commas; ``lines``, ``amounts``: one on each line. ``day``: from its beginning;
 ``last_day``: to its end. ``nonprofits``: chosen by a search within the form."""
 Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a list. ``member``: of the record; its kind says how it is shown.
-
-    ``named``: the member whose label it has, where not its own. ``sort``: by what the call sorts the list by it.
-    """
-
-    member: str
-    kind: ColumnKind = "text"
-    named: str = ""
-    sort: SortKey | None = None
-
-    @property
-    def label(self) -> str:
-        """The member whose label it has."""
-        return self.named or self.member
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few.
-
-    ``named``: the member whose label it has, where not its own.
-    """
-
-    parameter: str
-    kind: FilterKind = "text"
-    choices: tuple[str, ...] = ()
-    named: str = ""
-
-    @property
-    def label(self) -> str:
-        """The member whose label it has."""
-        return self.named or self.parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,30 +284,3 @@ class DonorView:
 
     person_id: UUID
     viewed_at: datetime
-
-
-_GOOD: Final = frozenset(
-    "RECEIVED_PAYMENT DISBURSED PAID SENT completed succeeded accepted approved live delivered active clean healthy"
-    " won".split()
-)
-_BAD: Final = frozenset(
-    "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable"
-    " validation_request_failed cannot_define_eligibility".split()
-)
-
-Tone = Literal["good", "waiting", "bad"]
-
-
-def status_tone(status: str) -> Tone:
-    """How a status is shown: done as hoped, ended otherwise, or still under way."""
-    if status in _GOOD:
-        return "good"
-    return "bad" if status in _BAD else "waiting"
-
-
-def readable(name: str) -> str:
-    """A member or a status without words in the catalogues: ``donationRequestId`` as "Donation request ID"."""
-    spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
-    words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()
-    text = " ".join("ID" if word == "id" else "URL" if word == "url" else word for word in words)
-    return text[:1].upper() + text[1:]

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import in_english_joined, texts_of
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -16,7 +17,6 @@ from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
-from almoner.dashboard.texts import in_english_joined, texts_of
 from almoner.dashboard.timelines import donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation

@@ -1,34 +1,10 @@
 """A record as facts that people read, section by section: pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from almoner.dashboard.record_lists import PATHS_BY_ID_TYPE
-
-FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "link", "address", "values"]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line. ``href``: the page of the record that an identifier names. ``currency``: of an amount."""
-
-    label: str
-    value: Any
-    kind: FactKind = "text"
-    href: str | None = None
-    currency: str | None = None
-    id: str | None = None
-
-
-@dataclass(slots=True)
-class Section:
-    """Facts under a heading, and what is below it. ``title`` is empty for those of the record itself."""
-
-    title: str
-    facts: list[Fact] = field(default_factory=list)
-    sections: list["Section"] = field(default_factory=list)
-
+from almoner.platform.pages.record_tables import Fact, Section
 
 _LEFT_OUT = frozenset({"id", "secret"})
 _AMOUNTS = frozenset("amount paidAmount refundedAmount totalAmount minimum maximum goal suggestedAmounts".split())

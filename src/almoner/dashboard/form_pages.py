@@ -8,13 +8,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
 from almoner.dashboard.record_forms import Typed, blank_form, body_of_form, form_of_record, typed_form
 from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
-from almoner.dashboard.texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 
 _FIND: Final = "find"
 """The button that looks for nonprofits in place of sending the form."""

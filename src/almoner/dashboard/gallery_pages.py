@@ -8,16 +8,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.accounts.page_texts import in_english, texts_of
 from almoner.access.people.domain import Role
-from almoner.dashboard import charts
-from almoner.dashboard.domain import Column, Filter
-from almoner.dashboard.facts import Fact, Label, Section
+from almoner.dashboard.facts import Label
 from almoner.dashboard.record_lists import DONATIONS
-from almoner.dashboard.record_pages import Cell, Chip, ColumnHead
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import in_english, texts_of
-from almoner.dashboard.timelines import TimelineStep
 from almoner.kit.time import iso_timestamp
+from almoner.platform.pages import charts
+from almoner.platform.pages.record_tables import Cell, Chip, Column, ColumnHead, Fact, Filter, Section, TimelineStep
 
 PATH: Final = "/gallery"
 ROLES: Final = frozenset[Role]({"owner", "developer"})

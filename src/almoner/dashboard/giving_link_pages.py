@@ -9,12 +9,12 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.access.accounts.page_texts import in_english_joined
 from almoner.dashboard.domain import has_scope, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls
 from almoner.dashboard.record_lists import GIVING_LINKS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
-from almoner.dashboard.texts import in_english_joined
 from almoner.kit.errors import ContentTooLarge, Problem
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration

@@ -12,13 +12,13 @@ from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
-from almoner.dashboard import charts
 from almoner.dashboard.domain import has_scope
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.record_lists import DISBURSEMENTS, DONATIONS, REQUESTS_TO_PAY, SUBMISSIONS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.giving.checkout.donations import service as donations
+from almoner.platform.pages import charts
 
 _LAST: Final = 5
 

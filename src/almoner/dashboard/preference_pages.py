@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.access.accounts.page_texts import find_zone, language_choices, texts_of
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import find_zone, language_choices, texts_of
 from almoner.platform.audit import log as audit
 from almoner.platform.pages import formats
 

@@ -5,8 +5,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_texts import PageTexts
 from almoner.dashboard.domain import FormField
-from almoner.dashboard.texts import PageTexts
 from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount

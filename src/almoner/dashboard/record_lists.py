@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from almoner.dashboard.domain import Column, Filter, FormField, RecordAction, RecordForm, RecordList
+from almoner.dashboard.domain import (
+    FormField,
+    RecordAction,
+    RecordForm,
+    RecordList,
+)
+from almoner.platform.pages.record_tables import Column, Filter
 
 _ID: Final = Column("id", "id")
 _CREATED: Final = Column("createdAt", "moment", sort="id")

@@ -1,9 +1,8 @@
 """Lists of records with filters, as a page and as a file, and the page of one record."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -11,12 +10,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of_visitor
+from almoner.access.accounts.page_texts import PageTexts, texts_of
 from almoner.access.people.domain import Role
 from almoner.dashboard import store, store_views
 from almoner.dashboard.domain import (
     EXPORTERS,
     PERSONAL,
-    Column,
     RecordAction,
     RecordList,
     SavedView,
@@ -28,11 +27,11 @@ from almoner.dashboard.facts import sections_of_record, value_at_path
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, RecordPage, every_record
 from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import PageTexts, texts_of
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
 
 _PAGE_SIZE: Final = 50
 _MAX_EXPORT: Final = 50_000
@@ -42,33 +41,6 @@ _SEARCHED: Final = 10_000
 
 _TITLES: Final = ("title", "displayName", "name", "organisationName", "eventType", "email")
 """Members that a record is known by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A filter that is set. ``label``: its member; ``without``: the address of the list without it."""
-
-    label: str
-    value: str
-    without: str
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnHead:
-    """The head of a column that sorts. ``href``: the list in its order; ``sorted``: how it is sorted by it now."""
-
-    href: str
-    sorted: Literal["ascending", "descending"] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What a cell shows. ``href``: where it leads, on the first column."""
-
-    column: Column
-    value: object
-    currency: str | None = None
-    href: str | None = None
 
 
 class RecordSource(Protocol):

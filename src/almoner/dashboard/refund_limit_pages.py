@@ -6,9 +6,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import texts_of
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import texts_of
 from almoner.kit.money import currency_exponent
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx

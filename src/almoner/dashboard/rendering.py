@@ -7,8 +7,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.dashboard.domain import status_tone
-from almoner.dashboard.texts import in_english, texts_of
+from almoner.access.accounts.page_texts import in_english, texts_of
+from almoner.platform.pages.record_tables import status_tone
 
 _SHORTCUTS: Final = {
     "/home": "h",
@@ -39,6 +39,7 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         short_moment=texts.short_moment,
         age=texts.age,
         zone=texts.zone_name(),
+        words=texts.language.html,
         parsed=datetime.fromisoformat,
         in_english=in_english,
         shortcuts=_SHORTCUTS,

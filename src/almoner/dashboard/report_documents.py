@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from almoner.dashboard.texts import PageTexts
+from almoner.access.accounts.page_texts import PageTexts
 from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, ReportLayout, ReportRow, totals_of
 from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp

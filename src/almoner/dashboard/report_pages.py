@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import texts_of
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import REPORT_READERS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.report_documents import NamedRow, about_report, csv_lines, render_pdf
-from almoner.dashboard.texts import texts_of
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,

@@ -16,10 +16,11 @@ from almoner.dashboard import store_search
 from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import ORGANISATIONS, PATHS_BY_ID_TYPE, SEARCHED_LISTS
-from almoner.dashboard.record_pages import Cell, RecordPages
+from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.search_terms import query_terms
 from almoner.dashboard.store_search import HITS
+from almoner.platform.pages.record_tables import Cell
 
 _ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
 _SHOWN_COLUMNS: Final = 4

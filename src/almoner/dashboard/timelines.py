@@ -1,24 +1,9 @@
 """What happened to a donation, what it waits for and what comes next: pure, from the record as partners read it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
-
-@dataclass(frozen=True, slots=True)
-class TimelineStep:
-    """One step. ``label``, ``note``: keys. ``at``: an ISO moment where it is known.
-
-    ``amount``: in minor units of ``currency``.
-    """
-
-    label: str
-    state: Literal["done", "waiting", "next"]
-    at: str | None = None
-    note: str = ""
-    amount: int | None = None
-    currency: str | None = None
-
+from almoner.platform.pages.record_tables import TimelineStep
 
 _PAID = ("RECEIVED_PAYMENT", "DISBURSED")
 _KEY = "dashboard.timeline."

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import texts_of
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_views
 from almoner.dashboard.domain import RecordList, SavedView, has_scope
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import texts_of
 from almoner.kit.errors import NotFound
 from almoner.kit.text import clean_text
 from almoner.platform.audit import log as audit

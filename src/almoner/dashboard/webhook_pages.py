@@ -7,10 +7,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, in_english_joined, texts_of
 from almoner.dashboard.domain import roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.texts import PageTexts, in_english_joined, texts_of
 from almoner.kit.errors import NotFound
 from almoner.platform.events.event_types import EVENT_TYPES
 

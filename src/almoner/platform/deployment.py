@@ -28,6 +28,7 @@ class Deployment:
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
     ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
+    ``second_look_percent``: how many of a hundred reviews are decided once more by somebody else, to compare.
     ``time_zone``: of who issues receipts, whose days documents, statements and pages show.
     ``public_links``: of whoever runs it, shown on all pages and mails.
     ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
@@ -41,6 +42,7 @@ class Deployment:
     receivers: AddressPolicy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
     max_age: timedelta | None = None
+    second_look_percent: int = 0
     public_links: PublicLinks = NO_LINKS
     time_zone: tzinfo = UTC
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)

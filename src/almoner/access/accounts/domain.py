@@ -17,6 +17,9 @@ HOMES: Final = ("/account/{partner}", OPERATORS_HOME)
 DASHBOARD_HOME: Final = "/home"
 """Where members with a role begin, under the address of their account."""
 
+OPERATORS_DESK: Final = "/desk"
+"""Where operators begin, under the address of their account."""
+
 PROVIDER_ACCOUNT: Final = "/provider-account"
 """Where members see by which account at the provider they sign in."""
 
@@ -83,7 +86,8 @@ def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
 class NavigationLink:
     """A navigation entry. ``path`` is relative to the portal's home; ``roles`` says who sees it (None: everybody).
 
-    ``label``: its key in the catalogues. ``group``: the heading that it stands under. ``sandbox``: in sandboxes alone.
+    ``label``: its key in the catalogues; of ``operators``, whose pages are in English, the words themselves. ``group``:
+    the heading that it stands under. ``sandbox``: in sandboxes alone.
     """
 
     label: str

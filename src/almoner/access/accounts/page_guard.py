@@ -111,9 +111,10 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
-    """A navigation entry; ``label`` is its key. ``current`` is the ``aria-current`` value, or empty."""
+    """A navigation entry. ``path``: below the portal's home. ``current``: the ``aria-current`` value, or empty."""
 
     href: str
+    path: str
     label: str
     current: str
 
@@ -337,13 +338,13 @@ class PageGuard:
 
         Without a language it is in English.
         """
-        problems = context.pop("problems", {})
+        problems, reader = context.pop("problems", {}), language or pages.language(None)
         return pages.render_page(
             template,
-            language or pages.language(None),
+            reader,
             status=status,
             passkeys=passkeys,
-            desk=self._portal(visitor),
+            desk=self._portal(visitor, reader),
             csrf=visitor.csrf,
             problems=problems,
             **context,
@@ -433,9 +434,14 @@ class PageGuard:
             language=language,
         )
 
-    def _portal(self, visitor: Visitor) -> PageFrame:
+    def has_link(self, visitor: Visitor, path: str) -> bool:
+        """Whether the visitor's navigation leads to a path."""
+        place, roles = visitor.place, visitor.person.roles
+        return any(link.path == path and link.is_visible_to(place.realm, roles) for link in self._links)
+
+    def _portal(self, visitor: Visitor, language: Language) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
-        own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "")
+        own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "People")
         wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
         links = [*(link for link in wired if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
@@ -444,9 +450,14 @@ class PageGuard:
         current = "page" if path == here else "true"
         groups: dict[str, list[NavigationItem]] = {}
         for href, link in zip(hrefs, links, strict=True):
-            shown = NavigationItem(href, link.label, current if href == here else "")
+            label = link.label if link.operators else language.text(link.label)
+            shown = NavigationItem(href, link.path, label, current if href == here else "")
             groups.setdefault(link.group, []).append(shown)
-        made = tuple(NavigationGroup(heading, tuple(items)) for heading, items in groups.items())
+        named = {
+            one: one if not one or not place.realm.partner else language.text(f"desk.area.{one.lower()}")
+            for one in groups
+        }
+        made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
         return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, made)
 
 

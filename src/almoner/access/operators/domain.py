@@ -87,6 +87,20 @@ class Approval:
     outcome: ApprovalOutcome | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ApprovedDecision:
+    """A decision with its required approvals. ``second``: the other operator and their note."""
+
+    by: str
+    note: str
+    second: tuple[str, str] | None = None
+
+    @property
+    def decider_count(self) -> int:
+        """How many operators decided."""
+        return 1 if self.second is None else 2
+
+
 class OperatorRefused(Exception):
     """The operator may not do this; the message says what to do."""
 

@@ -30,8 +30,8 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (
-    NavigationLink("desk.link.operators", "/operators", frozenset({"administrator"}), operators=True),
-    NavigationLink("desk.link.tokens", "/tokens", None, operators=True),
+    NavigationLink("Operators", "/operators", frozenset({"administrator"}), operators=True, group="People"),
+    NavigationLink("Tokens", "/tokens", None, operators=True, group="People"),
 )
 """For the navigation."""
 

@@ -18,6 +18,7 @@ from almoner.access.operators.domain import (
     Approval,
     ApprovalOutcome,
     ApprovalReview,
+    ApprovedDecision,
     LastAdministratorRequired,
     MembershipState,
     OperatorNotInvitable,
@@ -360,6 +361,32 @@ async def record_approval(
             )
         await store.end_approval(tx, OPERATORS, waits, "approved", mine, tx.now)
         return replace(waits, second=mine, outcome="approved")
+
+
+async def require_approval(
+    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
+) -> ApprovedDecision | Approval:
+    """The approved decision, or the first look while a second operator must approve (if dual control is on).
+
+    ``seen`` and what it raises: as of ``record_approval``.
+    """
+    if not await requires_dual_control(tx):
+        return ApprovedDecision(tx.ids.text(ID, operator.id), note)
+    return await require_two_people(tx, operator, role, action, subject, seen, note)
+
+
+async def require_two_people(
+    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
+) -> ApprovedDecision | Approval:
+    """The approved decision, or the first look while a second operator must approve (always).
+
+    ``seen`` and what it raises: as of ``record_approval``.
+    """
+    approval = await record_approval(tx, operator, action, subject, seen, note, role)
+    if approval.second is None:
+        return approval
+    by = tx.ids.text(ID, approval.first.by)
+    return ApprovedDecision(by, approval.first.note, (tx.ids.text(ID, operator.id), note))
 
 
 async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable[str]) -> None:

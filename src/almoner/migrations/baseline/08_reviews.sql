@@ -6,6 +6,8 @@ create table review (
     kind text not null,
     subject_id uuid not null,
     partner_id uuid not null references partner (id),
+    country_code char(3) check (country_code ~ '^[A-Z]{3}$'),
+    script text check (length(script) between 1 and 50),
     reasons text[] not null,
     asked_at timestamptz not null,
     claimed_by text check (length(claimed_by) between 1 and 255),
@@ -29,7 +31,12 @@ create index review_queue on review (asked_at, id) where status = 'open';
 create index review_queue_of_kind on review (kind, asked_at, id) where status = 'open';
 create index review_queue_of_partner on review (partner_id, asked_at, id) where status = 'open';
 create index review_claimed_by on review (claimed_by, asked_at, id) where status = 'open' and claimed_by is not null;
+create index review_queue_of_country on review (country_code, asked_at, id) where status = 'open';
+create index review_queue_of_script on review (script, asked_at, id) where status = 'open';
+create index review_queue_with_reason on review using gin (reasons) where status = 'open';
+create index review_ended on review (ended_at) where status = 'decided';
 create index review_decided_duration on review (kind, asked_at, ended_at) where status = 'decided';
+comment on column review.script is 'writing system of the name that is decided about; MIXED: several';
 comment on column review.claimed_by is 'who was last shown it and has not released it';
 comment on column review.claimed_until is 'real time; until then nobody else may decide it';
 comment on column review.claimed_fingerprint is 'fingerprint of what claimed_by was shown';
@@ -42,6 +49,7 @@ create trigger review_status before update of status on review for each row
 create trigger review_immutable before update on review for each row
     when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at) is distinct from
               (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at)
+          or (old.country_code, old.script) is distinct from (new.country_code, new.script)
           or old.status <> 'open')
     execute function guard_immutable();
 
@@ -77,6 +85,7 @@ create table review_decision (
     constraint review_decision_reopened check (verdict <> 'reopened' or review_id is null)
 );
 create index review_decision_of_subject on review_decision (kind, subject_id, id);
+create index review_decision_at on review_decision (decided_at) where review_id is not null;
 create index review_decision_by on review_decision (decided_by, kind, verdict) where review_id is not null;
 
 -- A decision ends its open review, and a decided review has a decision.
@@ -92,6 +101,77 @@ create constraint trigger review_decision_ends_review after insert on review_dec
     deferrable initially deferred for each row when (new.review_id is not null)
     execute function guard_review_decision();
 grant select, insert on review_decision to almoner_app;
+
+-- What reviewers tell each other about a case. Append-only; partners never see it.
+create table review_note (
+    id uuid primary key,
+    kind text not null,
+    subject_id uuid not null,
+    partner_id uuid not null references partner (id),
+    text text not null check (length(text) between 1 and 2000),
+    written_by text not null check (length(written_by) between 1 and 255),
+    written_at timestamptz not null,
+    constraint review_note_kind check (kind in ('validation_request', 'agent_verification', 'match', 'screening', 'appeal'))
+);
+create index review_note_of_subject on review_note (kind, subject_id, id);
+grant select, insert on review_note to almoner_app;
+
+-- Who declared to be too close to a case to decide it. Append-only: nobody takes it back.
+create table review_conflict (
+    kind text not null,
+    subject_id uuid not null,
+    partner_id uuid not null references partner (id),
+    declared_by text not null check (length(declared_by) between 1 and 255),
+    reason text not null check (length(reason) between 1 and 2000),
+    declared_at timestamptz not null,
+    primary key (kind, subject_id, declared_by),
+    constraint review_conflict_kind check (kind in ('validation_request', 'agent_verification', 'match', 'screening', 'appeal'))
+);
+grant select, insert on review_conflict to almoner_app;
+create function guard_conflict() returns trigger language plpgsql as $$
+begin
+    if exists (
+        select from review_conflict
+        where kind = new.kind and subject_id = new.subject_id and declared_by = new.decided_by
+    ) then
+        raise exception '% declared a conflict of interest about % %', new.decided_by, new.kind, new.subject_id
+            using errcode = 'check_violation', constraint = 'review_decided_without_conflict';
+    end if;
+    return new;
+end $$;
+create trigger review_decided_without_conflict before insert on review_decision
+    for each row execute function guard_conflict();
+
+-- A decided review that somebody else decides once more without knowing the answer, which changes nothing. It is drawn
+-- at random when the review is decided.
+create table review_second_look (
+    review_id uuid primary key,
+    kind text not null,
+    subject_id uuid not null,
+    partner_id uuid not null references partner (id),
+    first_by text not null check (length(first_by) between 1 and 255),
+    first_verdict text not null check (first_verdict in ('accepted', 'rejected')),
+    selected_at timestamptz not null,
+    verdict text check (verdict in ('accepted', 'rejected')),
+    reason_code text check (length(reason_code) between 1 and 100),
+    note text check (length(note) between 1 and 2000),
+    decided_by text check (length(decided_by) between 1 and 255),
+    decided_at timestamptz check (decided_at >= selected_at),
+    foreign key (review_id, kind, subject_id, partner_id) references review (id, kind, subject_id, partner_id),
+    constraint review_second_look_kind check (kind in ('validation_request', 'agent_verification', 'match', 'screening', 'appeal')),
+    constraint review_second_look_decided check (
+        num_nonnulls(verdict, note, decided_by, decided_at) in (0, 4)
+        and (coalesce(verdict, '') = 'rejected') = (reason_code is not null)
+    ),
+    constraint review_second_look_by_another check (decided_by <> first_by)
+);
+create index review_second_look_waiting on review_second_look (selected_at, review_id) where verdict is null;
+create index review_second_look_decided on review_second_look (decided_at) where verdict is not null;
+create trigger review_second_look_once before update on review_second_look for each row
+    when (old.verdict is not null) execute function guard_immutable();
+create trigger review_second_look_without_conflict before update on review_second_look for each row
+    execute function guard_conflict();
+grant select, insert, update on review_second_look to almoner_app;
 
 -- An uploaded document. Its bytes are stored encrypted in the document storage. storage_key ends with the storage mark
 -- of the deployment that wrote the blob.

@@ -50,6 +50,8 @@ create index validation_request_words on validation_request
     using gin ((search_name || ' ' || lower(number_key)) gin_trgm_ops);
 create index validation_request_pending on validation_request (registry_id, id) where status = 'pending';
 create index validation_request_organisation on validation_request (organisation_id) where organisation_id is not null;
+-- What was asked about a number before, by whomever.
+create index validation_request_of_number on validation_request (registry_id, number_key, id);
 -- A number that was accepted before is not checked again.
 create index validation_request_number on validation_request (partner_id, registry_id, number_key)
     where status = 'accepted';

@@ -22,6 +22,7 @@ from almoner.nonprofits.registries.number_formats import (
     parse_stored_number_key,
     possible_number_keys,
 )
+from almoner.nonprofits.registries.record_pages import record_page
 
 __all__ = [
     "ABROAD_PART",
@@ -42,6 +43,7 @@ __all__ = [
     "parse_org_id",
     "parse_stored_number_key",
     "possible_number_keys",
+    "record_page",
 ]
 
 

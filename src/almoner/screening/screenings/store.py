@@ -258,6 +258,21 @@ async def list_decided_matches(tx: Tx, who_type: str, subject_id: UUID) -> list[
     return [_match(row) for row in rows]
 
 
+async def list_related_matches(tx: Tx, match: ScreeningMatch, limit: int) -> list[ScreeningMatch]:
+    """Matches of the same record, and of the same entry with others, newest first of each."""
+    own = await list_matches(tx, match.subject)
+    rows = await tx.fetch(
+        f"""
+        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        where m.list = $1 and m.entry_key = $2 and m.current order by m.id desc limit $3
+        """,
+        match.list,
+        match.entry_key,
+        limit,
+    )
+    return [*own[:limit], *(one for one in map(_match, rows) if one.subject != match.subject)]
+
+
 @across_partners("registers")
 async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""

@@ -14,8 +14,10 @@ from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, RepresentationRequest
 from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.decisions.reviews.domain import (
+    ComparedValue,
     EvidenceStep,
     Fact,
+    RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
@@ -49,7 +51,21 @@ class AgentReviewHandler:
             facts=facts,
             steps=steps,
             documents=await service.list_document_ids(tx, subject_id),
+            compared=await _compared(tx, found),
         )
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """Who applied by the same address or for the same nonprofit, and the request about it. Raises NotFound."""
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        related = [
+            RelatedSubject(ReviewSubject("agent_verification", id_, partner_id), relation)
+            for id_, partner_id, relation in await service.list_related(tx, found, _MAX_RELATED)
+            if id_ != subject_id
+        ]
+        if found.validation_request is not None:
+            request = ReviewSubject("validation_request", found.validation_request.id, found.partner_id)
+            related.append(RelatedSubject(request, "its nonprofit"))
+        return related
 
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
@@ -65,6 +81,7 @@ class AgentReviewHandler:
 
 
 REVIEW_HANDLER: Final = AgentReviewHandler()
+_MAX_RELATED: Final = 50
 
 
 def _facts(found: AgentVerification) -> Iterator[Fact]:
@@ -97,6 +114,18 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
         ("address", known.address),
         ("websites", ", ".join(known.websites) or None),
         ("its own e-mail", found.organisation.email),
+    ]
+
+
+async def _compared(tx: Tx, found: AgentVerification) -> list[ComparedValue]:
+    """What the applicant says beside what is known of the nonprofit."""
+    if found.organisation is None:
+        return []
+    known = await organisations.get(tx, Partner(found.partner_id), found.organisation.id)
+    own = [found.organisation.email] if found.organisation.email else []
+    return [
+        ComparedValue("Email address", found.email, own),
+        ComparedValue("Website", found.organisation_website, known.websites),
     ]
 
 

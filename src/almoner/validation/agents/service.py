@@ -39,6 +39,7 @@ from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.agents.store import is_replaced as is_replaced
 from almoner.validation.agents.store import list_evaluation_steps as list_evaluation_steps
+from almoner.validation.agents.store import list_related as list_related
 from almoner.validation.agents.store import next_expiry_at as next_expiry_at
 from almoner.validation.agents.store import set_preferred_language as set_preferred_language
 from almoner.validation.agents.store_documents import list_document_ids as list_document_ids

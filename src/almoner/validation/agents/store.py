@@ -58,6 +58,23 @@ def _verification(row: Record) -> AgentVerification:
     return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 
 
+async def list_related(tx: Tx, one: AgentVerification, limit: int) -> list[tuple[UUID, UUID, str]]:
+    """Verifications of the same address, or for the same request, newest first, with whose they are."""
+    rows = await tx.fetch(
+        """
+        (select id, partner_id, 'same email address' from agent_verification
+            where lower(email) = lower($1) and email is not null order by id desc limit $3)
+        union all
+        (select id, partner_id, 'same nonprofit' from agent_verification
+            where validation_request_id = $2 order by id desc limit $3)
+        """,
+        one.email,
+        one.validation_request.id if one.validation_request else None,
+        limit,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
     """Store a new verification."""
     await tx.execute(

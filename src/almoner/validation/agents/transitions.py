@@ -10,7 +10,7 @@ from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject, queue_script
 from almoner.validation.ongoing.matches import service as matches
 
 Scope = Partner | AllPartners
@@ -51,4 +51,5 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
 
 def review_subject_of(verification: AgentVerification) -> ReviewSubject:
     """The verification as a subject of the review queue."""
-    return ReviewSubject("agent_verification", verification.id, verification.partner_id)
+    name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
+    return ReviewSubject("agent_verification", verification.id, verification.partner_id, script=queue_script(name))

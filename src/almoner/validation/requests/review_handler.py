@@ -8,10 +8,13 @@ import msgspec
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
+from almoner.nonprofits.registries.domain import record_page
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
+    ComparedValue,
     EvidenceStep,
     Fact,
+    RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
@@ -42,7 +45,14 @@ class RequestReviewHandler:
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
             steps=[evidence_step(step, made.unverified_sources) for step in made.steps] if made else [],
             documents=[document.id for document in request.documents],
+            compared=await _compared(tx, request),
+            links=await _links(tx, request),
         )
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """Other requests about the number, and who applied for the nonprofit. Raises NotFound."""
+        request = await service.get(tx, ALL_PARTNERS, subject_id)
+        return await service.list_related(tx, request)
 
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
@@ -88,6 +98,34 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     if found is not None:
         named = f"{tx.ids.text('organisation', found.id)} {found.name}, {found.address or 'no address'}"
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
+
+
+async def _compared(tx: Tx, request: ValidationRequest) -> list[ComparedValue]:
+    """What was asked beside what the register says of the number."""
+    asked = request.details
+    lines = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
+    stated = [
+        ("Name", asked.name),
+        ("Number", asked.registry_number),
+        ("Address", ", ".join(line for line in lines if line) or None),
+        ("Website", asked.website),
+    ]
+    listed = await organisations.find_record_by_number(tx, request.registry_id, request.number_key)
+    if listed is None:
+        return [ComparedValue(label, value) for label, value in stated]
+    former = await organisations.list_former_names(tx, listed.id)
+    names = [listed.name, *(f"{name} (other name)" for name in listed.listed_names[1:])]
+    names += [f"{name} (former name)" for name in former]
+    address = [listed.address] if listed.address else []
+    found = (names, [listed.registry_number], address, list(listed.websites))
+    return [ComparedValue(label, value, of) for (label, value), of in zip(stated, found, strict=True)]
+
+
+async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
+    """The register's own page."""
+    registry = await registries.get(tx, request.registry_id)
+    page = record_page(registry.code, request.details.registry_number)
+    return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []
 
 
 def evidence_step(step: EvaluationStep, unverified: frozenset[str]) -> EvidenceStep:

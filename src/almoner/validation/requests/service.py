@@ -26,7 +26,7 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject
+from almoner.validation.decisions.reviews.domain import RelatedSubject, ReviewDecision, ReviewSubject, queue_script
 from almoner.validation.requests import domain, schemas, store, triggers
 from almoner.validation.requests.domain import (
     InvalidRegistryId,
@@ -181,7 +181,20 @@ def cursor_position_of(request: ValidationRequest, sort: Sort) -> Position:
 
 def review_subject_of(request: ValidationRequest) -> ReviewSubject:
     """What is reviewed."""
-    return ReviewSubject("validation_request", request.id, request.partner_id)
+    asked = request.details
+    return ReviewSubject(
+        "validation_request", request.id, request.partner_id, asked.country_code, queue_script(asked.name)
+    )
+
+
+async def list_related(tx: Tx, request: ValidationRequest) -> list[RelatedSubject]:
+    """Other requests about the same number, of all partners."""
+    found = await store.list_same_number(tx, request.registry_id, request.number_key, MAX_RELATED)
+    return [
+        RelatedSubject(ReviewSubject("validation_request", id_, partner_id), "same number")
+        for id_, partner_id in found
+        if id_ != request.id
+    ]
 
 
 async def attach_document(tx: Tx, partner: Partner, request_id: UUID, upload: StoredFile) -> ValidationRequest:
@@ -263,6 +276,8 @@ async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
     return held
 
 
+MAX_RELATED: Final = 50
+"""Other requests that are looked at beside one."""
 _EVENTS: Final = {"accepted": domain.APPROVED, "rejected": domain.REJECTED}
 
 

@@ -45,6 +45,21 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
+@across_partners("operators")
+async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[tuple[UUID, UUID]]:
+    """Requests about a number, newest first, with whose they are."""
+    rows = await tx.fetch(
+        """
+        select id, partner_id from validation_request where registry_id = $1 and number_key = $2
+        order by id desc limit $3
+        """,
+        registry_id,
+        number_key,
+        limit,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
     """Store a new request."""
     await tx.execute(

@@ -48,6 +48,14 @@
   const pressed = (event) =>
     event.code.startsWith("Key") && event.key.codePointAt(0) > 127 ? event.code[3].toLowerCase() : event.key;
 
+  // Letters of this page open what is linked; they never decide anything.
+  const openByKey = (key) => {
+    const name = named("page", key);
+    const link = name && document.querySelector(`[data-key="${name.slice(5)}"]:is(a, button, summary)`);
+    if (link) link.click();
+    return Boolean(link);
+  };
+
   const rows = () => [...document.querySelectorAll("main .sheet tbody th a, main .rows a:first-of-type")];
   const move = (step) => {
     const links = rows();
@@ -70,13 +78,17 @@
       }
       return;
     }
+    if (openByKey(key)) {
+      event.preventDefault();
+      return;
+    }
     switch (named("actions", key)) {
       case "go":
         going = true;
         break;
       case "search":
         event.preventDefault();
-        document.getElementById("search").focus();
+        document.getElementById("search")?.focus();
         break;
       case "list":
         event.preventDefault();
@@ -91,58 +103,61 @@
     }
   });
 
-  const search = document.getElementById("search");
-  const hits = document.createElement("div");
   const announced = document.getElementById("announced");
-  hits.className = "search-hits";
-  hits.hidden = true;
-  search.form.append(hits);
-  let waiting = 0;
-  let asking = null;
-  const close = () => {
-    asking?.abort();
+  const completeSearch = (search) => {
+    const hits = document.createElement("div");
+    hits.className = "search-hits";
     hits.hidden = true;
-    hits.replaceChildren();
-    announced.textContent = "";
-  };
-  const complete = async () => {
-    const typed = search.value.trim();
-    if (typed.length < 2) return close();
-    asking?.abort();
-    asking = new AbortController();
-    try {
-      const answer = await fetch(`${home}/search/hits?q=${encodeURIComponent(typed)}`, { signal: asking.signal });
-      if (!answer.ok || answer.redirected) return close();
-      hits.innerHTML = await answer.text();
-      hits.hidden = false;
-      announced.textContent = hits.querySelector("[data-found]")?.dataset.found ?? "";
-    } catch (error) {
-      if (error.name !== "AbortError") close();
-    }
-  };
-  search.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(complete, 200);
-  });
-  search.form.addEventListener("submit", () => {
-    clearTimeout(waiting);
-    close();
-  });
-  search.form.addEventListener("keydown", (event) => {
-    const links = [...hits.querySelectorAll("a")];
-    if (event.key === "Escape" && !hits.hidden) {
-      event.preventDefault();
+    search.form.append(hits);
+    let waiting = 0;
+    let asking = null;
+    const close = () => {
+      asking?.abort();
+      hits.hidden = true;
+      hits.replaceChildren();
+      announced.textContent = "";
+    };
+    const complete = async () => {
+      const typed = search.value.trim();
+      if (typed.length < 2) return close();
+      asking?.abort();
+      asking = new AbortController();
+      try {
+        const answer = await fetch(`${home}/search/hits?q=${encodeURIComponent(typed)}`, { signal: asking.signal });
+        if (!answer.ok || answer.redirected) return close();
+        hits.innerHTML = await answer.text();
+        hits.hidden = false;
+        announced.textContent = hits.querySelector("[data-found]")?.dataset.found ?? "";
+      } catch (error) {
+        if (error.name !== "AbortError") close();
+      }
+    };
+    search.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(complete, 200);
+    });
+    search.form.addEventListener("submit", () => {
+      clearTimeout(waiting);
       close();
-      search.focus();
-    } else if (["ArrowDown", "ArrowUp"].includes(event.key) && links.length) {
-      event.preventDefault();
-      const at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
-      (links[at] ?? search).focus();
-    }
-  });
-  document.addEventListener("click", (event) => {
-    if (!search.form.contains(event.target)) close();
-  });
+    });
+    search.form.addEventListener("keydown", (event) => {
+      const links = [...hits.querySelectorAll("a")];
+      if (event.key === "Escape" && !hits.hidden) {
+        event.preventDefault();
+        close();
+        search.focus();
+      } else if (["ArrowDown", "ArrowUp"].includes(event.key) && links.length) {
+        event.preventDefault();
+        const at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+        (links[at] ?? search).focus();
+      }
+    });
+    document.addEventListener("click", (event) => {
+      if (!search.form.contains(event.target)) close();
+    });
+  };
+  const search = document.getElementById("search");
+  if (search) completeSearch(search);
 
   for (const shown of document.querySelectorAll("[data-copy]")) {
     const button = document.createElement("button");
@@ -155,6 +170,23 @@
       button.textContent = dialog.dataset.copiedText;
     });
     shown.after(button);
+  }
+
+  // How long something is held: told when five minutes are left, and one. The server's clock counts.
+  for (const shown of document.querySelectorAll("[data-until]")) {
+    const end = Date.now() + (Date.parse(shown.dataset.until) - Date.parse(shown.dataset.now));
+    const clock = document.createElement("span");
+    let told = Infinity;
+    shown.append(" ", clock);
+    const tick = () => {
+      const left = Math.max(0, Math.ceil((end - Date.now()) / 60000));
+      clock.textContent = left ? `(${left} min)` : "(over: hold it again before you decide)";
+      const step = left <= 1 ? 1 : left <= 5 ? 5 : Infinity;
+      if (step < told) announced.textContent = shown.textContent;
+      told = step;
+      if (left) setTimeout(tick, 15000);
+    };
+    tick();
   }
 
   // A part of the page: after a link, focus goes to its caption; after a form it stays, and the caption is announced.

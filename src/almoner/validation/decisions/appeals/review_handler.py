@@ -17,9 +17,12 @@ from almoner.validation.decisions.appeals import domain, service
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
+    ComparedValue,
     EvidenceStep,
     Fact,
+    Kind,
     RecordedDecision,
+    RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
@@ -60,7 +63,28 @@ class AppealReviewHandler:
         documents = [one for _, shown in evidence for one in shown.documents]
         documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
         title = f"Was it right to refuse {submission.organisation_name}?"
-        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)))
+        compared = [
+            ComparedValue(f"{what.capitalize()}: {one.label.lower()}", one.stated, one.listed)
+            for what, shown in evidence
+            for one in shown.compared
+        ]
+        links = [link for _, shown in evidence for link in shown.links]
+        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links)
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """What was refused, and what is related to that. Raises NotFound."""
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
+        related: list[RelatedSubject] = []
+        refusals: Sequence[tuple[Kind, UUID | None, ReviewHandler]] = (
+            ("validation_request", submission.validation_request_id, self._requests),
+            ("agent_verification", submission.agent_verification_id, self._agents),
+        )
+        for kind, refused, handler in refusals:
+            if refused is not None:
+                subject = ReviewSubject(kind, refused, submission.partner_id)
+                related += [RelatedSubject(subject, "refused"), *await handler.list_related(tx, refused)]
+        return related
 
     async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, ReviewEvidence]]:
         found = []

@@ -1,5 +1,6 @@
 """Creates and decides appeals."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -22,7 +23,7 @@ from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealC
 from almoner.validation.decisions.appeals.schemas import AppealOut
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject, queue_script
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as validation_requests
@@ -67,7 +68,10 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         decided_by=None,
     )
     await store.insert(tx, Partner(held.partner_id), made)
-    await reviews.request_review(tx, review_subject_of(made), ["appealed"])
+    subject = replace(
+        review_subject_of(made), country_code=held.country_code, script=queue_script(held.organisation_name)
+    )
+    await reviews.request_review(tx, subject, ["appealed"])
     await _emit_submission_updated(tx, made)
     return made
 

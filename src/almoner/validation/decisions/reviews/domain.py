@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.scripts import scripts_in_text
 from almoner.kit.states import Lifecycle
 
 REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})})
@@ -26,6 +27,12 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
 """A review is known by the identifier of its subject, whose type tells the kind."""
 CLAIM_DURATION: Final = timedelta(minutes=15)
 """How long, in real time, nobody else decides what somebody was claimed_fingerprint."""
+HANDOVER_DURATION: Final = timedelta(days=1)
+"""How long, in real time, a case waits for the person that it was handed over to."""
+NOT_SHOWN: Final = bytes(32)
+"""The fingerprint of a claim whose holder has not been shown the evidence: no evidence has it."""
+WAITING_TARGET: Final = timedelta(days=2)
+"""Within which a case should be decided; an appeal has a due date of its own."""
 MAX_NOTE_LENGTH: Final = 2000
 _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
@@ -54,17 +61,33 @@ class DecisionNotReopenable(ReviewRefused):
     """Decisions of this kind cannot be reopened."""
 
 
+class ConflictOfInterest(ReviewRefused):
+    """The operator declared to be too close to the case to decide it."""
+
+
+class HandoverRefused(ReviewRefused):
+    """The case cannot be given to that person."""
+
+
 class UnknownReasonCode(ReviewRefused):
     """There is no such reason code for this kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSubject:
-    """The record that a review is about."""
+    """The record that a review is about. ``country_code``, ``script``: by what the queue is filtered, where known."""
 
     kind: Kind
     id: UUID
     partner_id: UUID
+    country_code: str | None = field(default=None, compare=False)
+    script: str | None = field(default=None, compare=False)
+
+
+def queue_script(name: str) -> str | None:
+    """The writing system of a name in the queue: ``LATIN``, ``CYRILLIC``, or ``MIXED``; None without letters."""
+    found = sorted(scripts_in_text(name))
+    return found[0] if len(found) == 1 else "MIXED" if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +182,118 @@ class EvidenceStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """What was said beside what a register or a list says. ``listed``: all that it says; empty: nothing."""
+
+    label: str
+    stated: str | None
+    listed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """The evidence shown to a reviewer."""
+    """The evidence shown to a reviewer. ``links``: public pages of sources, by their names."""
 
     title: str
     facts: Sequence[Fact]
     steps: Sequence[EvidenceStep] = ()
     documents: Sequence[UUID] = ()
+    compared: Sequence[ComparedValue] = ()
+    links: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedSubject:
+    """Another record that may be about the same. ``relation``: by what, in words."""
+
+    subject: ReviewSubject
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedDecision:
+    """What was decided about a related record; ``decision`` is None while it waits."""
+
+    related: RelatedSubject
+    decision: RecordedDecision | None
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewNote:
+    """What a reviewer tells the others about a case."""
+
+    by: str
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredConflict:
+    """Who must not decide a case, and why."""
+
+    by: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """A decided review that somebody else decides once more, without knowing the answer. It changes nothing."""
+
+    review_id: UUID
+    subject: ReviewSubject
+    first_by: str
+    selected_at: datetime
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often second looks agreed with the first decisions of one person about one kind."""
+
+    by: str
+    kind: Kind
+    looks: int
+    agreed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DailyFigures:
+    """One kind on one day: how many were decided, how many within the promise, and the median wait in seconds."""
+
+    kind: Kind
+    day: date
+    decided: int
+    kept: int
+    median: float
+
+
+MIN_LOOKS: Final = 20
+"""Fewer second looks say nothing about a person."""
+
+
+def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
+    """Within which the true share lies, 19 times of 20 (Wilson): ``looks`` is not 0."""
+    z = 1.96
+    share, spread = agreed / looks, z * z / looks
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * (share * (1 - share) / looks + spread / looks / 4) ** 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewFilters:
-    """The filters of the queue. ``holder``: who has claimed it."""
+    """The filters of the queue. ``holder``: who has claimed it; ``asked_until``: since when it waits at least.
+
+    ``free_for``: what nobody holds, and this person may decide.
+    """
 
     kind: Kind | None = None
     partner_id: UUID | None = None
     holder: str | None = None
+    country_code: str | None = None
+    script: str | None = None
+    reason: str | None = None
+    asked_until: datetime | None = None
+    free_for: str | None = None

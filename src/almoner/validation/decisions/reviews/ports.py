@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewEvidence, ReviewSubject
+from almoner.validation.decisions.reviews.domain import RelatedSubject, ReviewDecision, ReviewEvidence, ReviewSubject
 
 
 class ReviewHandler(Protocol):
@@ -22,6 +22,10 @@ class ReviewHandler(Protocol):
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """All that a person should see before deciding. Raises NotFound."""
+        ...
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """Other records, of all partners, that may be about the same nonprofit, person or address."""
         ...
 
     async def accept(

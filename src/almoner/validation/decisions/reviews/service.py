@@ -4,8 +4,9 @@ Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw_review`` i
 after it has locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, get_args
 from uuid import UUID
@@ -13,33 +14,53 @@ from uuid import UUID
 import msgspec
 
 from almoner.access.operators import service as operators
+from almoner.access.people.domain import Person
 from almoner.kit.errors import NotFound
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.decisions.reviews import store
+from almoner.validation.decisions.reviews import store, store_second_looks
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
+    HANDOVER_DURATION,
+    ConflictOfInterest,
     DecisionNotReopenable,
+    DeclaredConflict,
     EvidenceNotShown,
+    HandoverRefused,
     Kind,
     RecordedDecision,
+    RelatedDecision,
     Review,
     ReviewClaimedByAnother,
     ReviewDecision,
     ReviewEvidence,
+    ReviewFilters,
     ReviewHistory,
     ReviewNotClaimed,
+    ReviewNote,
     ReviewNotOpen,
     ReviewSubject,
+    SecondLook,
     UnknownReasonCode,
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
+from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
+from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
+from almoner.validation.decisions.reviews.store import count_open_reviews as count_open_reviews
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
+from almoner.validation.decisions.reviews.store_second_looks import list_agreement as list_agreement
+from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures
+from almoner.validation.decisions.reviews.store_second_looks import list_hourly_decisions as list_hourly_decisions
+from almoner.validation.decisions.reviews.store_second_looks import (
+    list_waiting_second_looks as list_waiting_second_looks,
+)
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
+MAX_RELATED: Final = 20
+"""Decisions, and waiting cases, of related records that are shown beside a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,18 @@ class ReviewView:
     history: ReviewHistory
     claimed_by: str | None
     claimed_until: datetime | None
+    conflicts: Sequence[DeclaredConflict] = ()
+    current: bool = True
+    """Whether whoever holds it was shown this very evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """What other reviewers know that may matter: their notes, and what was decided, or waits, about related records."""
+
+    notes: Sequence[ReviewNote]
+    decided: Sequence[RelatedDecision]
+    waiting: Sequence[RelatedDecision]
 
 
 async def request_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
@@ -81,20 +114,122 @@ async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
-    """Show the evidence to an operator and claim the review for them.
+    """Show the evidence to an operator and claim the review for them, unless they declared a conflict of interest.
 
     Looking again holds it for longer. Raises NotFound.
     """
     subject = await _lock_subject(tx, case, subject_id)
     review = await store.lock_open_review(tx, subject)
     shown, attached = await _load_evidence(tx, case, subject_id)
+    conflicts = await store.list_conflicts(tx, subject)
     held_by = held_until = None
     if review is not None and review.is_claimed_by_other(by, tx.real_now):
         held_by, held_until = review.claimed_by, review.claimed_until
-    elif review is not None:
+    elif review is not None and by not in {one.by for one in conflicts}:
         held_by, held_until = by, tx.real_now + CLAIM_DURATION
         await store.claim_review(tx, review, by, held_until, evidence_fingerprint(review, shown, attached))
-    return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until)
+    return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until, conflicts)
+
+
+async def view_review(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewView:
+    """Show the evidence without claiming the review. Raises NotFound."""
+    subject = await _lock_subject(tx, case, subject_id)
+    shown, attached = await _load_evidence(tx, case, subject_id)
+    history = await review_history_of(tx, subject)
+    review, held_by, held_until, current = history.open, None, None, True
+    if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
+        held_until = review.claimed_until
+        current = review.claimed_fingerprint == evidence_fingerprint(review, shown, attached)
+    conflicts = await store.list_conflicts(tx, subject)
+    return ReviewView(subject, shown, attached, history, held_by, held_until, conflicts, current)
+
+
+async def load_context(tx: Tx, case: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
+    """What other reviewers know of a subject, for operators alone: it is about other partners' records, too."""
+    related = await case.list_related(tx, subject.id)
+    decided, waiting = await store.list_related_decisions(tx, related, MAX_RELATED) if related else ([], [])
+    return ReviewContext(await store.list_notes(tx, subject), decided, waiting)
+
+
+async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kind, ReviewHandler]) -> Review | None:
+    """Claim the oldest review that nobody holds and this person may decide.
+
+    None while there is none, or where somebody else was faster: then the caller tries again in another transaction.
+    """
+    found = await store.list_open_reviews(tx, replace(filters, free_for=by), 1)
+    if not found:
+        return None
+    subject = found[0].subject
+    view = await claim_for_review(tx, cases[subject.kind], subject.id, by)
+    return found[0] if view.claimed_by == by else None
+
+
+async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+    """Hold one's case for 15 more minutes from now on.
+
+    Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
+    """
+    subject, review = await _lock_own(tx, case, subject_id, by)
+    await store.prolong_claim(tx, review, tx.real_now + CLAIM_DURATION)
+    return subject
+
+
+async def hand_over(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, to: Person) -> ReviewSubject:
+    """Keep one's case for another reviewer, who is to look at it first.
+
+    Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
+    """
+    subject, review = await _lock_own(tx, case, subject_id, by)
+    other = tx.ids.text(operators.ID, to.id)
+    if other == by or not to.active or not to.has_role("reviewer"):
+        raise HandoverRefused("Choose another operator with the role reviewer.")
+    if other in {one.by for one in await store.list_conflicts(tx, subject)}:
+        raise HandoverRefused(f"{to.shown_name} declared a conflict of interest about it.")
+    await store.hand_over(tx, review, other, tx.real_now + HANDOVER_DURATION)
+    return subject
+
+
+async def add_note(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, text: str) -> ReviewSubject:
+    """Tell other reviewers something about a case. Raises NotFound."""
+    subject = await _lock_subject(tx, case, subject_id)
+    await store.insert_note(tx, subject, ReviewNote(by, tx.now, text))
+    return subject
+
+
+async def declare_conflict(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, reason: str) -> ReviewSubject:
+    """Say that one must not decide a case; for good. One's claim ends. Raises NotFound."""
+    subject = await _lock_subject(tx, case, subject_id)
+    await store.insert_conflict(tx, subject, DeclaredConflict(by, tx.now, reason))
+    review = await store.lock_open_review(tx, subject)
+    if review is not None and review.claimed_by == by:
+        await store.release_claim(tx, review)
+    return subject
+
+
+async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
+    """One that waits for this person. Raises NotFound, also for who decided first or declared a conflict."""
+    look = await store_second_looks.get_for_update(tx, review_id)
+    if look is None or look.decided_by is not None or look.first_by == by:
+        raise NotFound
+    if by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
+        raise NotFound
+    return look
+
+
+async def decide_second_look(tx: Tx, case: ReviewHandler, review_id: UUID, decision: ReviewDecision) -> SecondLook:
+    """Answer a second look, which changes nothing but the figures. Raises NotFound, ReviewRefused."""
+    _ensure_known_reason(case, decision)
+    look = await store_second_looks.get_for_update(tx, review_id)
+    if look is None:
+        raise NotFound
+    if look.decided_by is not None:
+        raise ReviewNotOpen("Somebody else has given this second look.")
+    if look.first_by == decision.by:
+        raise ConflictOfInterest("You decided it first: another reviewer takes the second look.")
+    if decision.by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
+        raise ConflictOfInterest("You declared a conflict of interest about it.")
+    await store_second_looks.record(tx, look, decision)
+    return look
 
 
 async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
@@ -103,19 +238,27 @@ async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision:
     Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceNotShown, UnknownReasonCode; and what the subject's
     service raises.
     """
-    if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
-        raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
+    _ensure_known_reason(case, decision)
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, decision.by)
+    if decision.by in {one.by for one in await store.list_conflicts(tx, subject)}:
+        raise ConflictOfInterest("You declared a conflict of interest about it: another reviewer decides it.")
     if review.claimed_by != decision.by:
-        raise EvidenceNotShown("You have not been shown it: look at it with `almoner reviews show` before you decide.")
+        raise EvidenceNotShown("You have not been shown it: claim it, and look at it before you decide.")
     if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, case, subject_id)):
         raise EvidenceNotShown("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
         await case.accept(tx, ALL_PARTNERS, subject_id, decision)
     else:
         await case.reject(tx, ALL_PARTNERS, subject_id, decision)
+    if secrets.randbelow(100) < tx.deployment.second_look_percent:
+        await store_second_looks.insert(tx, review.id, subject, decision)
     return subject
+
+
+def _ensure_known_reason(case: ReviewHandler, decision: ReviewDecision) -> None:
+    if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
+        raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
 
 
 async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
@@ -131,12 +274,17 @@ async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str
 
 async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Release one's claim. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
+    subject, review = await _lock_own(tx, case, subject_id, by)
+    await store.release_claim(tx, review)
+    return subject
+
+
+async def _lock_own(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> tuple[ReviewSubject, Review]:
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, by)
     if review.claimed_by != by:
         raise ReviewNotClaimed("You do not hold it, and nobody else does.")
-    await store.release_claim(tx, review)
-    return subject
+    return subject, review
 
 
 def evidence_fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:

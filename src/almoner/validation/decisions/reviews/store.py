@@ -11,31 +11,39 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
+    NOT_SHOWN,
+    DeclaredConflict,
     Kind,
     RecordedDecision,
+    RelatedDecision,
+    RelatedSubject,
     Review,
     ReviewDecision,
     ReviewFilters,
+    ReviewNote,
     ReviewSubject,
     Verdict,
 )
 
+QueuePosition = tuple[datetime, UUID]
+"""Where a page of the queue ends: since when its last review waits, and which it is."""
 _COLUMNS: Final = (
     "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
-    "claimed_fingerprint, status, ended_at"
+    "claimed_fingerprint, status, ended_at, country_code, script"
 )
 
 
 def _review(row: Record) -> Review:
-    return Review(row[0], ReviewSubject(row[1], row[2], row[3]), tuple(row[4]), *row[5:11])
+    return Review(row[0], ReviewSubject(row[1], row[2], row[3], row[11], row[12]), tuple(row[4]), *row[5:11])
 
 
 async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
     """Open the subject's review, or add to the open one the reasons that it does not have."""
     await tx.execute(
         """
-        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, 'open', $6)
+        insert into review (
+            id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, country_code, script
+        ) values ($1, $2, $3, $4, $5, $6, 'open', $6, $7, $8)
         on conflict (kind, subject_id) where status = 'open' do update set reasons = review.reasons || array(
             select reason from unnest(excluded.reasons) with ordinality as given (reason, place)
             where reason <> all(review.reasons) order by place
@@ -47,6 +55,8 @@ async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) ->
         subject.partner_id,
         reasons,
         tx.now,
+        subject.country_code,
+        subject.script,
     )
 
 
@@ -137,14 +147,32 @@ async def list_decisions(tx: Tx, subject: ReviewSubject) -> list[RecordedDecisio
     return [RecordedDecision(ReviewDecision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
 
 
-async def list_open_reviews(tx: Tx, filters: ReviewFilters, limit: int) -> list[Review]:
-    """What waits for somebody, oldest first."""
+_FREE_FOR: Final = """
+    (claimed_until is null or claimed_until <= $4) and not exists (
+        select from review_conflict c
+        where c.kind = review.kind and c.subject_id = review.subject_id and c.declared_by = $12
+    )
+"""
+"""Held by nobody, and without a conflict of interest."""
+
+
+async def list_open_reviews(
+    tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None
+) -> list[Review]:
+    """What waits for somebody, oldest first; ``after``: beyond the last one of the page before."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
     holder = "claimed_by = $3 and claimed_until > $4" if filters.holder else "$3::text is null and $4::timestamptz = $4"
+    beyond = "(asked_at, id) > ($6, $7)" if after else "$6::timestamptz is null and $7::uuid is null"
+    country = "country_code = $8" if filters.country_code else "$8::text is null"
+    script = "script = $9" if filters.script else "$9::text is null"
+    reason = "reasons @> array[$10::text]" if filters.reason else "$10::text is null"
+    until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
+    free = _FREE_FOR if filters.free_for else "$12::text is null"
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder}
+        select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
+            and {country} and {script} and {reason} and {until} and {free}
         order by asked_at, id limit $5
         """,
         filters.kind,
@@ -152,6 +180,12 @@ async def list_open_reviews(tx: Tx, filters: ReviewFilters, limit: int) -> list[
         filters.holder,
         tx.real_now,
         limit,
+        *(after or (None, None)),
+        filters.country_code,
+        filters.script,
+        filters.reason,
+        filters.asked_until,
+        filters.free_for,
     )
     return [_review(row) for row in rows]
 
@@ -163,6 +197,15 @@ async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
     )
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+@across_partners("operators")
+async def count_open_at_most(tx: Tx, most: int) -> int:
+    """How many wait, counted up to ``most``."""
+    count: int = await tx.fetchval(
+        "select count(*) from (select from review where status = 'open' limit $1) waiting", most
+    )
+    return count
 
 
 @across_partners("operators")
@@ -193,3 +236,114 @@ async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Ki
         bounds,
     )
     return [(row[0], tuple(zip(row[1], row[2], strict=True)), row[3]) for row in rows]
+
+
+async def hand_over(tx: Tx, review: Review, to: str, until: datetime) -> None:
+    """Keep a locked review for somebody who has not been shown it."""
+    await tx.execute(
+        "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
+        review.id,
+        to,
+        until,
+        NOT_SHOWN,
+    )
+
+
+async def prolong_claim(tx: Tx, review: Review, until: datetime) -> None:
+    """Hold a locked review for longer; what its holder was shown stays what it was."""
+    await tx.execute("update review set claimed_until = $2 where id = $1", review.id, until)
+
+
+async def insert_note(tx: Tx, subject: ReviewSubject, note: ReviewNote) -> None:
+    """Keep what a reviewer tells the others."""
+    await tx.execute(
+        """
+        insert into review_note (id, kind, subject_id, partner_id, text, written_by, written_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        tx.new_id(),
+        subject.kind,
+        subject.id,
+        subject.partner_id,
+        note.text,
+        note.by,
+        note.at,
+    )
+
+
+async def list_notes(tx: Tx, subject: ReviewSubject) -> list[ReviewNote]:
+    """What reviewers told each other about a case, oldest first."""
+    rows = await tx.fetch(
+        "select written_by, written_at, text from review_note where kind = $1 and subject_id = $2 order by id",
+        subject.kind,
+        subject.id,
+    )
+    return [ReviewNote(*row) for row in rows]
+
+
+async def insert_conflict(tx: Tx, subject: ReviewSubject, conflict: DeclaredConflict) -> None:
+    """Keep that somebody must not decide a case; once declared it stays as it is."""
+    await tx.execute(
+        """
+        insert into review_conflict (kind, subject_id, partner_id, declared_by, reason, declared_at)
+        values ($1, $2, $3, $4, $5, $6) on conflict do nothing
+        """,
+        subject.kind,
+        subject.id,
+        subject.partner_id,
+        conflict.by,
+        conflict.reason,
+        conflict.at,
+    )
+
+
+async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflict]:
+    """Who must not decide a case."""
+    rows = await tx.fetch(
+        """
+        select declared_by, declared_at, reason from review_conflict
+        where kind = $1 and subject_id = $2 order by declared_at, declared_by
+        """,
+        subject.kind,
+        subject.id,
+    )
+    return [DeclaredConflict(*row) for row in rows]
+
+
+async def list_related_decisions(
+    tx: Tx, related: Sequence[RelatedSubject], limit: int
+) -> tuple[list[RelatedDecision], list[RelatedDecision]]:
+    """What was decided about related records, newest first; and which of them wait for somebody."""
+    by_subject = {(one.subject.kind, one.subject.id): one for one in related}
+    kinds, ids = [kind for kind, _ in by_subject], [id_ for _, id_ in by_subject]
+    decided = await tx.fetch(
+        """
+        select d.kind, d.subject_id, d.verdict, d.reason_code, d.decided_by, d.note, d.decided_at, d.review_id
+        from unnest($1::text[], $2::uuid[]) as given (kind, id)
+        join review_decision d on d.kind = given.kind and d.subject_id = given.id
+        order by d.decided_at desc, d.id desc limit $3
+        """,
+        kinds,
+        ids,
+        limit,
+    )
+    waiting = await tx.fetch(
+        """
+        select r.kind, r.subject_id, r.asked_at from unnest($1::text[], $2::uuid[]) as given (kind, id)
+        join review r on r.kind = given.kind and r.subject_id = given.id and r.status = 'open'
+        order by r.asked_at, r.id limit $3
+        """,
+        kinds,
+        ids,
+        limit,
+    )
+    return (
+        [
+            RelatedDecision(
+                by_subject[row[0], row[1]],
+                RecordedDecision(ReviewDecision(row[2], row[3], row[4], row[5]), row[6], row[7]),
+            )
+            for row in decided
+        ],
+        [RelatedDecision(by_subject[row[0], row[1]], None, row[2]) for row in waiting],
+    )

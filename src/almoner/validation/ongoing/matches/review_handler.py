@@ -12,8 +12,10 @@ from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, 
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
 from almoner.validation.decisions.reviews.domain import (
+    ComparedValue,
     EvidenceStep,
     Fact,
+    RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
@@ -53,7 +55,25 @@ class MatchReviewHandler:
             title=f"Is {stored.asked.names[0] if stored.asked.names else named} the one of {match.list}?",
             facts=facts,
             steps=[_step(part) for part in match.parts],
+            compared=_compared(stored, listed),
+            links=[
+                (f"{match.list}: {one.listed.key}", one.listed.source_url) for one in listed if one.listed.source_url
+            ],
         )
+
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """Other matches of the record, and of the entry with other records. Raises NotFound."""
+        match = await screenings.find_match(tx, subject_id)
+        if match is None:
+            raise NotFound
+        found = await screenings.list_related_matches(tx, match, _MAX_RELATED)
+        return [
+            RelatedSubject(
+                service.review_subject_of(one), "same record" if one.subject == match.subject else "same entry"
+            )
+            for one in found
+            if one.id != match.id
+        ]
 
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
@@ -102,6 +122,14 @@ class ScreeningReviewHandler:
             ],
         )
 
+    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+        """Matches of the record by those of its names that can be compared. Raises NotFound."""
+        stored = await screenings.lock_subject_by_id(tx, subject_id)
+        if stored is None:
+            raise NotFound
+        found = await screenings.list_matches(tx, stored.id)
+        return [RelatedSubject(service.review_subject_of(one), "same record") for one in found]
+
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
@@ -121,6 +149,27 @@ class ScreeningReviewHandler:
 
 REVIEW_HANDLER: Final = MatchReviewHandler()
 SCREENING_HANDLER: Final = ScreeningReviewHandler()
+_MAX_RELATED: Final = 50
+
+
+def _compared(stored: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ComparedValue]:
+    """The record beside the entry."""
+    asked = stored.asked
+    at = asked.address
+    entries = [one.listed for one in listed]
+    place = ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part) if at else None
+    return [
+        ComparedValue("Name", "; ".join(asked.names) or None, [name.text for one in entries for name in one.names]),
+        ComparedValue(
+            "Countries",
+            " ".join(asked.countries) or None,
+            [" ".join(one.countries) for one in entries if one.countries],
+        ),
+        ComparedValue(
+            "Numbers", ", ".join(asked.identifiers) or None, [number for one in entries for number in one.identifiers]
+        ),
+        ComparedValue("Address", place, [address.text for one in entries for address in one.addresses]),
+    ]
 
 
 def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:

@@ -27,7 +27,13 @@ from almoner.screening.screenings.domain import (
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES, SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, ReviewDecision, ReviewNotOpen, ReviewSubject
+from almoner.validation.decisions.reviews.domain import (
+    MAX_NOTE_LENGTH,
+    ReviewDecision,
+    ReviewNotOpen,
+    ReviewSubject,
+    queue_script,
+)
 
 
 class RescreeningProgress(msgspec.Struct, frozen=True):
@@ -149,7 +155,9 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
 
 def screening_review_subject_of(stored: StoredSubject) -> ReviewSubject:
     """A record that cannot be compared, in the queue of what people decide."""
-    return ReviewSubject(_SCREENING, stored.id, stored.who.partner_id)
+    country = stored.asked.countries[0] if stored.asked.countries else None
+    script = queue_script(" ".join(stored.asked.names))
+    return ReviewSubject(_SCREENING, stored.id, stored.who.partner_id, country, script)
 
 
 async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
@@ -206,7 +214,9 @@ async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningM
 
 def review_subject_of(match: ScreeningMatch) -> ReviewSubject:
     """A match, in the queue of what people decide."""
-    return ReviewSubject("match", match.id, match.who.partner_id)
+    name = match.subject_side.get("name")
+    script = queue_script(name) if isinstance(name, str) else None
+    return ReviewSubject("match", match.id, match.who.partner_id, script=script)
 
 
 async def _apply_earlier_decisions(

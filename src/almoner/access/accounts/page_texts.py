@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from markupsafe import Markup
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.dashboard.domain import readable
 from almoner.platform.pages import formats
+from almoner.platform.pages.record_tables import readable
 from almoner.platform.pages.translations import Language
 
 

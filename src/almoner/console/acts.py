@@ -1,0 +1,127 @@
+"""Acts of the console: a page that says what will happen, asks, does it once and leads back."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.page_guard import Visitor, VisitorHandler, redirect_to
+from almoner.access.operators.domain import OperatorRefused
+from almoner.access.people.domain import Role
+from almoner.console.context import ConsoleContext
+from almoner.kit.errors import IncorrectParams, NotFound, Problem
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Fact
+
+_REFUSED: Final = 409
+
+
+@dataclass(frozen=True, slots=True)
+class ActField:
+    """What an act asks for. ``choices``: values and words, for ``choice``. ``value``: what stands there at first."""
+
+    name: str
+    label: str
+    kind: Literal["text", "area", "choice", "check"] = "text"
+    hint: str = ""
+    required: bool = True
+    choices: Sequence[tuple[str, str]] = ()
+    value: str = ""
+    maxlength: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ActPage:
+    """What is told before it is done. ``back``: the path below ``/operator`` that one leaves it for.
+
+    ``sentences``: what will happen, and to whom; ``mails``: of each the heading, and the mail as it will be read.
+    ``closed``: why it cannot be done now; then nothing is asked.
+    """
+
+    title: str
+    button: str
+    back: str
+    back_words: str
+    sentences: Sequence[str]
+    fields: Sequence[ActField] = ()
+    facts: Sequence[Fact] = ()
+    mails: Sequence[tuple[str, Markup]] = ()
+    closed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act. ``path``: with ``{id}`` where it names a record. ``describe`` raises NotFound.
+
+    ``perform`` does it in the transaction and says which path below ``/operator`` tells of it; it raises
+    IncorrectParams for what was typed, and one of ``refusals`` for what the service's rules refuse. ``fresh``: for
+    money, secrets and decisions, only by who has proved within the last minutes who they are.
+    """
+
+    path: str
+    roles: frozenset[Role]
+    describe: Callable[[Tx, Visitor], Awaitable[ActPage]]
+    perform: Callable[[Tx, Visitor, Mapping[str, str]], Awaitable[str]]
+    refusals: tuple[type[Exception], ...] = field(default=())
+    fresh: bool = False
+
+
+class ActPages:
+    """The pages of acts."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, *acts: Act) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh) for one in acts]
+
+    def _answer(self, act: Act) -> VisitorHandler:
+        async def answer(visitor: Visitor) -> Response:
+            problems: dict[str, str] = {}
+            refused = ""
+            if visitor.form:
+                try:
+                    async with self._context.db.write() as tx:
+                        asked = (await act.describe(tx, visitor)).fields
+                        done = await act.perform(tx, visitor, _values(visitor, asked))
+                    return redirect_to(visitor.place.home + done)
+                except IncorrectParams as error:
+                    problems = problems_by_field(error, "what")
+                except NotFound:
+                    raise
+                except Exception as error:
+                    if not isinstance(error, (OperatorRefused, Problem, *act.refusals)):
+                        raise
+                    refused = " ".join(error.reasons) if isinstance(error, Problem) and error.reasons else str(error)
+            async with self._context.db.write() as tx:
+                page = await act.describe(tx, visitor)
+            status = 422 if problems else _REFUSED if refused else 200
+            typed = {one.name: visitor.form_value(one.name) if visitor.form else one.value for one in page.fields}
+            return await self._context.show(
+                visitor, "act.html", status=status, page=page, typed=typed, problems=problems, refused=refused
+            )
+
+        return answer
+
+
+def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:
+    """What was typed. Raises IncorrectParams with every field that says nothing, too much, or what it cannot say."""
+    found, reasons = {}, []
+    for one in fields:
+        value = visitor.form_value(one.name).strip()
+        if one.required and not value:
+            verb = "choose one" if one.kind == "choice" else "tick the box" if one.kind == "check" else "say something"
+            reasons.append(f"{one.name}: {one.label}: {verb}")
+        elif len(value) > one.maxlength:
+            reasons.append(f"{one.name}: {one.label}: at most {one.maxlength} characters")
+        elif value and one.kind == "choice" and value not in [choice for choice, _ in one.choices]:
+            reasons.append(f"{one.name}: {one.label}: choose one of the list")
+        found[one.name] = value
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return found

@@ -1,0 +1,132 @@
+"""What every page of the console is made with."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler
+from almoner.access.accounts.page_texts import PageTexts, find_zone
+from almoner.access.operators import service as operators
+from almoner.access.people.domain import Role
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files.storage import BlobStore
+from almoner.platform.http.upload_intake import UploadIntake
+from almoner.platform.outbound.client import OutboundClient
+from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.validation.decisions.reviews.domain import Kind
+from almoner.validation.decisions.reviews.ports import ReviewHandler
+
+MOST_COUNTED: Final = 1000
+"""Beside a link of the navigation; a counter need not look at more."""
+_SHORTCUTS: Final = {
+    "/desk": "d",
+    "/reviews": "r",
+    "/payment-files": "p",
+    "/bank-statements": "b",
+    "/partners": "a",
+    "/registers": "g",
+    "/organisations": "n",
+    "/health": "h",
+}
+"""The key after ``g`` that leads to a page of the navigation."""
+Counter = Callable[[Tx], Awaitable[int]]
+"""How much waits behind a link, at most ``MOST_COUNTED`` and one more."""
+PageKey = tuple[str, str]
+"""A letter that opens a link with ``data-key`` on this page, and what it opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleServices:
+    """What the composition gives the console besides the database."""
+
+    blobs: BlobStore
+    intake: UploadIntake
+    outbound: OutboundClient
+    rules: DisbursementRules
+    review_handlers: Mapping[Kind, ReviewHandler]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleContext(PageContext):
+    """What every page of operators is made with. ``counters``: of what waits, by the path of its link."""
+
+    services: ConsoleServices
+    counters: dict[str, Counter] = field(default_factory=dict)
+
+    def route(
+        self,
+        path: str,
+        page: VisitorHandler,
+        *roles: Role,
+        fresh: bool = False,
+        methods: Sequence[str] = ("GET", "POST"),
+    ) -> Route:
+        """A page below ``/operator``, for operators with one of the roles.
+
+        ``fresh``: they must have proved within the last minutes who they are.
+        """
+        return self.gate.protected_route(OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods)
+
+    def texts(self, visitor: Visitor) -> PageTexts:
+        """How the page reads: in English, in the visitor's time zone."""
+        deployment = self.db.deployment
+        zone = find_zone(visitor.person.time_zone) or deployment.time_zone
+        return PageTexts(self.pages.language(None), zone, deployment.clock.now())
+
+    async def show(
+        self, visitor: Visitor, template: str, *, status: int = 200, page_keys: Sequence[PageKey] = (), **facts: object
+    ) -> Response:
+        """A page of the console. ``page_keys``: letters that open links of this page; none decides anything."""
+        texts = self.texts(visitor)
+        return self.render_page(
+            visitor,
+            template,
+            language=texts.language,
+            status=status,
+            status_tone=status_tone,
+            label=str,
+            value_text=readable,
+            words=str,
+            number=texts.number,
+            moment=texts.moment,
+            short_moment=texts.short_moment,
+            age=texts.age,
+            zone=texts.zone_name(),
+            parsed=datetime.fromisoformat,
+            shortcuts=_SHORTCUTS,
+            page_keys=page_keys,
+            counts=await self._counts(visitor),
+            script=True,
+            **facts,
+        )
+
+    async def _counts(self, visitor: Visitor) -> dict[str, str]:
+        """What waits behind the links that the visitor sees."""
+        texts, found = self.texts(visitor), {}
+        seen = {path for path in self.counters if self.gate.has_link(visitor, path)}
+        async with self.db.read() as tx:
+            for path in seen:
+                if count := await self.counters[path](tx):
+                    most = count > MOST_COUNTED
+                    found[path] = f"{texts.number(MOST_COUNTED)}+" if most else texts.number(count)
+        return found
+
+    def operator_id(self, visitor: Visitor) -> str:
+        """The visitor's identifier, as decisions keep it."""
+        return self.id_text(operators.ID, visitor.person.id)
+
+    async def record_audit_entry(
+        self, tx: Tx, visitor: Visitor, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+    ) -> None:
+        """The entry that the command of the same action writes."""
+        by = self.audit_context(visitor)
+        given: audit.Details | None = details or None
+        await audit.record_entry(tx, scope, by.actor, action, subject, address=by.address, details=given)

@@ -1,0 +1,103 @@
+"""What was stated beside what is listed, with the differences marked and look-alike letters named: pure."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from anyascii import anyascii
+from markupsafe import Markup, escape
+
+from almoner.kit.scripts import scripts_in_text
+from almoner.validation.decisions.reviews.domain import ComparedValue
+
+_LONGEST: Final = 2000
+_MOST_LISTED: Final = 12
+_NAMED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedValue:
+    """One row. ``listed``: all that the other side says, the nearest first; ``agrees``: that one is the same.
+
+    ``reading``: in Latin letters, where there are others. ``letters``: those that look like others, by code point.
+    """
+
+    label: str
+    stated: Markup
+    listed: Sequence[Markup]
+    more: int
+    agrees: bool
+    reading: str
+    listed_reading: str
+    letters: Sequence[str]
+
+
+def mark_differences(compared: ComparedValue) -> MarkedValue:
+    """The row of a compared value."""
+    stated = (compared.stated or "")[:_LONGEST]
+    listed = [one[:_LONGEST] for one in compared.listed]
+    nearest = sorted(listed, key=lambda one: -_closeness(stated, one)) if stated else listed
+    best = nearest[0] if nearest else ""
+    agrees = bool(stated) and _folded(stated) == _folded(best)
+    ours, others = _marked(stated, best) if stated and best and not agrees else (escape(stated), escape(best))
+    return MarkedValue(
+        compared.label,
+        ours,
+        [others, *(escape(one) for one in nearest[1:_MOST_LISTED])] if nearest else [],
+        max(0, len(nearest) - _MOST_LISTED),
+        agrees,
+        _reading(stated),
+        _reading(best),
+        name_suspicious_letters(stated),
+    )
+
+
+def name_suspicious_letters(text: str) -> list[str]:
+    """Letters of another script than most of their text, and characters that nobody sees, by code point and name."""
+    by_script: dict[str, list[str]] = {}
+    hidden: list[str] = []
+    for letter in text:
+        if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"):
+            hidden.append(letter)
+        elif found := scripts_in_text(letter):
+            by_script.setdefault(next(iter(found)), []).append(letter)
+    usual = max(by_script, key=lambda script: len(by_script[script]), default="")
+    odd = [letter for script, letters in by_script.items() if script != usual for letter in letters]
+    return [_letter_name(letter) for letter in dict.fromkeys([*hidden, *odd])][:_NAMED]
+
+
+def _letter_name(letter: str) -> str:
+    shown = f" “{letter}”" if letter.isprintable() else ""
+    return f"U+{ord(letter):04X}{shown} {unicodedata.name(letter, 'unnamed').lower()}"
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _closeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, _folded(one), _folded(other), autojunk=False).quick_ratio()
+
+
+def _reading(text: str) -> str:
+    return anyascii(text) if scripts_in_text(text) - {"LATIN"} else ""
+
+
+def _marked(stated: str, listed: str) -> tuple[Markup, Markup]:
+    """Both sides by words: what the other does not have is marked."""
+    ours, others = stated.split(), listed.split()
+    matcher = SequenceMatcher(None, [_folded(one) for one in ours], [_folded(one) for one in others], autojunk=False)
+    left, right = [], []
+    for what, i, j, k, m in matcher.get_opcodes():
+        mine, other = " ".join(ours[i:j]), " ".join(others[k:m])
+        if what == "equal":
+            left.append(escape(mine))
+            right.append(escape(other))
+            continue
+        if mine:
+            left.append(Markup('<del><span class="unseen">only stated: </span>{}</del>').format(mine))
+        if other:
+            right.append(Markup('<ins><span class="unseen">only listed: </span>{}</ins>').format(other))
+    return Markup(" ").join(left), Markup(" ").join(right)

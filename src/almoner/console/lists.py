@@ -1,0 +1,229 @@
+"""Lists of the console: filters in the address, chips, pages by cursor, and the same as a file."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.access.people.domain import Role
+from almoner.console.context import ConsoleContext
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.money import Money, currency_exponent
+from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.record_tables import Cell, Chip, Column, Filter, readable
+
+_PAGE_SIZE: Final = 50
+_EXPORT_SIZE: Final = 500
+_MAX_EXPORT: Final = 50_000
+"""Rows in one downloaded file; its last line says when there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """What is asked for. ``filters``: those that are set; ``cursor``: as the page before gave it."""
+
+    filters: Mapping[str, str]
+    cursor: str | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """One record. ``path``: of its page, below ``/operator``; ``values``: in the order of the columns."""
+
+    path: str
+    values: Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page. ``total``: how many match, None where nobody counts; ``more``: there are more than ``total``."""
+
+    rows: Sequence[ListRow]
+    next: str | None = None
+    total: int | None = None
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleList:
+    """A list. ``load`` raises IncorrectParams ("name: why") for a filter that is none.
+
+    ``about``: what it says while there is nothing; ``order``: in words. ``columns``: named by their headings.
+    ``views``: words and the filters that they set, shown as tabs; ``acts``: paths and words of pages that begin
+    something new.
+    """
+
+    path: str
+    title: str
+    about: str
+    roles: frozenset[Role]
+    columns: Sequence[Column]
+    load: Callable[[Visitor, ListQuery], Awaitable[ListPage]]
+    filters: Sequence[Filter] = ()
+    order: str = "oldest first"
+    views: Sequence[tuple[str, Mapping[str, str]]] = ()
+    acts: Sequence[tuple[str, str]] = ()
+    exported: bool = True
+    lead: str = ""
+    begin: tuple[str, str] | None = None
+    """The path and words of a button above it, whose post takes the first of its records."""
+
+
+def position_text(at: datetime, record: UUID) -> str:
+    """A cursor: the moment that a list is ordered by, and which record it ends with."""
+    return f"{at.isoformat()}~{record}"
+
+
+def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """What ``position_text`` wrote. Raises IncorrectParams."""
+    if cursor is None:
+        return None
+    moment, _, record = cursor.partition("~")
+    try:
+        at = datetime.fromisoformat(moment.replace(" ", "+"))
+        if at.tzinfo is None:
+            raise ValueError(moment)
+        return at, UUID(record)
+    except ValueError:
+        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page") from None
+
+
+class ListPages:
+    """The pages of lists."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, *lists: ConsoleList) -> list[Route]:
+        """Starlette routes; files before pages, whose addresses would match them."""
+        made = []
+        for one in lists:
+            roles = sorted(one.roles)
+            if one.exported:
+                made.append(self._context.route(f"{one.path}.csv", self._downloader(one), *roles, methods=["GET"]))
+            made.append(self._context.route(one.path, self._lister(one), *roles, methods=["GET"]))
+        return made
+
+    def _lister(self, declared: ConsoleList) -> VisitorHandler:
+        async def show_list(visitor: Visitor) -> Response:
+            return await self._show(visitor, declared)
+
+        return show_list
+
+    def _downloader(self, declared: ConsoleList) -> VisitorHandler:
+        async def download(visitor: Visitor) -> Response:
+            day = self._context.db.deployment.clock.now().date()
+            name = f"{declared.path[1:].replace('/', '-')}-{day}.csv"
+            headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
+            lines = self._lines(visitor, declared)
+            return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+        return download
+
+    async def _show(self, visitor: Visitor, declared: ConsoleList) -> Response:
+        typed = _typed(visitor, declared)
+        given = {name: value for name, value in typed.items() if value}
+        problems: dict[str, str] = {}
+        try:
+            page = await declared.load(visitor, ListQuery(given, visitor.query.get("cursor"), _PAGE_SIZE))
+        except IncorrectParams as error:
+            problems = problems_by_field(error, next(iter(typed), "filters"))
+            given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
+        address = visitor.place.home + declared.path
+        shown = list(given.items())
+        return await self._context.show(
+            visitor,
+            "list.html",
+            status=422 if problems else 200,
+            declared=declared,
+            rows=[_cells(visitor, declared, row) for row in page.rows],
+            caption=self._caption(visitor, declared, page),
+            typed=typed,
+            chips=_chips(given, declared, address),
+            views=[(words, f"{address}?{urlencode(query)}".rstrip("?")) for words, query in declared.views],
+            current=f"{address}?{urlencode(shown)}".rstrip("?"),
+            first=f"{address}?{urlencode(shown)}".rstrip("?") if "cursor" in visitor.query else None,
+            next=page.next and f"{address}?{urlencode([*shown, ('cursor', page.next)])}",
+            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if declared.exported else None,
+            problems=problems,
+        )
+
+    def _caption(self, visitor: Visitor, declared: ConsoleList, page: ListPage) -> str:
+        if page.total is None:
+            return declared.order.capitalize()
+        counted = self._context.texts(visitor).number(page.total)
+        return f"{'More than ' if page.more else ''}{counted}, {declared.order}"
+
+    async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
+        """The file, page by page."""
+        yield csv_line(name for one in declared.columns for name in _file_columns(one))
+        given = {name: value for name, value in _typed(visitor, declared).items() if value}
+        cursor, written = None, 0
+        while True:
+            page = await declared.load(visitor, ListQuery(given, cursor, _EXPORT_SIZE))
+            written += len(page.rows)
+            yield b"".join(
+                csv_line(
+                    text for one, value in zip(declared.columns, row.values, strict=True) for text in _texts(one, value)
+                )
+                for row in page.rows
+            )
+            if page.next is None:
+                return
+            if written >= _MAX_EXPORT:
+                yield csv_line([f"The first {written} rows: set more filters to see the others."])
+                return
+            cursor = page.next
+
+
+def _typed(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
+    """What the address says of each filter, as it was typed."""
+    return {one.parameter: visitor.query.get(one.parameter, "").strip()[:500] for one in declared.filters}
+
+
+def _chips(given: Mapping[str, str], declared: ConsoleList, address: str) -> list[Chip]:
+    filters = {one.parameter: one for one in declared.filters}
+    return [
+        Chip(
+            filters[name].label,
+            readable(value) if filters[name].kind == "choice" else value,
+            f"{address}?{urlencode([pair for pair in given.items() if pair[0] != name])}".rstrip("?"),
+        )
+        for name, value in given.items()
+    ]
+
+
+def _cells(visitor: Visitor, declared: ConsoleList, row: ListRow) -> list[Cell]:
+    made = []
+    for position, (shown, value) in enumerate(zip(declared.columns, row.values, strict=True)):
+        href = visitor.place.home + row.path if position == 0 else None
+        match value:
+            case Money(minor, currency):
+                made.append(Cell(shown, minor, currency, href))
+            case datetime():
+                made.append(Cell(shown, value.isoformat(), None, href))
+            case _:
+                made.append(Cell(shown, value, None, href))
+    return made
+
+
+def _file_columns(one: Column) -> list[str]:
+    return [one.label, "Currency"] if one.kind == "amount" else [one.label]
+
+
+def _texts(one: Column, value: object) -> list[str]:
+    if isinstance(value, Money):
+        return [f"{Decimal(value.minor).scaleb(-currency_exponent(value.currency)):f}", value.currency]
+    if one.kind == "amount":
+        return ["", ""]
+    return ["" if value is None else value.isoformat() if isinstance(value, datetime) else str(value)]

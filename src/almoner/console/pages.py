@@ -1,0 +1,26 @@
+"""The pages of the console, put together from its parts. Loaded at the first request under its paths."""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.routing import Route
+
+from almoner.console import review_pages
+from almoner.console.context import ConsoleContext
+from almoner.console.desk_pages import DeskPages, DeskSection
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_PARTS: Final = (review_pages,)
+"""Each has ``routes(context)``, ``desk_sections(context)`` and ``COUNTERS``."""
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes of all parts."""
+    sections: list[DeskSection] = []
+    made: list[Route] = []
+    for part in _PARTS:
+        context.counters.update(part.COUNTERS)
+        sections += part.desk_sections(context)
+        made += part.routes(context)
+    return [*DeskPages(context, sections).routes(), *made]

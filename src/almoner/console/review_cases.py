@@ -1,0 +1,240 @@
+"""One case of the review queue on one page, and what a reviewer does about it besides deciding."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.operators import service as operators
+from almoner.access.partners import service as partners
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, Person
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext, PageKey
+from almoner.console.differences import mark_differences
+from almoner.console.links import REVIEWERS
+from almoner.console.review_words import KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
+    CLAIM_DURATION,
+    ID_TYPES,
+    MAX_NOTE_LENGTH,
+    Kind,
+    RelatedDecision,
+    ReviewFilters,
+    ReviewRefused,
+    ReviewSubject,
+)
+from almoner.validation.decisions.reviews.ports import ReviewHandler
+from almoner.validation.decisions.reviews.service import ReviewView
+
+_TRIES: Final = 50
+"""How often the next case is asked for while others take it first."""
+_DONE: Final = {
+    "claimed": "You hold this case now.",
+    "prolonged": "You hold this case for 15 more minutes.",
+    "noted": "Your note is kept.",
+    "conflict": "Your conflict of interest is kept. Another reviewer decides this case.",
+    "busy": "Somebody else holds this case.",
+    "reopened": "The decision is taken back. The case waits again.",
+}
+KEYS: Final[Sequence[PageKey]] = (
+    ("a", "Accept"),
+    ("x", "Reject"),
+    ("t", "Hand over"),
+    ("n", "Write a note"),
+    ("p", "Hold for longer"),
+    ("d", "Documents"),
+    ("r", "The register's page"),
+    ("h", "Earlier decisions"),
+)
+
+
+class CasePages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._handlers = context.services.review_handlers
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            self._context.route(f"{REVIEWS}/next", self.take_next, *sorted(REVIEWERS)),
+            *ActPages(self._context).routes(self._hand_over(), self._note(), self._conflict()),
+            self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
+        ]
+
+    def case_of(self, visitor: Visitor) -> tuple[ReviewHandler, Kind, UUID, str]:
+        """The case that the address names. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
+        for kind, handler in self._handlers.items():
+            if (found := self._context.db.deployment.ids.parse(ID_TYPES[kind], name)) is not None:
+                return handler, kind, found, name
+        raise NotFound
+
+    async def take_next(self, visitor: Visitor) -> Response:
+        """Claim the oldest case that nobody holds, and open it."""
+        if not visitor.form:
+            return redirect_to(visitor.place.home + REVIEWS)
+        by = self._context.operator_id(visitor)
+        for _ in range(_TRIES):
+            async with self._context.db.write() as tx:
+                if not await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1):
+                    return redirect_to(f"{visitor.place.home}{REVIEWS}")
+                taken = await reviews.claim_next(tx, ReviewFilters(), by, self._handlers)
+                if taken is not None:
+                    name = tx.ids.text(ID_TYPES[taken.subject.kind], taken.subject.id)
+                    await self._context.record_audit_entry(
+                        tx, visitor, taken.subject.partner_id, "review.shown", name, held=True
+                    )
+                    return redirect_to(f"{visitor.place.home}{REVIEWS}/{name}?done=claimed")
+        return redirect_to(f"{visitor.place.home}{REVIEWS}")
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The case; who looks at it is kept, as the command keeps it."""
+        if visitor.form:
+            return await self._act(visitor)
+        handler, _, subject_id, name = self.case_of(visitor)
+        async with self._context.db.write() as tx:
+            view = await reviews.view_review(tx, handler, subject_id)
+            by = self._context.operator_id(visitor)
+            held = view.claimed_by == by
+            await self._context.record_audit_entry(
+                tx, visitor, view.subject.partner_id, "review.shown", name, held=held
+            )
+            facts = await self._facts(tx, visitor, handler, view)
+        return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
+
+    async def _facts(self, tx: Tx, visitor: Visitor, handler: ReviewHandler, view: ReviewView) -> dict[str, Any]:
+        """What the page shows besides the evidence."""
+        known = await reviews.load_context(tx, handler, view.subject)
+        decided = [one.decision.by for one in view.history.decisions]
+        others = [one.decision.decision.by for one in known.decided if one.decision]
+        written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
+        names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
+        by = self._context.operator_id(visitor)
+        waits = view.history.open
+        return {
+            "compared": [mark_differences(one) for one in view.shown.compared],
+            "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
+            "kind_words": SINGULAR_WORDS[view.subject.kind],
+            "reasons": [(one, reason_words(one)) for one in waits.reasons] if waits else [],
+            "asked_at": waits.asked_at if waits else None,
+            "who": lambda one: names.get(one, one),
+            "held": view.claimed_by == by,
+            "conflicted": by in {one.by for one in view.conflicts},
+            "notes": known.notes,
+            "earlier": [self._related(tx, one) for one in known.decided],
+            "similar": [self._related(tx, one) for one in known.waiting],
+            "reopenable": hasattr(handler, "reopen") and waits is None,
+            "message": _DONE.get(visitor.query.get("done", "")),
+            "real_now": tx.real_now.isoformat(),
+            "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
+        }
+
+    def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
+        subject = one.related.subject
+        name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
+        return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
+
+    async def _act(self, visitor: Visitor) -> Response:
+        """What a button of the page does at once: it decides nothing."""
+        handler, _, subject_id, name = self.case_of(visitor)
+        by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"
+        try:
+            async with self._context.db.write() as tx:
+                match visitor.form_value("do"):
+                    case "claim":
+                        view = await reviews.claim_for_review(tx, handler, subject_id, by)
+                        done = "claimed" if view.claimed_by == by else "busy"
+                        await self.record(tx, visitor, view.subject, "review.shown")
+                    case "prolong":
+                        subject = await reviews.prolong_claim(tx, handler, subject_id, by)
+                        done = "prolonged"
+                        await self.record(tx, visitor, subject, "review.prolonged")
+                    case "release":
+                        subject = await reviews.release_claim(tx, handler, subject_id, by)
+                        done = ""
+                        await self.record(tx, visitor, subject, "review.released")
+                    case _:
+                        raise NotFound
+        except ReviewRefused:
+            return redirect_to(f"{own}?done=busy")
+        return redirect_to(f"{own}?done={done}" if done else f"{visitor.place.home}{REVIEWS}")
+
+    async def describe(
+        self, tx: Tx, visitor: Visitor, title: str, button: str, sentences: Sequence[str], fields: Sequence[ActField]
+    ) -> ActPage:
+        """The page of an act on the case. Raises NotFound."""
+        handler, kind, subject_id, name = self.case_of(visitor)
+        if await handler.lock_subject(tx, subject_id) is None:
+            raise NotFound
+        back = f"{KIND_WORDS[kind]}: {name}"
+        return ActPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
+
+    async def record(self, tx: Tx, visitor: Visitor, subject: ReviewSubject, action: str, **details: str | None) -> str:
+        """Keep what was done in the audit log; the case's path."""
+        name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
+        await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
+        return f"{REVIEWS}/{name}"
+
+    def _hand_over(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
+            sentences = [
+                "The case is kept for this reviewer until they have looked at it, for at most one day.",
+                "Until then nobody else may decide it, and neither may you.",
+            ]
+            choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
+            to = ActField("to", "Reviewer", "choice", choices=choices)
+            return await self.describe(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.case_of(visitor)
+            by = self._context.operator_id(visitor)
+            other = next(one for one in await self._reviewers(tx) if tx.ids.text(operators.ID, one.id) == values["to"])
+            subject = await reviews.hand_over(tx, handler, subject_id, by, other)
+            return await self.record(tx, visitor, subject, "review.handed_over", to=values["to"])
+
+        return Act(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, describe, perform, (ReviewRefused,))
+
+    async def _reviewers(self, tx: Tx) -> list[Person]:
+        return [one for one in await people.list_with_roles(tx, OPERATORS, "reviewer") if one.active]
+
+    def _note(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            sentences = ["Other reviewers read it beside the case; partners and applicants never do. It stays."]
+            text = ActField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
+            return await self.describe(tx, visitor, "Write a note", "Keep this note", sentences, [text])
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.case_of(visitor)
+            by = self._context.operator_id(visitor)
+            subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
+            return f"{await self.record(tx, visitor, subject, 'review.noted')}?done=noted"
+
+        return Act(f"{REVIEWS}/{{id}}/note", REVIEWERS, describe, perform, (ReviewRefused,))
+
+    def _conflict(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            sentences = [
+                "Say so if you know the nonprofit, the applicant or the partner too well to decide this case.",
+                "You can read the case, but never decide it, and nobody can take this back. Your claim ends.",
+            ]
+            reason = ActField("reason", "What ties you to it", "area", maxlength=MAX_NOTE_LENGTH)
+            title = "Declare a conflict of interest"
+            return await self.describe(tx, visitor, title, "I must not decide this case", sentences, [reason])
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.case_of(visitor)
+            by = self._context.operator_id(visitor)
+            subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
+            return f"{await self.record(tx, visitor, subject, 'review.conflict_declared')}?done=conflict"
+
+        return Act(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, describe, perform, (ReviewRefused,))

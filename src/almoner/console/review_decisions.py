@@ -1,0 +1,103 @@
+"""Deciding a case: a page that says what will happen, then asks for the reason and the evidence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.partners import service as partners
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import REVIEWERS
+from almoner.console.review_cases import CasePages
+from almoner.console.review_words import ACTS, REVIEWS, reason_words
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.pages.record_tables import Fact
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
+    MAX_NOTE_LENGTH,
+    ReviewDecision,
+    ReviewRefused,
+    Verdict,
+)
+from almoner.validation.decisions.reviews.ports import ReviewHandler
+from almoner.validation.decisions.reviews.service import ReviewView
+
+_PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
+_ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
+
+
+class DecisionPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
+        self._context = context
+        self._cases = cases
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Who decides has just proved who they are."""
+        return ActPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
+
+    def _decide(self, verdict: Verdict) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            handler, kind, subject_id, name = self._cases.case_of(visitor)
+            view = await reviews.view_review(tx, handler, subject_id)
+            title, effect = ACTS[kind, verdict]
+            partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
+            sentences = [view.shown.title, effect, f"{partner} is told by an event, and by what its API answers."]
+            page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
+            return replace(page, facts=_facts(view), closed=self._closed(visitor, view))
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self._cases.case_of(visitor)
+            reason = values.get("reason")
+            by = self._context.operator_id(visitor)
+            decision = ReviewDecision(verdict, reason, by, values["note"])
+            subject = await reviews.decide_review(tx, handler, subject_id, decision)
+            details = {"reason": reason} if reason else {}
+            path = await self._cases.record(tx, visitor, subject, _ACTIONS[verdict], **details)
+            return f"{path}?done={verdict}"
+
+        path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
+        return Act(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+    def _closed(self, visitor: Visitor, view: ReviewView) -> str:
+        """Why the visitor cannot decide it now; the service decides that again when it is decided."""
+        by = self._context.operator_id(visitor)
+        if view.history.open is None:
+            return "Nobody is asked to decide this case."
+        if by in {one.by for one in view.conflicts}:
+            return "You declared a conflict of interest about this case."
+        if view.claimed_by not in (None, by):
+            return "Somebody else holds this case."
+        if view.claimed_by is None and view.history.open.claimed_by != by:
+            return "Claim this case first, and look at its evidence."
+        return ""
+
+    def _reopen(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            sentences = ["The decision is taken back. What follows from it ends, and the case waits again."]
+            fields = [ActField("note", "On what evidence", "area", maxlength=MAX_NOTE_LENGTH)]
+            return await self._cases.describe(tx, visitor, "Take the decision back", "Take it back", sentences, fields)
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self._cases.case_of(visitor)
+            by = self._context.operator_id(visitor)
+            subject = await reviews.reopen_decision(tx, handler, subject_id, by, values["note"])
+            return f"{await self._cases.record(tx, visitor, subject, 'review.reopened')}?done=reopened"
+
+        return Act(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+
+def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActField]:
+    note = ActField("note", "On what evidence, for other reviewers alone", "area", maxlength=MAX_NOTE_LENGTH)
+    if verdict == "accepted":
+        return [note]
+    choices = [(one, reason_words(one)) for one in handler.reason_codes]
+    return [ActField("reason", "Reason", "choice", choices=choices), note]
+
+
+def _facts(view: ReviewView) -> list[Fact]:
+    return [Fact(name.capitalize(), value) for name, value in view.shown.facts[:6] if value]

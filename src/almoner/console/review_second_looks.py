@@ -1,0 +1,172 @@
+"""Second looks: decided cases that another reviewer decides once more without knowing the answer; and the figures."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.differences import mark_differences
+from almoner.console.links import REVIEWERS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.review_words import ACTS, KIND_WORDS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
+    ID_TYPES,
+    MAX_NOTE_LENGTH,
+    MIN_LOOKS,
+    WAITING_TARGET,
+    Agreement,
+    ReviewDecision,
+    ReviewRefused,
+    SecondLook,
+    Verdict,
+    agreement_interval,
+)
+
+_FIGURES: Final = "/reviews/figures"
+_DAYS: Final = 30
+_REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a person", "status of the appeal"})
+"""Facts that would tell how a case was decided."""
+
+
+class SecondLookPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes; before those of cases, whose addresses would match them."""
+        return [
+            *ListPages(self._context).routes(self._list()),
+            *ActPages(self._context).routes(self._answer()),
+            self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
+            self._context.route(_FIGURES, self.figures, *sorted(REVIEWERS), methods=["GET"]),
+        ]
+
+    def _list(self) -> ConsoleList:
+        return ConsoleList(
+            SECOND_LOOKS,
+            "Second looks",
+            "A share of decided cases is selected at random, to see how often reviewers agree.",
+            REVIEWERS,
+            (Column("Case"), Column("Selected", "age")),
+            self._load,
+            lead="You do not learn how the case was decided, and your answer changes nothing about it.",
+            exported=False,
+        )
+
+    async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await reviews.list_waiting_second_looks(tx, self._context.operator_id(visitor), query.limit)
+        rows = [
+            ListRow(f"{SECOND_LOOKS}/{one.review_id}", (SINGULAR_WORDS[one.subject.kind], one.selected_at))
+            for one in found
+        ]
+        return ListPage(rows)
+
+    async def _look(self, tx: Tx, visitor: Visitor) -> SecondLook:
+        """The one that the address names, as far as it waits for this visitor. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
+        try:
+            review_id = UUID(name)
+        except ValueError:
+            raise NotFound from None
+        return await reviews.get_second_look(tx, review_id, self._context.operator_id(visitor))
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The evidence, without what tells how it was decided."""
+        async with self._context.db.write() as tx:
+            look = await self._look(tx, visitor)
+            handler = self._context.services.review_handlers[look.subject.kind]
+            shown = await handler.load_evidence(tx, look.subject.id)
+            name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
+            await self._context.record_audit_entry(
+                tx, visitor, look.subject.partner_id, "review.shown", name, held=False
+            )
+        return await self._context.show(
+            visitor,
+            "review_second_look.html",
+            own=f"{visitor.place.home}{SECOND_LOOKS}/{look.review_id}",
+            kind_words=SINGULAR_WORDS[look.subject.kind],
+            shown=shown,
+            facts=[(label, value) for label, value in shown.facts if label.rpartition(": ")[2] not in _REVEALING],
+            compared=[mark_differences(one) for one in shown.compared],
+        )
+
+    def _answer(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            look = await self._look(tx, visitor)
+            handler = self._context.services.review_handlers[look.subject.kind]
+            verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
+            choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
+            reasons = [(one, reason_words(one)) for one in handler.reason_codes]
+            return ActPage(
+                "Give your second look",
+                "Keep my answer",
+                f"{SECOND_LOOKS}/{look.review_id}",
+                "Second look",
+                ["Your answer is compared with the first decision. It changes nothing, and nobody is told."],
+                [
+                    ActField("verdict", "How would you decide", "choice", choices=choices),
+                    ActField("reason", "Reason, if you would reject", "choice", required=False, choices=reasons),
+                    ActField("note", "On what evidence", "area", maxlength=MAX_NOTE_LENGTH),
+                ],
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+            look = await self._look(tx, visitor)
+            verdict: Verdict = "accepted" if values["verdict"] == "accepted" else "rejected"
+            if (verdict == "rejected") != bool(values["reason"]):
+                raise IncorrectParams("reason: choose a reason if you would reject, and none if you would accept")
+            handler = self._context.services.review_handlers[look.subject.kind]
+            decision = ReviewDecision(
+                verdict, values["reason"] or None, self._context.operator_id(visitor), values["note"]
+            )
+            await reviews.decide_second_look(tx, handler, look.review_id, decision)
+            name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
+            await self._context.record_audit_entry(tx, visitor, look.subject.partner_id, "review.second_look", name)
+            return SECOND_LOOKS
+
+        return Act(f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+    async def figures(self, visitor: Visitor) -> Response:
+        """How long cases waited, who decided how many an hour, and how often second looks agreed, lately."""
+        async with self._context.db.read() as tx:
+            since = tx.now - timedelta(_DAYS)
+            daily = await reviews.list_daily_figures(tx, since, WAITING_TARGET.total_seconds())
+            hourly = await reviews.list_hourly_decisions(tx, since)
+            agreed = await reviews.list_agreement(tx, since)
+            names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
+        most = max((one.decided for one in daily), default=1)
+        return await self._context.show(
+            visitor,
+            "review_figures.html",
+            days=_DAYS,
+            target=int(WAITING_TARGET.total_seconds()) // 3600,
+            daily=[(KIND_WORDS[one.kind], one, f"{one.median / 3600:.1f}") for one in daily],
+            most=most,
+            hourly=[
+                (names.get(by, by), KIND_WORDS[kind], count, f"{count / hours:.1f}")
+                for by, kind, count, hours in hourly
+            ],
+            agreement=[(names.get(one.by, one.by), KIND_WORDS[one.kind], one, _share(one)) for one in agreed],
+        )
+
+
+def _share(one: Agreement) -> str:
+    """The share that agreed, with its interval; few second looks say nothing about a person."""
+    if one.looks < MIN_LOOKS:
+        return f"too few: at least {MIN_LOOKS} are needed"
+    low, high = agreement_interval(one.looks, one.agreed)
+    return f"{one.agreed / one.looks:.0%} (between {low:.0%} and {high:.0%})"

@@ -1,0 +1,77 @@
+"""Words for what waits in the review queue: pure."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.platform.pages.record_tables import readable
+from almoner.validation.decisions.reviews.domain import Kind, Verdict
+from almoner.validation.requests.domain import REVIEW_REASONS
+
+REVIEWS: Final = "/reviews"
+"""The path of the queue."""
+SECOND_LOOKS: Final = "/reviews/second-looks"
+KIND_WORDS: Final[Mapping[Kind, str]] = {
+    "validation_request": "Validation requests",
+    "agent_verification": "Agent verifications",
+    "match": "Watch list matches",
+    "screening": "Names to look up",
+    "appeal": "Appeals",
+}
+SINGULAR_WORDS: Final[Mapping[Kind, str]] = {
+    "validation_request": "Validation request",
+    "agent_verification": "Agent verification",
+    "match": "Watch list match",
+    "screening": "Names to look up",
+    "appeal": "Appeal",
+}
+ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
+    ("validation_request", "accepted"): (
+        "Accept this nonprofit",
+        "The request is linked to the organisation that the case names, or to a new one that only its partner sees.",
+    ),
+    ("validation_request", "rejected"): (
+        "Reject this nonprofit",
+        "The request is rejected. The partner and the applicant are told the reason that you choose.",
+    ),
+    ("agent_verification", "accepted"): (
+        "Approve this applicant",
+        "The applicant is approved at once, or as soon as they have confirmed their email address.",
+    ),
+    ("agent_verification", "rejected"): (
+        "Reject this applicant",
+        "The applicant is rejected. The partner is told the reason that you choose.",
+    ),
+    ("match", "accepted"): (
+        "They are the same",
+        "The match is confirmed: the record is flagged with the category of the list until the decision is taken back.",
+    ),
+    ("match", "rejected"): (
+        "They are not the same",
+        "The match is cleared, and stays so until something about the record or the entry changes.",
+    ),
+    ("screening", "accepted"): (
+        "No list has it",
+        "The record is clear. You have looked its names up in every list that is loaded.",
+    ),
+    ("screening", "rejected"): (
+        "A list has it",
+        "The record is flagged with the category that you choose, until the decision is taken back.",
+    ),
+    ("appeal", "accepted"): (
+        "The refusal was wrong",
+        "Each failed check is reversed: the nonprofit is accepted and the applicant passes, for this application.",
+    ),
+    ("appeal", "rejected"): (
+        "The refusal stands",
+        "The application stays refused. The applicant is told so, with the reason that you choose.",
+    ),
+}
+"""By kind and verdict: the title of the page, and what will happen."""
+
+
+def reason_words(reason: str) -> str:
+    """A reason to ask a person, in words: ``listed:sanction`` as "Listed: sanction"."""
+    if sentence := REVIEW_REASONS.get(reason):
+        return sentence
+    first, _, rest = reason.partition(":")
+    return f"{readable(first)}: {readable(rest).lower()}" if rest else readable(first)

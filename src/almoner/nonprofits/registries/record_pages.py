@@ -1,0 +1,19 @@
+"""Where registers show one of their records to everybody: pure."""
+
+from typing import Final
+from urllib.parse import quote
+
+_PAGES: Final = {
+    "ACNC": "https://www.acnc.gov.au/charity/charities?search={}",
+    "CCEW": "https://register-of-charities.charitycommission.gov.uk/charity-search/-/charity-details/{}",
+    "CCNI": "https://www.charitycommissionni.org.uk/charity-search/?q={}",
+    "IRS": "https://apps.irs.gov/app/eos/detailsPage?ein={}",
+    "OSCR": "https://www.oscr.org.uk/about-charities/search-the-register/charity-details?number={}",
+}
+"""By the code of the registry; others have no address for one number."""
+
+
+def record_page(registry_code: str, registry_number: str) -> str | None:
+    """The register's own page about a number; None where it has none that a number leads to."""
+    address = _PAGES.get(registry_code)
+    return address.format(quote(registry_number, safe="")) if address else None

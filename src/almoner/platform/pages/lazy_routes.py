@@ -1,0 +1,41 @@
+"""Pages that few people open: their modules are imported by the first request below their path, not by every server."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Receive, Scope, Send
+
+
+class LazyRoutes(BaseRoute):
+    """All that is below a path; to be looked up after the routes that are there at once."""
+
+    def __init__(self, prefix: str, load: Callable[[], Sequence[Route]]) -> None:
+        """``load``: imports the pages and makes their routes, with those for addresses that are none."""
+        self._prefix = prefix
+        self._load = load
+        self._opening = asyncio.Lock()
+        self._router: Router | None = None
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether the address is below the path."""
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        path = scope["path"]
+        below = path == self._prefix or path.startswith(f"{self._prefix}/")
+        return (Match.FULL if below else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        router = self._router or await self._open()
+        await router(scope, receive, send)
+
+    def load_routes(self) -> list[Route]:
+        """The routes, for whoever must know them before they are asked for."""
+        return list(self._load())
+
+    async def _open(self) -> Router:
+        async with self._opening:
+            if self._router is None:
+                self._router = Router(await asyncio.to_thread(self._load), redirect_slashes=False)
+            return self._router

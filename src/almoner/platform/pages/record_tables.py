@@ -1,0 +1,135 @@
+"""What tables, facts and timelines of records are made of, on the pages of members and operators: pure."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+ColumnKind = Literal["id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "yes_no"]
+SortKey = Literal["id", "name"]
+"""``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone."""
+FilterKind = Literal["choice", "text", "email", "day"]
+FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "link", "address", "values"]
+Tone = Literal["good", "waiting", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a list. ``member``: of the record; its kind says how it is shown.
+
+    ``named``: the member whose label it has, where not its own. ``sort``: by what the call sorts the list by it.
+    """
+
+    member: str
+    kind: ColumnKind = "text"
+    named: str = ""
+    sort: SortKey | None = None
+
+    @property
+    def label(self) -> str:
+        """The member whose label it has."""
+        return self.named or self.member
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few.
+
+    ``named``: the member whose label it has, where not its own.
+    """
+
+    parameter: str
+    kind: FilterKind = "text"
+    choices: tuple[str, ...] = ()
+    named: str = ""
+
+    @property
+    def label(self) -> str:
+        """The member whose label it has."""
+        return self.named or self.parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is set. ``label``: its member; ``without``: the address of the list without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHead:
+    """The head of a column that sorts. ``href``: the list in its order; ``sorted``: how it is sorted by it now."""
+
+    href: str
+    sorted: Literal["ascending", "descending"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell shows. ``href``: where it leads, on the first column."""
+
+    column: Column
+    value: object
+    currency: str | None = None
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line. ``href``: the page of the record that an identifier names. ``currency``: of an amount."""
+
+    label: str
+    value: Any
+    kind: FactKind = "text"
+    href: str | None = None
+    currency: str | None = None
+    id: str | None = None
+
+
+@dataclass(slots=True)
+class Section:
+    """Facts under a heading, and what is below it. ``title`` is empty for those of the record itself."""
+
+    title: str
+    facts: list[Fact] = field(default_factory=list)
+    sections: list["Section"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineStep:
+    """One step. ``label``, ``note``: keys, or words where pages are in English alone.
+
+    ``at``: an ISO moment where it is known. ``amount``: in minor units of ``currency``.
+    """
+
+    label: str
+    state: Literal["done", "waiting", "next"]
+    at: str | None = None
+    note: str = ""
+    amount: int | None = None
+    currency: str | None = None
+
+
+_GOOD: Final = frozenset(
+    "RECEIVED_PAYMENT DISBURSED PAID SENT completed succeeded accepted approved live delivered active clean healthy"
+    " won".split()
+)
+_BAD: Final = frozenset(
+    "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable"
+    " validation_request_failed cannot_define_eligibility".split()
+)
+
+
+def status_tone(status: str) -> Tone:
+    """How a status is shown: done as hoped, ended otherwise, or still under way."""
+    if status in _GOOD:
+        return "good"
+    return "bad" if status in _BAD else "waiting"
+
+
+def readable(name: str) -> str:
+    """A member or a status without words in the catalogues: ``donationRequestId`` as "Donation request ID"."""
+    spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
+    words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()
+    text = " ".join("ID" if word == "id" else "URL" if word == "url" else word for word in words)
+    return text[:1].upper() + text[1:]

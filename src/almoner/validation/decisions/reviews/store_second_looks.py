@@ -1,0 +1,130 @@
+"""SQL for second looks, and for the figures of the queue."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
+from almoner.validation.decisions.reviews.domain import (
+    Agreement,
+    DailyFigures,
+    Kind,
+    ReviewDecision,
+    ReviewSubject,
+    SecondLook,
+)
+
+
+def _second_look(row: Record) -> SecondLook:
+    return SecondLook(row[0], ReviewSubject(row[1], row[2], row[3]), row[4], row[5], row[6])
+
+
+async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: ReviewDecision) -> None:
+    """Have a decided review looked at once more."""
+    await tx.execute(
+        """
+        insert into review_second_look (review_id, kind, subject_id, partner_id, first_by, first_verdict, selected_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        review_id,
+        subject.kind,
+        subject.id,
+        subject.partner_id,
+        decision.by,
+        decision.verdict,
+        tx.now,
+    )
+
+
+@across_partners("operators")
+async def list_waiting_second_looks(tx: Tx, by: str, limit: int) -> list[SecondLook]:
+    """What waits for a second look by this person, oldest first: nobody looks twice, or with a conflict."""
+    rows = await tx.fetch(
+        """
+        select review_id, kind, subject_id, partner_id, first_by, selected_at, decided_by from review_second_look s
+        where verdict is null and first_by <> $1 and not exists (
+            select from review_conflict c
+            where c.kind = s.kind and c.subject_id = s.subject_id and c.declared_by = $1
+        )
+        order by selected_at, review_id limit $2
+        """,
+        by,
+        limit,
+    )
+    return [_second_look(row) for row in rows]
+
+
+@across_partners("operators")
+async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
+    """One second look, locked until the transaction ends."""
+    row = await tx.fetchrow(
+        """
+        select review_id, kind, subject_id, partner_id, first_by, selected_at, decided_by
+        from review_second_look where review_id = $1 for update
+        """,
+        review_id,
+    )
+    return _second_look(row) if row else None
+
+
+async def record(tx: Tx, look: SecondLook, decision: ReviewDecision) -> None:
+    """Store what the second person decided, once."""
+    await tx.execute(
+        """
+        update review_second_look set verdict = $2, reason_code = $3, note = $4, decided_by = $5, decided_at = $6
+        where review_id = $1 and verdict is null
+        """,
+        look.review_id,
+        decision.verdict,
+        decision.reason_code,
+        decision.note,
+        decision.by,
+        tx.now,
+    )
+
+
+@across_partners("operators")
+async def list_agreement(tx: Tx, since: datetime) -> list[Agreement]:
+    """How often second looks agreed since a moment, by who decided first and the kind."""
+    rows = await tx.fetch(
+        """
+        select first_by, kind, count(*) as looks, count(*) filter (where verdict = first_verdict) as agreed
+        from review_second_look where verdict is not null and decided_at >= $1
+        group by first_by, kind order by first_by, kind
+        """,
+        since,
+    )
+    return [Agreement(*row) for row in rows]
+
+
+@across_partners("operators")
+async def list_daily_figures(tx: Tx, since: datetime, target_seconds: float) -> Sequence[DailyFigures]:
+    """Of each kind and day since a moment: how many were decided, how many within the promise, and the median wait."""
+    rows = await tx.fetch(
+        """
+        select kind, (ended_at at time zone 'UTC')::date as day, count(*) as decided,
+            count(*) filter (where ended_at - asked_at <= make_interval(secs => $2)) as kept,
+            percentile_cont(0.5) within group (order by extract(epoch from ended_at - asked_at))::float8 as median
+        from review where status = 'decided' and ended_at >= $1 group by 1, 2 order by 2, 1
+        """,
+        since,
+        target_seconds,
+    )
+    return [DailyFigures(*row) for row in rows]
+
+
+@across_partners("operators")
+async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[tuple[str, Kind, int, int]]:
+    """Who decided how many of which kind since a moment, and in how many different hours."""
+    rows = await tx.fetch(
+        """
+        select decided_by, kind, count(*) as decisions, count(distinct date_trunc('hour', decided_at)) as hours
+        from review_decision where review_id is not null and decided_at >= $1
+        group by decided_by, kind order by decided_by, kind
+        """,
+        since,
+    )
+    return [(row[0], row[1], row[2], row[3]) for row in rows]

@@ -1,0 +1,152 @@
+"""The review queue in the console."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from almoner.review_cases import REVIEW_HANDLERS
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
+from tests.support.browsing import Browser
+from tests.support.client import Client
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+from tests.support.validation import UNHEARD_OF, decided
+
+
+@pytest.fixture
+async def reviewer(service: Service) -> AsyncIterator[Browser]:
+    """A reviewer's browser."""
+    browser = await signed_in(service, await operator(service, "reviewer"))
+    yield browser
+    await browser.close()
+
+
+async def test_the_desk_and_the_queue_show_what_waits(service: Service, reviewer: Browser) -> None:
+    for path in ("/operator/desk", "/operator/reviews", "/operator/reviews?kind=appeal&holder=mine"):
+        assert (await reviewer.get(path)).status_code == 200, path
+    assert (await reviewer.get("/operator/reviews?kind=none&partner=x")).status_code == 422
+    assert (await reviewer.get("/operator/reviews?cursor=x")).status_code == 422
+    assert (await reviewer.get("/operator/reviews.csv")).text.startswith("Case,Kind,Partner")
+
+
+@pytest.fixture
+async def case(service: Service, api: Client) -> str:
+    """The address of a validation request that waits for a person."""
+    made = await decided(service, api, **UNHEARD_OF, name="Аid for Rivers")  # the first letter is Cyrillic
+    return f"/operator/reviews/{made['id']}"
+
+
+async def audited(service: Service, case: str) -> list[str]:
+    """What the audit log has of a case."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select action from audit_entry where subject = $1 and action like 'review.%' order by n",
+            case.rpartition("/")[2],
+        )
+    return [row[0] for row in rows]
+
+
+async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser, case: str) -> None:
+    page = (await reviewer.get(case)).text
+    assert "U+0410 “А” cyrillic capital letter a" in page, "look-alike letters are named"
+    assert "Claim this case" in page
+    assert "Claim this case first" in (await reviewer.get(f"{case}/reject")).text
+    answer = await reviewer.post(f"{case}/reject", reason="other", note="Seen")
+    assert answer.status_code == 409
+    assert "have not been shown it" in answer.text
+    await reviewer.get(case)
+    assert (await reviewer.post(case, do="claim")).headers["location"] == f"{case}?done=claimed"
+    assert "You hold this case until" in (await reviewer.get(case)).text
+    assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=prolonged"
+    await reviewer.get(f"{case}/reject")
+    assert (await reviewer.post(f"{case}/reject", reason="mood", note="")).status_code == 422
+    done = await reviewer.post(f"{case}/reject", reason="not_eligible", note="Its register struck it off")
+    assert done.headers["location"] == f"{case}?done=rejected"
+    assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="Again")).status_code == 409
+    assert "Its register struck it off" in (await reviewer.get(case)).text
+    kept = [one for one in await audited(service, case) if one != "review.shown"]
+    assert kept == ["review.prolonged", "review.rejected"]
+
+
+async def test_who_holds_a_case_hands_it_over(service: Service, reviewer: Browser, case: str) -> None:
+    second = await operator(service, "reviewer")
+    other = await signed_in(service, second)
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    await other.get(case)
+    assert (await other.post(case, do="claim")).headers["location"] == f"{case}?done=busy"
+    await reviewer.get(f"{case}/hand-over")
+    to = service.db.deployment.ids.text("operator", second.id)
+    assert (await reviewer.post(f"{case}/hand-over", to=to)).status_code == 303
+    assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=busy"
+    assert "was handed over to you" in (await other.get(case)).text
+    await other.get(f"{case}/accept")
+    assert (await other.post(f"{case}/accept", note="Unseen")).status_code == 409, "it is looked at first"
+    await other.get(case)
+    await other.post(case, do="claim")
+    await other.get(f"{case}/accept")
+    assert (await other.post(f"{case}/accept", note="Seen in the register")).status_code == 303
+    await other.close()
+
+
+async def test_whoever_has_a_conflict_of_interest_never_decides(
+    service: Service, tenant: Tenant, reviewer: Browser, case: str
+) -> None:
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    await reviewer.get(f"{case}/conflict")
+    assert (await reviewer.post(f"{case}/conflict", reason="My sister chairs it")).status_code == 303
+    await reviewer.get(f"{case}/note")
+    assert (await reviewer.post(f"{case}/note", text="Ask for the minutes")).status_code == 303
+    page = (await reviewer.get(case)).text
+    assert "Ask for the minutes" in page
+    assert "My sister chairs it" in page
+    await reviewer.post(case, do="claim")
+    assert "You hold this case until" not in (await reviewer.get(case)).text
+    await reviewer.get(f"{case}/accept")
+    answer = await reviewer.post(f"{case}/accept", note="Seen")
+    assert (answer.status_code, "conflict of interest" in answer.text) == (409, True)
+    async with service.db.write() as tx:
+        by = await tx.fetchval("select declared_by from review_conflict where partner_id = $1", tenant.partner.id)
+        mine = ReviewFilters(partner_id=tenant.partner.id)
+        assert await reviews.claim_next(tx, mine, by, REVIEW_HANDLERS) is None, (
+            "it is offered to nobody with a conflict"
+        )
+
+
+async def test_the_queue_is_filtered(reviewer: Browser, case: str) -> None:
+    name = case.rpartition("/")[2]
+    for found in ("country=GBR&script=MIXED", "reason=register_not_loaded", "kind=validation_request"):
+        assert name in (await reviewer.get(f"/operator/reviews.csv?{found}")).text, found
+    for found in ("country=FRA", "script=LATIN&country=GBR", "due=overdue", "holder=mine", "kind=appeal"):
+        assert name not in (await reviewer.get(f"/operator/reviews.csv?{found}")).text, found
+
+
+async def test_a_second_look_is_blind_and_changes_nothing(service: Service, reviewer: Browser, case: str) -> None:
+    every_case = replace(service.db.deployment, second_look_percent=100)
+    name = case.rpartition("/")[2]
+    async with service.db.write() as tx:
+        subject_id = tx.ids.parse("validationrequest", name)
+        assert subject_id is not None
+        case_handler = REVIEW_HANDLERS["validation_request"]
+        await reviews.claim_for_review(tx, case_handler, subject_id, "operator_first")
+        tx._deployment = every_case
+        await reviews.decide_review(
+            tx, case_handler, subject_id, ReviewDecision("rejected", "other", "operator_first", "A secret note")
+        )
+        look = await tx.fetchval("select review_id from review_second_look where subject_id = $1", subject_id)
+    page = f"/operator/reviews/second-looks/{look}"
+    assert str(look) in (await reviewer.get("/operator/reviews/second-looks")).text
+    shown = (await reviewer.get(page)).text
+    assert "Аid for Rivers" in shown
+    assert "A secret note" not in shown
+    await reviewer.get(f"{page}/answer")
+    assert (await reviewer.post(f"{page}/answer", verdict="rejected", reason="", note="Seen")).status_code == 422
+    assert (await reviewer.post(f"{page}/answer", verdict="accepted", reason="", note="Seen")).status_code == 303
+    assert (await reviewer.get(page)).status_code == 404, "it is given once"
+    async with service.db.read() as tx:
+        assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
+    figures = (await reviewer.get("/operator/reviews/figures")).text
+    assert "too few" in figures
