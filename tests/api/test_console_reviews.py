@@ -1,15 +1,19 @@
 """The review queue in the console."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
 from tests.support.browsing import Browser
 from tests.support.client import Client
+from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 from tests.support.validation import UNHEARD_OF, decided
@@ -150,3 +154,21 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
         assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
     figures = (await reviewer.get("/operator/reviews/figures")).text
     assert "too few" in figures
+
+
+async def test_a_picture_is_shown_as_the_confined_process_made_it(
+    service: Service, api: Client, reviewer: Browser, case: str
+) -> None:
+    name = case.rpartition("/")[2]
+    sent = {"file": ("a.jpg", picture(size=(1200, 600)), "image/jpeg")}
+    answer = await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
+    assert answer.status_code < 300, answer.text
+    await service.drain()
+    found = re.search(rf"{case}/documents/(\w+)\.image", (await reviewer.get(case)).text)
+    assert found is not None
+    page = f"{case}/documents/{found[1]}"
+    assert "turn-90" in (await reviewer.get(f"{page}?zoom=3&turn=90")).text
+    shown = await reviewer.get(f"{page}.image?zoom=1")
+    assert (shown.status_code, shown.headers["content-type"]) == (200, "image/jpeg")
+    assert Image.open(BytesIO(shown.content)).size == (900, 450)
+    assert (await reviewer.get(f"{page}?zoom=9")).status_code == 404

@@ -19,6 +19,8 @@ from almoner.console.links import REVIEWERS
 from almoner.console.review_words import KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
@@ -135,8 +137,14 @@ class CasePages:
             "reopenable": hasattr(handler, "reopen") and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
+            "attached": [self._attached(tx, one) for one in view.documents],
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
+
+    def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, str | None]:
+        """A document with its identifier, and its link if anybody may open it."""
+        readable = one.deleted_at is None and one.scan_status == "clean"
+        return one, tx.ids.text(documents.TYPE, one.id), documents.download_url(tx, one) if readable else None
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
         subject = one.related.subject

@@ -14,6 +14,7 @@ from almoner.console.links import REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, parse_position, position_text
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
+from almoner.console.review_documents import DocumentPages
 from almoner.console.review_second_looks import SecondLookPages
 from almoner.console.review_words import KIND_WORDS, REVIEWS, SECOND_LOOKS, reason_words
 from almoner.kit.errors import IncorrectParams
@@ -60,6 +61,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *ListPages(context).routes(_ReviewQueue(context).declared()),
         *SecondLookPages(context).routes(),
         *DecisionPages(context, cases).routes(),
+        *DocumentPages(context, cases).routes(),
         *cases.routes(),
     ]
 

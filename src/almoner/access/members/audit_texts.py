@@ -73,6 +73,7 @@ ACTION_LABELS: Final = {
     "verification.answered": "answered whether the nonprofit accepts donations",
     "verification.flag_looked_at": "reviewed a flag on a verification",
     "review.shown": "viewed the evidence of a validation",
+    "review.document_shown": "viewed a document of a validation",
     "review.released": "released a validation from review",
     "review.prolonged": "held a validation for longer",
     "review.handed_over": "handed a validation over to another reviewer",

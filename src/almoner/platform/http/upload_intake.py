@@ -9,7 +9,7 @@ What was stored for a handler that then refused is removed again; what a crash l
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import BinaryIO, Final
 from uuid import UUID
 
 from almoner.kit.errors import OriginalCallInProgress, Problem
@@ -74,6 +74,10 @@ class UploadIntake:
                 with suppress(StorageUnavailable):
                     await self._blobs.remove(key)
                 raise
+
+    async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
+        """A stored picture made anew to be shown, by the confined process. Raises FiletypeNotSupported."""
+        return await self._checker.check(content, ("image/jpeg", "image/png"), longest_side=longest_side)
 
     @asynccontextmanager
     async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:

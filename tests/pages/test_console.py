@@ -1,0 +1,66 @@
+"""A reviewer at the console, in a browser and by keyboard."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from almoner.access.people.domain import OPERATORS, OperatorRole
+from tests.pages.accounts import acme, is_fine, sign_in
+from tests.pages.site import Site
+from tests.support import people
+from tests.support.factories import unique
+from tests.support.validation import UNHEARD_OF, decided
+
+
+async def enter(site: Site, page: Page, path: str, *roles: OperatorRole) -> None:
+    """Sign in as a new operator, at a page of the console."""
+    name = f"{unique('op').replace(' ', '')}@example.org"
+    person = await people.person(site.service, OPERATORS, name, *roles)
+    secret = await people.authenticator(site.service, person)
+    await page.goto(f"{site.base_url}/operator{path}")
+    await page.wait_for_url("**/operator/sign-in**")
+    await sign_in(page, name)
+    await page.get_by_label("Code").fill(people.code(site.service, secret))
+    await page.get_by_role("button", name="Sign in").click()
+    await page.wait_for_url(f"**/operator{path}")
+
+
+@pytest.mark.usefixtures("axe")
+async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
+    api = site.service.client((await acme(site)).tenant.secret)
+    made = await decided(site.service, api, **UNHEARD_OF, name="Аid for Rivers")  # the first letter is Cyrillic
+    async with site.donor(viewport={"width": 1280, "height": 900}) as page:
+        await enter(site, page, "/desk", "reviewer")
+        await is_fine(page)
+        await page.keyboard.press("g")
+        await page.keyboard.press("r")
+        await page.wait_for_url("**/operator/reviews")
+        await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/reviews/{made['id']}")
+        await page.get_by_role("button", name="Claim this case").press("Enter")
+        await expect(page.get_by_text("(15 min)")).to_be_visible()
+        await expect(page.get_by_text("U+0410")).to_be_visible()
+        await is_fine(page)
+        await page.keyboard.press("x")
+        await page.wait_for_url("**/reject")
+        await is_fine(page)
+        await page.get_by_label("Reason").select_option("not_eligible")
+        await page.get_by_label("On what evidence").fill("No register has it")
+        await page.get_by_role("button", name="Reject this nonprofit").press("Enter")
+        await page.wait_for_url("**done=rejected")
+        await expect(page.get_by_text("No register has it")).to_be_visible()
+        for path in ("/reviews/second-looks", "/reviews/figures"):
+            await page.goto(f"{site.base_url}/operator{path}")
+            await is_fine(page)
+    assert site.complaints == []
+    await api.close()
+
+
+@pytest.mark.usefixtures("axe")
+async def test_a_case_fits_a_telephone(site: Site) -> None:
+    api = site.service.client((await acme(site)).tenant.secret)
+    made = await decided(site.service, api, **UNHEARD_OF, name="Rivers of Hope")
+    async with site.donor(viewport={"width": 375, "height": 700}) as page:
+        await enter(site, page, f"/reviews/{made['id']}", "reviewer")
+        await is_fine(page)
+    assert site.complaints == []
+    await api.close()
