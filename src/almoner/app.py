@@ -18,6 +18,7 @@ from almoner.platform.events.event_types import EventType
 from almoner.platform.files import media
 from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.lazy_application import LazyApplication
 from almoner.platform.http.openapi import build_description
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
@@ -25,7 +26,6 @@ from almoner.platform.http.signing_keys import signing_keys_route
 from almoner.platform.pages.site_pages import SitePages, is_page_request
 from almoner.sandbox.places import sandbox_places
 from almoner.scim import PREFIX as SCIM
-from almoner.scim.lazy_app import LazyScimApplication
 from almoner.wiring import Services
 
 
@@ -39,7 +39,7 @@ def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids
 class _PathDispatcher:
     """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
 
-    def __init__(self, api: ApiApplication, scim: LazyScimApplication, pages: Router) -> None:
+    def __init__(self, api: ApiApplication, scim: LazyApplication, pages: Router) -> None:
         self._api = api
         self._scim = scim
         self._pages = pages

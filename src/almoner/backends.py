@@ -1,6 +1,6 @@
 """Builds the configured document storage and mail transport."""
 
-from almoner.adapters.lazy import LazyStorage
+from almoner.adapters import lazy
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import Storage
@@ -12,7 +12,7 @@ _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
 
 def build_storage(settings: Settings) -> Storage:
     """The storage of documents, opened on first use. Raises ValueError for an address that is none."""
-    return LazyStorage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None)
+    return lazy.build_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None)
 
 
 def build_mail_transport(settings: Settings, db: Database) -> MailTransport:

@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from almoner import deployment_probes, migrations
 from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.request_recorder import ApiRequestRecorder
-from almoner.adapters.lazy import LazyMailHosts
+from almoner.adapters.lazy import build_mail_hosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
@@ -46,8 +48,10 @@ from almoner.platform.events.event_types import EVENT_TYPES, EventType
 from almoner.platform.events.waiters import EventWaiters
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import UploadChecker
+from almoner.platform.http.caller import AccessGuard
 from almoner.platform.http.drain import Drain
 from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.lazy_application import LazyApplication
 from almoner.platform.http.probes import Check
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.upload_intake import UploadIntake
@@ -86,7 +90,6 @@ from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
-from almoner.scim.lazy_app import LazyScimApplication
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, UnsafeSettings, build_deployment
@@ -146,7 +149,7 @@ class Services:
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
-    scim: LazyScimApplication
+    scim: LazyApplication
     outbound: OutboundClient
     background: BackgroundWorker
     copy_watch: CopyWatch
@@ -271,7 +274,7 @@ def _build_background_tasks(
             registers=build_register_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
             watchlists=build_watchlist_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
             name_agreement=settings.name_match_threshold or CERTAIN_SCORE,
-            mail_hosts=SandboxMailHosts() if settings.sandbox else LazyMailHosts(),
+            mail_hosts=SandboxMailHosts() if settings.sandbox else build_mail_hosts(),
             blobs=blobs,
             scanner=_scanner(settings),
             screener=Screener(),
@@ -326,6 +329,12 @@ async def _open_database(settings: Settings, clock: MovableClock, tracing: "Trac
         await db.close()
         raise
     return db
+
+
+def _load_scim(db: Database, guard: AccessGuard) -> ASGIApp:
+    from almoner.scim.application import ScimApplication  # on first use: 15 MB
+
+    return ScimApplication(db, guard)
 
 
 def _schema_refusal(revision: str, compatible: list[str]) -> str | None:
@@ -405,7 +414,7 @@ async def build_services(
         telemetry,
         limiter,
         guard,
-        LazyScimApplication(db, guard),
+        LazyApplication(partial(_load_scim, db, guard)),
         outbound,
         background,
         watch,

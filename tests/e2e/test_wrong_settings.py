@@ -70,7 +70,7 @@ SETTINGS: Final = {
         "mail.example.org:25": "smtp",
         "https://mail.example.org": "smtp",
         "smtp://": "host",
-        "smtp://h:x": "ort",
+        "smtp://h:x": "smtp://host:25",
     },
     "MAIL_FROM": {"Giving": "address", "a@": "address", "Giving <giving@example.org": "address"},
     "API_URL": {"http://api.example.org": "https", "api.example.org": "https", "https://": "https"},

@@ -1,20 +1,39 @@
-"""Adapters whose libraries are large, loaded when something is first asked of them, or where they are set up."""
+"""Adapters whose libraries are large, made when something is first asked of them, or where they are set up."""
 
-from collections.abc import AsyncIterator
-from datetime import date
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from almoner.adapters.marks_folder import FolderDeploymentMarks
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.files.storage import DeploymentMarks, ListedBlob, Storage, TrashedBlob
+from almoner.platform.files.storage import Storage
 from almoner.validation.agents.ports import MailHosts
 
 if TYPE_CHECKING:
     from almoner.adapters.payments_stripe import StripeProvider
+
+_T = TypeVar("_T")
+
+
+def make_on_first_use(make: Callable[[], _T], ready: object = None) -> _T:
+    """What ``make`` returns, made when a method is first asked for that ``ready`` has not."""
+    return cast("_T", _MadeOnFirstUse(make, ready))
+
+
+class _MadeOnFirstUse:
+    def __init__(self, make: Callable[[], object], ready: object) -> None:
+        self._make = make
+        self._ready = ready
+        self._made: object = None
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(self._ready, name):
+            return getattr(self._ready, name)
+        if self._made is None:
+            self._made = self._make()
+        return getattr(self._made, name)
 
 
 def build_stripe_provider(
@@ -28,81 +47,26 @@ def build_stripe_provider(
     return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)
 
 
-class LazyStorage:
-    """The storage that a setting names (``storage_objects.open_storage``)."""
+def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> Storage:
+    """The storage that a setting names. Raises ValueError at once for the address of an object store that is none."""
 
-    def __init__(self, url: str | None, folder: Path, endpoint: str | None = None) -> None:
-        """Raises ValueError at once for the address of an object store that is none."""
-        self._url = url
-        self._folder = folder
-        self._endpoint = endpoint
-        parts = urlsplit(url or "")
-        self._marks: DeploymentMarks
-        if parts.scheme in {"", "file"}:
-            self._marks = FolderDeploymentMarks((Path(parts.path) if url else folder).absolute())
-        else:
-            self._marks = self._storage
-
-    @cached_property
-    def _storage(self) -> Storage:
+    def make() -> Storage:
         from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB
 
-        return open_storage(self._url, self._folder, self._endpoint)
+        return open_storage(url, folder, endpoint)
 
-    async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Store a new blob, whole or not at all."""
-        await self._storage.put(key, content)
-
-    def get(self, key: str) -> AsyncIterator[bytes]:
-        """Its bytes, piece by piece."""
-        return self._storage.get(key)
-
-    async def remove(self, key: str) -> None:
-        """Remove it; one that is not there is removed."""
-        await self._storage.remove(key)
-
-    def list_blobs(self) -> AsyncIterator[ListedBlob]:
-        """Every blob but those in the trash, in no order."""
-        return self._storage.list_blobs()
-
-    async def move_to_trash(self, key: str, day: date) -> None:
-        """Put a blob into the trash; one that is not there stays away."""
-        await self._storage.move_to_trash(key, day)
-
-    def list_trashed(self) -> AsyncIterator[TrashedBlob]:
-        """What lies in the trash, in no order."""
-        return self._storage.list_trashed()
-
-    async def restore(self, found: TrashedBlob) -> None:
-        """Take a blob out of the trash. Raises BlobMissing."""
-        await self._storage.restore(found)
-
-    async def purge_trashed(self, found: TrashedBlob) -> None:
-        """Remove a blob that lies in the trash; one that is not there is removed."""
-        await self._storage.purge_trashed(found)
-
-    async def read_mark(self, name: str) -> bytes | None:
-        """What a deployment says under its name; None: nothing."""
-        return await self._marks.read_mark(name)
-
-    async def write_mark(self, name: str, content: bytes) -> None:
-        """Say it, in place of what was said before."""
-        await self._marks.write_mark(name, content)
-
-    async def list_marks(self) -> list[str]:
-        """Under which names something is said."""
-        return await self._marks.list_marks()
+    parts = urlsplit(url or "")
+    if parts.scheme not in {"", "file"}:
+        return make()  # what deployments say of themselves is read at once
+    return make_on_first_use(make, FolderDeploymentMarks((Path(parts.path) if url else folder).absolute()))
 
 
-class LazyMailHosts:
-    """Looks up mail hosts in DNS; its library (``mail_hosts_dns``) is loaded on first use."""
+def build_mail_hosts() -> MailHosts:
+    """Looks up mail hosts in DNS."""
 
-    @cached_property
-    def _hosts(self) -> MailHosts:
+    def make() -> MailHosts:
         from almoner.adapters.mail_hosts_dns import DnsMailHosts  # on first use: 2 MB
 
         return DnsMailHosts()
 
-    async def accepts_mail(self, domain: str) -> bool | None:
-        """Whether it takes mail; None when nobody answers."""
-        return await self._hosts.accepts_mail(domain)
+    return make_on_first_use(make)

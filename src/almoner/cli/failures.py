@@ -112,7 +112,7 @@ def _explain_file_error(error: OSError) -> str | None:
 
 def _explain_database_error(error: BaseException) -> str | None:
     """What a database, or a pooler in front of it, says that an operator can mend."""
-    text = str(error)
+    text = " ".join(str(error).split())  # details are lines of their own
     for kinds, quoted, sentence in _DATABASE_SENTENCES:
         if isinstance(error, kinds) and quoted in text:
             return sentence.format(database=_database(error), text=text or type(error).__name__)
@@ -124,6 +124,11 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError),
         "",
         "{database} rejected the connection ({text}): check the role, the password and the database name.",
+    ),
+    (
+        (asyncpg.InsufficientPrivilegeError,),
+        "permission denied for database",
+        "{database} rejected the connection ({text}): grant the role the right to connect.",
     ),
     (
         (asyncpg.TooManyConnectionsError,),

@@ -1,0 +1,27 @@
+"""An application that few processes are asked for: its modules are imported by its first request."""
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class LazyApplication:
+    """Loads an application in a thread, once, when it is first asked for something."""
+
+    def __init__(self, load: Callable[[], ASGIApp]) -> None:
+        """``load``: imports and makes it."""
+        self._load = load
+        self._loading = asyncio.Lock()
+        self._application: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        application = self._application or await self._open()
+        await application(scope, receive, send)
+
+    async def _open(self) -> ASGIApp:
+        async with self._loading:
+            if self._application is None:
+                self._application = await asyncio.to_thread(self._load)
+            return self._application
