@@ -3,7 +3,9 @@
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +44,14 @@ def run(*words: str | Path, given: str | None = None) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return str(done.stdout)
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Ask until it is so."""
+    ends, pause = time.monotonic() + 100, threading.Event()
+    while not done():
+        assert time.monotonic() < ends
+        pause.wait(0.05)
 
 
 @dataclass
@@ -97,6 +107,12 @@ class DebianServer:
         return run(
             PROGRAMS / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", self.url("postgres", database), given=statement
         ).strip()
+
+    def archive(self) -> None:
+        """Wait until all that was written is in the archive; a failed attempt is repeated after a minute."""
+        segment = self.sql("select pg_walfile_name(pg_switch_wal())")
+        archived = f"select coalesce(last_archived_wal, '') >= '{segment}' from pg_stat_archiver"
+        until(lambda: self.sql(archived) == "t")
 
     def url(self, role: str, database: str = "almoner") -> str:
         """Its address for a role."""
