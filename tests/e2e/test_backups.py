@@ -1,12 +1,14 @@
 """Backups by the book: made and restored by the scripts of ``deploy/backup``, to a point in time, released as said."""
 
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from subprocess import Popen
 from subprocess import run as run_program
 
 import httpx
@@ -17,10 +19,13 @@ from almoner.platform.database.programs import OsAccount
 from tests.support import running
 from tests.support.debian_postgres import PASSWORD, PROGRAMS, DebianServer, as_account, debian_server, missing
 from tests.support.deployed import KEY, Deployed
+from tests.support.running import free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "backup"
 BOOK = Path(__file__).parents[2] / "docs" / "runbooks" / "backup.md"
-ABSENT = missing("pgbackrest", "rclone", "openssl")
+ABSENT = missing("pgbackrest", "rclone", "openssl", "npm")
+OBJECT_STORE = Path(__file__).parent / "object_store"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "S3RVER", "AWS_SECRET_ACCESS_KEY": "S3RVER", "AWS_REGION": "us-east-1"}
 pytestmark = [pytest.mark.long, pytest.mark.skipif(ABSENT is not None, reason=ABSENT or "")]
 
 
@@ -38,6 +43,8 @@ class Book:
     folder: Path
     server: DebianServer
     deployed: Deployed
+    store: str
+    """Its documents, as rclone names them."""
     key: str = ""
 
     def script(self, name: str, *words: str) -> str:
@@ -76,16 +83,45 @@ class Book:
         assert "unreleasedCopy" not in notice
         return sorted(re.findall(r'"name": ?"(Record \d)"', str(page).replace("'", '"')))
 
-    def documents(self) -> int:
-        """How many files of documents there are."""
-        return sum(
-            1 for one in (self.folder / "documents").rglob("*") if one.is_file() and "generation" not in one.name
-        )
+    def documents(self) -> dict[str, str]:
+        """Files of documents and their sums, besides what deployments say of themselves."""
+        listed = ["rclone", "md5sum", self.store, "--download"]
+        done = run_program(listed, env=self.deployed.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found = (line.split(maxsplit=1) for line in done.stdout.splitlines())
+        return {path: digest for digest, path in found if not path.startswith("marks/")}
 
 
 @contextmanager
-def book(folder: Path, *, archive: bool) -> Iterator[Book]:
-    """A deployment in its first state, with the samples of ``deploy/backup`` on places of this test."""
+def object_store(folder: Path) -> Iterator[str]:
+    """An object store with a bucket for documents: its address."""
+    shutil.copytree(OBJECT_STORE, folder / "store")
+    run_program(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=folder / "store", check=True)
+    port = free_port()
+    words = f"s3rver -s -d buckets -a 127.0.0.1 -p {port} --configure-bucket documents".split()
+    (folder / "store" / "buckets").mkdir()
+    with Popen([f"node_modules/.bin/{words[0]}", *words[1:]], cwd=folder / "store") as server:
+        for _ in range(100):
+            if (
+                run_program(["curl", "-s", f"http://127.0.0.1:{port}/"], capture_output=True, check=False).returncode
+                == 0
+            ):
+                break
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+@contextmanager
+def book(folder: Path, *, archive: bool, endpoint: str | None = None) -> Iterator[Book]:
+    """A deployment in its first state, with the samples of ``deploy/backup`` on places of this test.
+
+    ``endpoint``: of the object store that has its documents, a folder where it is None.
+    """
+    store = str(folder / "documents")
+    if endpoint is not None:
+        store = f":s3,provider=Other,env_auth=true,endpoint='{endpoint}':documents/almoner"
     (folder / "database").mkdir()
     configured = folder / "pgbackrest.conf"
     push = (
@@ -109,7 +145,7 @@ def book(folder: Path, *, archive: bool) -> Iterator[Book]:
         environment = (DEPLOY / "backup.env").read_text()
         for before, after in {
             "/var/backups/almoner": str(folder / "backups"),
-            "/var/lib/almoner/documents": str(folder / "documents"),
+            "/var/lib/almoner/documents": f'"{store}"',
             "/etc/almoner/backup-cert.pem": str(folder / "backup-cert.pem"),
             "SETTINGS=/etc/almoner": f"SETTINGS={folder}/settings",
             "almoner_owner:CHANGE-ME@127.0.0.1:5432": f"almoner_owner:{PASSWORD}@127.0.0.1:{server.port}",
@@ -122,7 +158,9 @@ def book(folder: Path, *, archive: bool) -> Iterator[Book]:
             "owner_database_url": server.url("almoner_owner"),
             "documents_url": str(folder / "documents"),
         }
-        made = Book(folder, server, Deployed(folder, settings))
+        if endpoint is not None:
+            settings |= {"documents_url": "s3://documents/almoner", "documents_endpoint": endpoint}
+        made = Book(folder, server, Deployed(folder, settings, CREDENTIALS), store)
         made.deployed.command("migrate")
         made.key = made.deployed.partner_key()
         try:
@@ -151,7 +189,7 @@ def test_a_base_backup_is_restored_to_a_point_in_time(folder: Path) -> None:
         moment = made.server.sql("select pg_sleep(1.1); select clock_timestamp()").strip()
         made.write("Record 3")
         made.server.sql("drop table partner cascade", "almoner")  # what one wishes undone
-        made.server.sql("select pg_switch_wal()")
+        made.server.archive()
         made.script("almoner-backup", "documents")
         made.server.stop()
 
@@ -164,7 +202,7 @@ def test_a_base_backup_is_restored_to_a_point_in_time(folder: Path) -> None:
         assert '"failed"' not in said
         assert "Released as deployment" in made.deployed.command("release-copy", "--takes-over", "--yes")
         assert made.names() == ["Record 1", "Record 2"]
-        assert made.documents() == 3  # the newest goes to the trash by itself, a day later
+        assert len(made.documents()) == 3  # the newest goes to the trash by itself, a day later
         made.write("Record 4")
         assert made.deployed.command("selfcheck")
 
@@ -181,7 +219,7 @@ def test_the_latest_is_restored_after_the_loss_of_the_machine(folder: Path) -> N
         assert run_program(command, capture_output=True, check=False, cwd="/").returncode == 0
         made.script("almoner-backup", "base", "full")
         made.write("Record 1")
-        made.server.sql("select pg_switch_wal()")
+        made.server.archive()
         made.script("almoner-backup", "documents")
         made.server.stop(signal.SIGKILL)
         run_program(["rm", "-rf", made.server.data, folder / "documents"], check=True)
@@ -194,7 +232,7 @@ def test_the_latest_is_restored_after_the_loss_of_the_machine(folder: Path) -> N
         made.deployed.command("migrate")
         made.deployed.command("release-copy", "--takes-over", "--yes")
         assert made.names() == ["Record 1"]
-        assert made.documents() == 1
+        assert len(made.documents()) == 1
 
 
 def test_a_dump_and_the_keys_are_restored(folder: Path) -> None:
@@ -220,6 +258,33 @@ def test_a_dump_and_the_keys_are_restored(folder: Path) -> None:
         made.deployed.command("migrate")
         made.deployed.command("release-copy", "--takes-over", "--yes")
         assert made.names() == ["Record 1"]
+
+
+def test_documents_come_back_into_an_object_store_that_was_lost(folder: Path) -> None:
+    with object_store(folder) as endpoint, book(folder, archive=False, endpoint=endpoint) as made:
+        made.write("Record 1")
+        made.script("almoner-backup", "documents")
+        made.write("Record 2")
+        dump = made.script("almoner-backup", "dump")
+        made.script("almoner-backup", "documents")
+        before = made.documents()
+        assert len(before) == 2
+        environment = made.deployed.environment
+        run_program(["rclone", "delete", made.store], env=environment, check=True)
+        assert made.documents() == {}
+
+        made.server.sql("drop database almoner with (force)")
+        made.server.sql("create database almoner owner almoner_owner")
+        made.script("almoner-restore", "dump", dump)
+        made.script("almoner-restore", "documents")
+        assert made.documents() == before
+        made.deployed.command("migrate")
+        assert '"failed"' not in made.deployed.command("check", "--json")
+        made.deployed.command("release-copy", "--takes-over", "--yes")
+        assert made.names() == ["Record 1", "Record 2"]
+        made.write("Record 3")
+        assert before.items() <= made.documents().items()
+        assert made.deployed.command("selfcheck")
 
 
 def test_the_book_names_what_the_scripts_do() -> None:

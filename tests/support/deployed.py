@@ -18,10 +18,11 @@ KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
 @dataclass
 class Deployed:
-    """The settings of one deployment, and its processes."""
+    """The settings of one deployment, and its processes. ``credentials``: variables that are not ours."""
 
     folder: Path
     settings: dict[str, str]
+    credentials: dict[str, str] = field(default_factory=dict)
     running: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
 
@@ -33,6 +34,7 @@ class Deployed:
         return {
             "PATH": f"{ALMONER.parent}:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": os.environ.get("HOME", "/"),
+            **self.credentials,
             **own,
             **given,
         }
