@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Frame, Page, async_playwright, expect
 from starlette.types import ASGIApp
 
 from almoner.cli.ports import open_listening_sockets
@@ -184,7 +184,7 @@ async def shortcomings(page: Page) -> list[str]:
 
 
 async def fill(
-    page: Page, *, amount: str = "Other amount", typed: str = "12.34", email: str = "amina@example.org"
+    page: Page | Frame, *, amount: str = "Other amount", typed: str = "12.34", email: str = "amina@example.org"
 ) -> None:
     """Fill the form of the gift in English."""
     await page.get_by_label(amount, exact=True).check()

@@ -20,7 +20,7 @@ _WORDS: Final = "const words = {};"
 def embed_script(catalogues: TranslationCatalogues) -> bytes:
     """The JavaScript of the embeddable donate button, in every offered language."""
     words = {
-        tag: (catalogues.language(tag).text("embed.give"), catalogues.language(tag).text("embed.new_tab"))
+        tag: [catalogues.language(tag).text(key) for key in ("embed.give", "embed.new_tab", "embed.close")]
         for tag in catalogues.offered_languages
     }
     # Without its comments and indentation; there is nothing else to make it small with.

@@ -403,6 +403,7 @@ class GivingLinkPages:
             "partner_links": opened.account.public_links,
             "comma": formats.comma(language.locale),
             "framed_by": opened.link.allowed_origins if framed else (),
+            "framed": framed,
         }
         if prefill.is_prefilled(query):
             return self._pages.render_page("choose.html", language, **context)

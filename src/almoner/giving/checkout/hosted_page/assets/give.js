@@ -1,7 +1,8 @@
 /* The giving button: <almoner-give href="https://give.example/give?token=...">Give now</almoner-give>
    href: a session's url; or put <a href="..."> inside, which is a link without this script, too.
    target="_blank": opens a new tab. label: the accessible name. lang: the words where there are none inside.
-   It loads nothing, sends nothing and keeps nothing. */
+   open="dialog": a giving link's form opens in a dialog, on sites that the link allows; elsewhere the link leads to it.
+   It loads nothing before it is pressed, and keeps nothing. */
 (() => {
   const words = {};
   const button = `display:inline-flex;align-items:center;justify-content:center;box-sizing:border-box;min-height:2.75rem;
@@ -20,7 +21,15 @@
       ${both("[href]:hover", paint("#9be6cd", "#04241b"))}
       ${both(":focus-visible", "outline-color:#9cc4ff!important;box-shadow:0 0 0 2px #0d1311")}
     }
-    @media (forced-colors:active){${both("", "border-color:currentColor!important;forced-color-adjust:auto")}}`);
+    @media (forced-colors:active){${both("", "border-color:currentColor!important;forced-color-adjust:auto")}}
+    dialog{box-sizing:border-box;width:min(100%,34rem);max-width:100%;height:min(100%,52rem);max-height:100%;padding:0;border:0;
+      border-radius:1rem;overflow:hidden;background:Canvas;color:CanvasText}
+    dialog[open]{display:flex;flex-direction:column}
+    dialog::backdrop{background:rgb(0 0 0/.6)}
+    button{align-self:flex-end;min-width:2.75rem;min-height:2.75rem;padding:0 1rem;border:0;background:none;color:inherit;
+      font:600 1rem/1.3 system-ui,sans-serif;cursor:pointer}
+    button:focus-visible{outline:3px solid currentColor;outline-offset:-3px}
+    iframe{flex:1;width:100%;border:0}`);
 
   const web = (text) => {
     try {
@@ -38,6 +47,14 @@
   const set = (element, name, value) =>
     value ? element.setAttribute(name, value) : element.removeAttribute(name);
 
+  // The form that a giving link shows to frames: https://give.example/g/otters is at /g/otters/dialog.
+  const framed = (address) => {
+    const url = new URL(address);
+    if (!/^\/g\/[^/]+$/.test(url.pathname)) return null;
+    url.pathname += "/dialog";
+    return url;
+  };
+
   class AlmonerGive extends HTMLElement {
     static observedAttributes = ["href", "target", "label", "lang"];
     #slot = document.createElement("slot");
@@ -48,6 +65,7 @@
         this.attachShadow({ mode: "open", delegatesFocus: true }).adoptedStyleSheets = [style];
         this.#link.part = "button";
         this.#slot.addEventListener("slotchange", () => this.draw());
+        this.addEventListener("click", (event) => this.pressed(event));
       }
       this.draw();
     }
@@ -56,15 +74,66 @@
       if (this.shadowRoot) this.draw();
     }
 
+    pressed(event) {
+      const link = this.querySelector(":scope > a") || this.#link;
+      const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+      if (this.getAttribute("open") !== "dialog" || link.target || !plain || event.defaultPrevented) return;
+      const form = event.composedPath().includes(link) && link.href && framed(link.href);
+      if (!form) return;
+      event.preventDefault();
+      this.show(form, link.href);
+    }
+
+    // The form says when it is there. Where it may not be shown, or does not come, the link leads on as without a dialog.
+    show(form, address) {
+      const [give, , close] = this.words();
+      const dialog = document.createElement("dialog"), button = document.createElement("button"), frame = document.createElement("iframe");
+      let here = false;
+      const hear = ({ origin, source, data }) => {
+        if (origin !== form.origin || source !== frame.contentWindow) return;
+        if (data === "almoner-give:close") dialog.close();
+        if (data !== "almoner-give:ready" || here) return;
+        here = true;
+        frame.focus();
+      };
+      const lead = () => {
+        if (!here && dialog.open) location.assign(address);
+      };
+      addEventListener("message", hear);
+      frame.addEventListener("load", () => setTimeout(lead, 500));
+      setTimeout(lead, 10000);
+      dialog.addEventListener("close", () => {
+        removeEventListener("message", hear);
+        dialog.remove();
+      });
+      button.type = "button";
+      button.textContent = close;
+      button.addEventListener("click", () => dialog.close());
+      dialog.setAttribute("aria-label", this.getAttribute("label") || this.textContent.trim() || give);
+      frame.title = give;
+      frame.allow = "payment 'none'";
+      frame.src = form.href;
+      dialog.append(button, frame);
+      this.shadowRoot.append(dialog);
+      dialog.showModal();
+    }
+
+    words() {
+      return said((this.closest("[lang]") || document.documentElement).lang || "en");
+    }
+
     draw() {
       const own = this.querySelector(":scope > a");
       const link = own || this.#link;
-      const [give, newTab] = said((this.closest("[lang]") || document.documentElement).lang || "en");
+      const [give, newTab] = this.words();
       // Changing the slot calls us again: only when something changes.
       if (this.#slot.textContent !== give) this.#slot.textContent = give;
       if (!own && this.#slot.parentNode !== link) link.append(this.#slot);
       const shown = own ? this.#slot : link;
-      if (shown.parentNode !== this.shadowRoot) this.shadowRoot.replaceChildren(shown);
+      if (shown.parentNode !== this.shadowRoot) {
+        for (const one of [this.#link, this.#slot]) if (one.parentNode === this.shadowRoot) one.remove();
+        this.shadowRoot.prepend(shown);
+      }
       const address = web(this.getAttribute("href") || own?.getAttribute("href"));
       const opens = this.getAttribute("target") === "_blank";
       set(link, "href", address);
