@@ -54,6 +54,7 @@ from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers.jobs import RegisterRefreshContext
 from almoner.platform import idempotency
 from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import proofs as audit_proofs
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import jobs as events_jobs
 from almoner.platform.files.storage import BlobStore
@@ -178,6 +179,7 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         upload_intake.tasks.collected,
         audit_heads.tasks.collected,
         audit_heads.export_tasks.using(parts.audit_heads),
+        audit_proofs.proof_tasks.using(parts.audit_heads),
         selfcheck.tasks.collected,
         selfcheck.run_tasks.using(selfcheck.Parts(CHECKS, parts.telemetry)),
     ]

@@ -36,7 +36,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     deliveries.
     """
     sharing = RateLimitSharing(services.db, services.limiter, services.telemetry)
-    pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count)
+    pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count, lambda: services.parts.results)
     watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
     await watch.synchronise()
     await pulse.beat()

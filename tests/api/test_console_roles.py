@@ -13,7 +13,10 @@ from tests.support.service import Service, Tenant
 
 HOME = "/operator"
 NOBODY = "partner_01hzzzzzzzzzzzzzzzzzzzzzzz"
-NARROWER: Mapping[str, frozenset[Role]] = {}
+NARROWER: Mapping[str, frozenset[Role]] = dict.fromkeys(
+    ("/health/jobs/retry", "/health/jobs/{id}/retry", "/health/jobs/{id}/drop", "/health/findings/run"),
+    links.ADMINISTRATORS,
+)
 """Pages that fewer people open than see the link above them."""
 
 

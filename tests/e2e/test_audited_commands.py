@@ -42,7 +42,7 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-co
 READS = frozenset(
     {
         "activities suggest", "approvals list", "audit list", "audit public-key", "audit sign", "audit verify",
-        "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts", "check",
+        "backups list", "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts", "check",
         "disbursements holds", "disbursements list", "emails list", "disbursements show", "disputes list",
         "disputes show", "documents trash", "donation-requests list", "donation-requests overpayments",
         "gift-aid claims adjustments", "giving-links refusals", "gift-aid claims list", "keys list",
@@ -135,6 +135,7 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
     await payouts_and_reassignments(world)
     rejected = await emails.undeliverable(world.service.db, world.service.clock.now())
     await world.does("emails", "resend", world.text("email", rejected))
+    await world.does("backups", "record", "settings")
     assert world.written | READS | PROCESSES == ALL, "give a new command its place: what it writes, or that it reads"
     assert not world.written & (READS | PROCESSES)
 
@@ -166,15 +167,7 @@ async def partners_keys_and_members(world: World) -> None:
     async with world.service.db.write() as tx:
         group = world.text("group", (await members.create_group(tx, scope.partner, {"displayName": "Bookkeepers"})).id)
     await world.does("members", "map-group", world.text("partner", scope.partner.id), group, "finance")
-    provider = (
-        "--name",
-        "Example ID",
-        "--issuer",
-        "https://id.example.org",
-        "--client-id",
-        "almoner",
-        "--public-client",
-    )
+    provider = ("--name", "ID", "--issuer", "https://id.example.org", "--client-id", "almoner", "--public-client")
     await world.does("members", "sso", "set", partner, *provider)
     async with world.service.db.write() as tx:
         await tx.execute(BOUND, tx.ids.parse("partner", partner))

@@ -52,6 +52,7 @@ _MODULES: Final = {
     "approvals": "operators.approvals",
     "audit": "audit.commands",
     "emails": "emails.commands",
+    "backups": "backups.commands",
     "documents": "documents.commands",
     "release-copy": "release_copy.release_copy",
     "clean": "clean.clean",

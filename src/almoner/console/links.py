@@ -22,11 +22,25 @@ _REVIEWS: Final = (
     _link("Review figures", "/reviews/figures", REVIEWERS, "Reviews"),
 )
 _MONEY: Final[tuple[NavigationLink, ...]] = ()
-_DATA: Final[tuple[NavigationLink, ...]] = ()
-_PARTNERS: Final[tuple[NavigationLink, ...]] = ()
-_HEALTH: Final[tuple[NavigationLink, ...]] = ()
+_DATA: Final = (
+    _link("Registers", "/registers", ADMINISTRATORS, "Data"),
+    _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
+    _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
+)
+_PARTNERS: Final = (_link("Partners", "/partners", ADMINISTRATORS, "Partners"),)
+_HEALTH: Final = (
+    _link("Overview", "/health", EVERYBODY, "Health"),
+    _link("Queues", "/health/queues", EVERYBODY, "Health"),
+    _link("Jobs that gave up", "/health/jobs", EVERYBODY, "Health"),
+    _link("Webhook receivers", "/health/receivers", EVERYBODY, "Health"),
+    _link("Emails not delivered", "/health/emails", ADMINISTRATORS, "Health"),
+    _link("Self-check", "/health/findings", EVERYBODY, "Health"),
+    _link("Processes and backups", "/health/processes", EVERYBODY, "Health"),
+    _link("Audit log", "/audit-log", ADMINISTRATORS, "Health"),
+    _link("Audit chain", "/audit-chains", ADMINISTRATORS, "Health"),
+)
 
 LINKS: Final = (*_DESK, *_REVIEWS, *_MONEY, *_DATA, *_PARTNERS)
 """In the order of the navigation, up to what is about people, which is ``access.operators.pages.LINKS``."""
-LAST_LINKS: Final = _HEALTH
+LAST_LINKS: Final = (_link("Sessions", "/sessions", ADMINISTRATORS, "People"), *_HEALTH)
 """After those about people."""

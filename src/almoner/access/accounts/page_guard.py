@@ -7,7 +7,8 @@ been checked then, too: it came from a page of ours, with the token of this very
 import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import wraps
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -33,6 +34,8 @@ from almoner.access.accounts.domain import (
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
+from almoner.access.operators.domain import as_partner_reader
+from almoner.access.operators.service import partner_views
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import Person, Realm, Role
@@ -59,6 +62,12 @@ from almoner.platform.pages.translations import Language
 SECOND_FACTOR: Final = "/second-factor"
 """Where those are led who must have a second factor and have none."""
 
+_VIEW_REFUSED: Final = "Not part of the view"
+_VIEW_REFUSED_TEXT: Final = (
+    "You view these pages as an operator, read only. Secrets, personal data and everything that changes something are "
+    "left out."
+)
+
 Choice = TypeVar("Choice", bound=str)
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -80,6 +89,8 @@ class Visitor:
     browser: Browser
     language: str
     form: FormData
+    view_until: datetime | None = None
+    """Until when an operator looks at the partner's pages; None for the partner's own people."""
 
     @property
     def realm(self) -> Realm:
@@ -136,6 +147,9 @@ class PageFrame:
     who: str = ""
     csrf: str = ""
     groups: tuple[NavigationGroup, ...] = ()
+    view_until: str = ""
+    view_end: str = ""
+    """Until when an operator looks at the pages, and where that ends."""
 
 
 VisitorHandler = Callable[[Visitor], Awaitable[Response]]
@@ -213,6 +227,9 @@ class PageGuard:
         """
         place = await self.portal_of_request(request)
         visitor = await self.find_visitor(request, place, form)
+        if visitor is None and (viewer := await self._find_viewer(request, place)) is not None:
+            readable = request.method in ("GET", "HEAD") and "read_only" in roles and not fresh
+            return viewer if readable else self.render_refusal(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
         if visitor is None:
             asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
@@ -241,6 +258,23 @@ class PageGuard:
         language = found[1].language or self._pages.preferred_language(request).tag
         posted = await read_form(request) if form is None else form
         return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted)
+
+    async def _find_viewer(self, request: Request, place: AccountPortal) -> Visitor | None:
+        """The operator who looks at the pages of this partner in this browser."""
+        partner = place.realm.partner
+        if partner is None or (found := await self.find_sign_in(request, OPERATOR_PORTAL)) is None:
+            return None
+        sign_in, operator = found
+        async with self.db.single_statement() as tx:
+            view = await partner_views.find_open(tx, operator, partner)
+        if view is None:
+            return None
+        csrf, path = self.csrf_token_for_sign_in(sign_in), request.url.path
+        language = operator.language or self._pages.preferred_language(request).tag
+        browser, reader = browser_of_request(request, place), as_partner_reader(view, operator)
+        return Visitor(
+            place, reader, sign_in, csrf, path, request.query_params, browser, language, FormData(), view.expires_at
+        )
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie proves, and the person who is signed in."""
@@ -458,7 +492,11 @@ class PageGuard:
             for one in groups
         }
         made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
-        return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, made)
+        frame = PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, made)
+        if visitor.view_until is None:
+            return frame
+        end = f"{OPERATORS_HOME}/partners/{place.name}/view/end"
+        return replace(frame, view_until=f"{visitor.view_until:%H:%M} UTC", view_end=end)
 
 
 @dataclass(frozen=True, slots=True)

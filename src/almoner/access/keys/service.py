@@ -12,6 +12,7 @@ from almoner.access.keys.domain import (
     Kind,
     RequestCursor,
 )
+from almoner.access.keys.store import list_expiring as list_expiring
 from almoner.access.keys.store import list_of_partner as list_of_partner
 from almoner.access.keys.store import record_uses as record_uses
 from almoner.access.keys.store_requests import find_request as find_request

@@ -66,6 +66,21 @@ async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
 
 
 @across_partners("operators")
+async def list_expiring(tx: Tx, after: datetime, until: datetime) -> list[ApiKey]:
+    """Keys without a successor that stop working within a time, the first to end first."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from api_key
+        where revoked_at is null and replaced_by is null and expires_at > $1 and expires_at <= $2
+        order by expires_at, id
+        """,
+        after,
+        until,
+    )
+    return [_key(row) for row in rows]
+
+
+@across_partners("operators")
 async def find(tx: Tx, key_id: UUID) -> ApiKey | None:
     """One key by its ID."""
     row = await tx.fetchrow(f"select {_COLUMNS} from api_key where id = $1", key_id)

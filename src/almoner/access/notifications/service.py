@@ -81,9 +81,26 @@ class About(msgspec.Struct, frozen=True):
     id: UUID
 
 
-async def list_undeliverable(tx: Tx, limit: int) -> Sequence[UndeliverableEmail]:
-    """Emails that could not be delivered, newest first."""
-    return await store.list_newest(tx, limit)
+async def list_undeliverable(
+    tx: Tx, limit: int, before: UUID | None = None, *, refused: bool | None = None
+) -> Sequence[UndeliverableEmail]:
+    """Emails that could not be delivered, newest first; ``before``: the last ID seen.
+
+    ``refused``: only those that a mail server refused, or only the others.
+    """
+    return await store.list_newest(tx, limit, before, refused=refused)
+
+
+async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
+    """One of them. Raises NoSuchUndeliverableEmail."""
+    if (found := await store.find(tx, email_id)) is None:
+        raise NoSuchUndeliverableEmail
+    return found
+
+
+async def count_undeliverable(tx: Tx, most: int) -> int:
+    """How many there are, counted up to ``most``."""
+    return await store.count(tx, most)
 
 
 async def resend(tx: Tx, email_id: UUID) -> None:

@@ -1,13 +1,16 @@
 """SQL of emails that could not be delivered."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
+
+_COLUMNS: Final = "id, partner_id, kind, recipient, reason, refused, created_at"
+_LAST: Final = UUID(int=2**128 - 1)
 
 
 async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object]) -> None:
@@ -15,12 +18,12 @@ async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object])
     await tx.execute(
         """
         insert into undeliverable_email (id, partner_id, kind, payload, recipient, reason, refused, created_at)
-        values ($1, $2, $3, $4::jsonb, $5, $6, $7, $8)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         new.id,
         new.partner_id,
         new.kind,
-        json.dumps(payload),
+        payload,
         new.recipient,
         new.reason,
         new.refused,
@@ -29,16 +32,34 @@ async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object])
 
 
 @across_partners("operators")
-async def list_newest(tx: Tx, limit: int) -> list[UndeliverableEmail]:
-    """Newest first."""
+async def list_newest(
+    tx: Tx, limit: int, before: UUID | None = None, *, refused: bool | None = None
+) -> list[UndeliverableEmail]:
+    """Newest first; ``before``: the last ID seen. ``refused``: only those that were, or that were not."""
     rows = await tx.fetch(
-        """
-        select id, partner_id, kind, recipient, reason, refused, created_at from undeliverable_email
-        order by id desc limit $1
+        f"""
+        select {_COLUMNS} from undeliverable_email
+        where id < $2 and ($3::boolean is null or refused = $3) order by id desc limit $1
         """,
         limit,
+        before or _LAST,
+        refused,
     )
     return [UndeliverableEmail(*row) for row in rows]
+
+
+@across_partners("operators")
+async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
+    """One of them."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from undeliverable_email where id = $1", email_id)
+    return None if row is None else UndeliverableEmail(*row)
+
+
+@across_partners("operators")
+async def count(tx: Tx, most: int) -> int:
+    """How many there are, counted up to ``most``."""
+    found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", most)
+    return found
 
 
 @across_partners("operators")

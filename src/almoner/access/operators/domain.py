@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.access.people.domain import OperatorRole, Person
+from almoner.access.people.domain import OperatorRole, Person, Realm
 from almoner.kit.errors import IncorrectParams
 
 DEFAULT_TOKEN_LIFETIME: Final = timedelta(days=90)
@@ -186,3 +186,29 @@ def ensure_has_role(
     raise RoleMissing(
         f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with `almoner operators set-roles {text_id}`."
     )
+
+
+VIEW_LIFETIME: Final = timedelta(minutes=15)
+"""How long an operator looks at a partner's pages, in real time."""
+LONGEST_VIEW_REASON: Final = 500
+SHORTEST_VIEW_REASON: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerView:
+    """One look of an operator at a partner's pages. ``expires_at``: when it ends by itself."""
+
+    id: UUID
+    partner_id: UUID
+    person_id: UUID
+    reason: str
+    started_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None
+
+
+def as_partner_reader(view: PartnerView, operator: Person) -> Person:
+    """Whom the partner's pages see: somebody who reads without a secret and without donors' personal data."""
+    profile = {"userName": operator.user_name, "displayName": operator.shown_name, "active": True}
+    realm, started = Realm(view.partner_id), view.started_at
+    return Person(view.id, realm, profile, True, 1, started, started, frozenset({"read_only"}))

@@ -1,5 +1,7 @@
 """SQL for partners."""
 
+from uuid import UUID
+
 from asyncpg import Record
 
 from almoner.access.partners.domain import PartnerAccount
@@ -102,6 +104,29 @@ async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAcc
 async def list_accounts(tx: Tx, limit: int | None) -> list[PartnerAccount]:
     """Partners, oldest first; all of them without a limit."""
     return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id limit $1", limit)]
+
+
+async def list_accounts_page(tx: Tx, name: str | None, after: UUID | None, limit: int) -> list[PartnerAccount]:
+    """Partners whose name contains a text, oldest first, after the last ID seen."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from partner
+        where ($1::text is null or position(lower($1) in lower(name)) > 0) and ($2::uuid is null or id > $2)
+        order by id limit $3
+        """,
+        name,
+        after,
+        limit,
+    )
+    return [_account(row) for row in rows]
+
+
+async def count_accounts(tx: Tx, name: str | None) -> int:
+    """How many partners have a name that contains a text."""
+    found: int = await tx.fetchval(
+        "select count(*) from partner where $1::text is null or position(lower($1) in lower(name)) > 0", name
+    )
+    return found
 
 
 async def list_support_refund_limits(tx: Tx, partner: Partner) -> dict[str, int]:

@@ -20,6 +20,7 @@ Kind = Literal[
     "roles_changed",
     "deactivated",
     "token_made",
+    "partner_viewed",
     "identity_bound",
     "identity_unbound",
     "email_changed",
@@ -193,6 +194,12 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
         after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "
         "administrator immediately.",
+    ),
+    "partner_viewed": _EmailText(
+        "An operator is viewing the pages of {place}",
+        "An operator of this service is viewing the pages of {place} as your team sees them, read only and for at most "
+        "15 minutes. They see no secrets, and no personal data of donors.",
+        after="The audit log of {place} records when it began and ended, and why.",
     ),
     "roles_changed": _EmailText(
         "Your roles at {place} were changed",

@@ -112,6 +112,23 @@ async def list_of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     return [_sign_in(row) for row in rows]
 
 
+async def list_live(tx: Tx, scope: Realm, last_seen_after: datetime) -> list[SignIn]:
+    """Sign-ins of a realm that have not ended, the one seen last first."""
+    rows = await tx.fetch(
+        f"""
+        select s.* from person p cross join lateral (
+            select {_COLUMNS} from sign_in
+            where person_id = p.id and ended_at is null and expires_at > $2 and last_seen_at > $3
+        ) s
+        where p.realm = $1 order by s.last_seen_at desc, s.id
+        """,
+        scope.id,
+        tx.real_now,
+        last_seen_after,
+    )
+    return [_sign_in(row) for row in rows]
+
+
 async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
     """Network addresses of the newest sign-ins."""
     rows = await tx.fetch(

@@ -146,11 +146,35 @@ grant select, insert, update, delete on rate_limit_use to almoner_app;
 create table process (
     id uuid primary key,
     role text not null check (role in ('server', 'worker', 'server and worker')),
+    version text not null check (length(version) between 1 and 100),
     started_at timestamptz not null,
     last_seen_at timestamptz not null,
-    clock_version bigint not null
+    clock_version bigint not null,
+    checks jsonb check (jsonb_typeof(checks) = 'array'),
+    checked_at timestamptz,
+    check ((checks is null) = (checked_at is null))
 );
+comment on column process.checks is 'what a worker last saw of the mail server, the document storage and others';
 grant select, insert, update, delete on process to almoner_app;
+
+-- What the last self-check found: one row for each check.
+create table selfcheck_result (
+    name text primary key,
+    invariant text not null,
+    advice text not null,
+    found bigint not null check (found >= 0),
+    examples text[] not null check (cardinality(examples) <= 10 and (found = 0) = (cardinality(examples) = 0)),
+    checked_at timestamptz not null
+);
+grant select, insert, update, delete on selfcheck_result to almoner_app;
+
+-- When each part of a backup last succeeded, as the script reports that makes it. Real time.
+create table backup_report (
+    part text primary key check (part in ('database', 'documents', 'settings')),
+    finished_at timestamptz not null,
+    note text not null check (length(note) <= 200)
+);
+grant select, insert, update on backup_report to almoner_app;
 
 -- How far business time is ahead of real time; changed in the sandbox only, and forwards only.
 create table business_clock (
@@ -243,6 +267,17 @@ create trigger audit_head_immutable before update on audit_head for each row
 create trigger audit_head_no_delete before delete on audit_head for each row execute function guard_audit();
 create trigger audit_head_no_truncate before truncate on audit_head for each statement execute function guard_audit();
 grant select, insert, update (exported_at) on audit_head to almoner_app;
+
+-- What the last proof of a scope's chain found. Real time.
+create table audit_proof (
+    scope uuid primary key,
+    entries bigint not null check (entries >= 0),
+    heads bigint not null check (heads >= 0),
+    broken text,
+    proved_at timestamptz not null
+);
+comment on column audit_proof.broken is 'the first fault; null where the chain is whole';
+grant select, insert, update on audit_proof to almoner_app;
 
 -- What the master key gives for a known text, so that a process with another key does not start. The first process
 -- that starts creates the row.

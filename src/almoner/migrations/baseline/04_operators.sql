@@ -160,3 +160,24 @@ end $$;
 create trigger approval_independent before insert or update on approval for each row
     when (new.second_by is not null) execute function guard_approval_independent();
 grant select, insert, update (second_by, second_at, second_note, outcome, ended_at) on approval to almoner_app;
+
+-- An operator looks at a partner's pages, read only, for at most 15 minutes of real time.
+create table partner_view (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    realm uuid not null generated always as ('00000000-0000-0000-0000-000000000000'::uuid) stored,
+    person_id uuid not null,
+    reason text not null check (length(reason) between 10 and 500),
+    started_at timestamptz not null,
+    expires_at timestamptz not null,
+    ended_at timestamptz,
+    foreign key (realm, person_id) references person (realm, id),
+    constraint partner_view_life check (expires_at > started_at and expires_at - started_at <= interval '15 minutes')
+);
+create index partner_view_of_person on partner_view (person_id, partner_id, expires_at);
+create trigger partner_view_immutable before update on partner_view for each row
+    when ((old.id, old.partner_id, old.person_id, old.reason, old.started_at, old.expires_at) is distinct from
+              (new.id, new.partner_id, new.person_id, new.reason, new.started_at, new.expires_at)
+          or old.ended_at is not null)
+    execute function guard_immutable();
+grant select, insert, update (ended_at) on partner_view to almoner_app;

@@ -93,6 +93,26 @@ comment on column register_load.notes is 'remarks about its files that concern n
 comment on column register_load.carried_over is 'numbers left unchanged because their rows could not be read';
 grant select, insert, update (status) on register_load to almoner_app;
 
+-- What an operator decided about a quarantined load: its files are loaded as they are, or never.
+create table register_load_decision (
+    load_id uuid primary key references register_load (id),
+    decision text not null check (decision in ('released', 'refused')),
+    decided_by text not null,
+    decided_at timestamptz not null,
+    note text not null check (length(note) between 1 and 2000)
+);
+create function guard_load_decision() returns trigger language plpgsql as $$
+begin
+    if (select status from register_load where id = new.load_id) <> 'quarantined' then
+        raise exception 'only a quarantined load is decided about'
+            using errcode = 'check_violation', constraint = 'register_load_decision_quarantined';
+    end if;
+    return new;
+end $$;
+create trigger register_load_decision_quarantined before insert on register_load_decision
+    for each row execute function guard_load_decision();
+grant select, insert on register_load_decision to almoner_app;
+
 -- What a load contained, by part: later loads are compared with it, and a rollback returns to it.
 create table register_load_part (
     load_id uuid not null references register_load (id),

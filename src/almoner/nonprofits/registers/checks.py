@@ -23,7 +23,7 @@ checks: Final = (
         select l.source || ', data of ' || to_char(l.data_as_of, 'YYYY-MM-DD') from register_load l
         where l.status = 'quarantined' and not exists (
             select from register_load newer where newer.source = l.source and newer.id > l.id
-        )
+        ) and not exists (select from register_load_decision where load_id = l.id and decision = 'refused')
         """,
     ),
     ConsistencyCheck(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypedDict
@@ -270,6 +270,46 @@ class SourceStatus:
     last: UUID | None
     loaded_at: datetime | None
     quarantined: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAge:
+    """How old a source's data are, and how it refreshes. ``max_age``: as promised, ``waiting``: quarantined loads.
+
+    ``every``: None where the schedule does not name it. ``reading``: rows of an import that is under way.
+    """
+
+    source: str
+    registry_code: str
+    unverified: bool
+    data_as_of: datetime | None
+    max_age: timedelta | None
+    loaded_at: datetime | None
+    waiting: int
+    every: timedelta | None
+    due_at: datetime | None
+    attempted_at: datetime | None
+    status: str | None
+    failures: int | None
+    reason: str | None
+    reading: int | None
+
+    def is_late(self, now: datetime) -> bool:
+        """Whether the data are older than promised."""
+        return self.data_as_of is not None and self.max_age is not None and now - self.data_as_of > self.max_age
+
+
+Decision = Literal["released", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDecision:
+    """What an operator decided about a quarantined load."""
+
+    decision: Decision
+    decided_by: str
+    decided_at: datetime
+    note: str
 
 
 def estimate_seconds_left(share: float, elapsed: float) -> float | None:

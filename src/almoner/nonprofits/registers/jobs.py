@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as security_emails
-from almoner.nonprofits.registers import flows, store_refresh
+from almoner.nonprofits.registers import flows, store, store_refresh, store_status
 from almoner.nonprofits.registers.domain import QUARANTINED, ImportRefused, Load, LoadQuarantined, RegisterQuarantined
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
@@ -19,7 +20,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
@@ -33,7 +34,15 @@ class RefreshSource(msgspec.Struct, frozen=True):
     source: str
 
 
+class ReleaseLoad(msgspec.Struct, frozen=True):
+    """A quarantined load that an operator has released; ``by``: their text ID."""
+
+    load: UUID
+    by: str
+
+
 REFRESH: Final = JobKind("registers.refresh", RefreshSource)
+RELEASE: Final = JobKind("registers.release", ReleaseLoad)
 _LANE: Final = "registers"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 3_600.0
@@ -83,6 +92,53 @@ async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: J
         return JobDone()
     await _load(parts, work.db, planned, before, fetched)
     return JobDone()
+
+
+@refresh_tasks.job(RELEASE, limit=LIMIT)
+async def release_load(parts: RegisterRefreshContext, work: JobContext, job: JobOf[ReleaseLoad]) -> Result:
+    """Load the files of a released load as they are, if they are still what its publisher sends."""
+    async with work.db.read() as tx:
+        load = await store.find_load(tx, job.details.load)
+        wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
+    planned = next((one for one in parts.plan if load is not None and one.source == load.source), None)
+    if load is None or planned is None:
+        return JobDropped("the schedule no longer names the source of this import")
+    async with work.db.read() as tx:
+        before = await store_refresh.find_refresh_status(tx, load.source) or RefreshStatus(None)
+    try:
+        async with asyncio.timeout(_FETCHING_SECONDS):
+            fetched = await _fetch(parts, work.db, planned)
+    except TimeoutError:
+        return JobRetry(timedelta(), "its files are still coming")
+    except FetchRefused as error:
+        return JobRetry(retry_delay(before.failures + 1, planned.every), str(error))
+    if [one.sha256 for one in fetched] != wanted:
+        return JobDropped("the publisher has replaced the files that were released: see the newest import")
+
+    async def record(tx: Tx, made: Load) -> None:
+        await store_refresh.insert_fetched_files(tx, made.id, fetched)
+        actor = audit.Actor("operator", job.details.by)
+        details: audit.Details = {"data_of": f"{made.data_as_of:%Y-%m-%d}", "forced": True}
+        await audit.record_entry(tx, audit.DEPLOYMENT, actor, "register.imported", made.registry_code, details=details)
+
+    try:
+        made = await flows.import_files(
+            work.db, planned.format, [one.path for one in fetched], as_of=load.data_as_of, force=True, record=record
+        )
+    except ImportRefused as error:
+        return JobDropped(str(error))
+    await _record_attempt(parts, work.db, load.source, RefreshStatus("loaded", load_id=made.id))
+    return JobDone()
+
+
+async def enqueue_release(tx: Tx, load_id: UUID, by: str) -> None:
+    """Have the files of a quarantined load loaded as they are."""
+    await RELEASE.enqueue(tx, ReleaseLoad(load_id, by), lane=_LANE, unique=str(load_id))
+
+
+async def enqueue_refresh(tx: Tx, source: str) -> None:
+    """Have a source fetched and loaded now, if its publisher sends something else."""
+    await REFRESH.enqueue(tx, RefreshSource(source), lane=_LANE, unique=source)
 
 
 async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:

@@ -4,17 +4,55 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from almoner.nonprofits.registers import store, store_diff, store_refresh
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference
+from almoner.nonprofits.registers import store, store_diff, store_refresh, store_status
+from almoner.nonprofits.registers.domain import (
+    Decision,
+    ImportRefused,
+    Load,
+    LoadDecision,
+    LoadDifference,
+    NumberDifference,
+)
 from almoner.nonprofits.registers.store import find_load as find_load
+from almoner.nonprofits.registers.store import find_previous_load as find_previous_load
 from almoner.nonprofits.registers.store import ignored_columns_of as ignored_columns_of
 from almoner.nonprofits.registers.store import list_loads as list_loads
 from almoner.nonprofits.registers.store import list_rejected_rows as list_rejected_rows
 from almoner.nonprofits.registers.store import list_sources as list_sources
 from almoner.nonprofits.registers.store import list_unverified_sources as list_unverified_sources
+from almoner.nonprofits.registers.store_status import count_loads as count_loads
+from almoner.nonprofits.registers.store_status import count_undecided as count_undecided
+from almoner.nonprofits.registers.store_status import find_decision as find_decision
+from almoner.nonprofits.registers.store_status import list_fetches as list_fetches
+from almoner.nonprofits.registers.store_status import list_source_ages as list_source_ages
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
+
+
+async def list_loads_page(
+    tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
+) -> list[Load]:
+    """Loads, newest first; ``before``: the last ID seen."""
+    return await store.find_loads(tx, await store_status.list_load_ids(tx, source, status, before, limit))
+
+
+async def undecidable_reason(tx: Tx, load: Load) -> str:
+    """Why nobody can decide about a load any more; empty where somebody can."""
+    if load.status != "quarantined":
+        return "This import is not in quarantine."
+    if await store_status.find_decision(tx, load.id) is not None:
+        return "Somebody has decided about this import."
+    newest = await store_status.list_load_ids(tx, load.source, None, None, 1)
+    return "" if newest == [load.id] else "A newer import of this source has taken its place."
+
+
+async def decide_about_load(tx: Tx, load: Load, decision: Decision, by: str, note: str) -> None:
+    """Record what an operator decided about a quarantined load, once. Raises ImportRefused."""
+    if reason := await undecidable_reason(tx, load):
+        raise ImportRefused(reason)
+    if not await store_status.insert_decision(tx, load.id, LoadDecision(decision, by, tx.now, note)):
+        raise ImportRefused("Somebody has decided about this import.")
 
 
 async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:

@@ -224,6 +224,12 @@ async def find_load(tx: Tx, load_id: UUID) -> Load | None:
     return loads[0] if loads else None
 
 
+async def find_loads(tx: Tx, load_ids: Sequence[UUID]) -> list[Load]:
+    """These loads, newest first."""
+    chosen = "select * from register_load where id = any($1::uuid[])"
+    return _loads(await tx.fetch(_LOADS.format(chosen=chosen), load_ids))
+
+
 async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> Load | None:
     """The newest load of a source that was not taken back, of data of a day or before."""
     chosen = """
@@ -232,6 +238,13 @@ async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -
         order by id desc limit 1
         """
     loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, until))
+    return loads[0] if loads else None
+
+
+async def find_previous_load(tx: Tx, load: Load) -> Load | None:
+    """The load of the same source that stood before."""
+    chosen = "select * from register_load where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1"
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), load.source, load.id))
     return loads[0] if loads else None
 
 

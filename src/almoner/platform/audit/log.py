@@ -172,6 +172,12 @@ def entry_from_row(row: Record) -> Entry:
     )
 
 
+async def find_entry(tx: Tx, scope: UUID, entry_id: UUID) -> Entry | None:
+    """One entry of a scope."""
+    row = await tx.fetchrow(f"select {COLUMNS} from audit_entry where scope = $1 and id = $2", scope, entry_id)
+    return None if row is None else entry_from_row(row)
+
+
 async def list_page(
     tx: Tx,
     scope: UUID,

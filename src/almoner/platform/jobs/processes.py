@@ -1,13 +1,16 @@
 """Heartbeats of the deployment's processes, with the business clock version they use."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID, uuid4
 
+from almoner import __version__
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.deployment_checks import CheckResult
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -20,16 +23,45 @@ _BEAT_SECONDS: Final = 1.0
 _FORGET: Final = timedelta(minutes=1)
 
 
-class Heartbeat:
-    """This process's heartbeat. ``on_live`` receives the number of live servers each second."""
+@dataclass(frozen=True, slots=True)
+class LiveProcess:
+    """A process that gave a sign of life. ``checks``: what it saw outside of the database, at ``checked_at``."""
 
-    def __init__(self, db: Database, role: Role, telemetry: Telemetry, on_live: Callable[[int], None]) -> None:
+    role: Role
+    version: str
+    started_at: datetime
+    last_seen_at: datetime
+    checks: Sequence[CheckResult]
+    checked_at: datetime | None
+
+    def is_alive(self, real_now: datetime) -> bool:
+        """Whether its last sign of life is recent."""
+        return self.last_seen_at > real_now - _DEAD_AFTER
+
+
+class Heartbeat:
+    """This process's heartbeat.
+
+    ``on_live`` receives the number of live servers each second. ``checks``: what this process last saw of what a
+    deployment needs; a new list is recorded.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        role: Role,
+        telemetry: Telemetry,
+        on_live: Callable[[int], None],
+        checks: Callable[[], Sequence[CheckResult]] = list,
+    ) -> None:
         self.id: UUID = uuid4()
         self.clock_version = 0
         self._db = db
         self._role = role
         self._telemetry = telemetry
         self._on_live = on_live
+        self._checks = checks
+        self._recorded: Sequence[CheckResult] = ()
         self._forgot: datetime | None = None
 
     async def beat(self) -> None:
@@ -37,6 +69,10 @@ class Heartbeat:
         async with self._db.single_statement() as tx:
             servers = await _beat(tx, self.id, self._role, self.clock_version)
         self._on_live(servers)
+        if (checks := self._checks()) and checks is not self._recorded:
+            async with self._db.single_statement() as tx:
+                await _record_checks(tx, self.id, checks)
+            self._recorded = checks
         real_now = self._db.deployment.clock.real_now()
         if self._forgot is None or real_now - self._forgot >= _FORGET:
             async with self._db.single_statement() as tx:
@@ -67,7 +103,8 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
     servers = await tx.fetchval(
         """
         with mine as (
-            insert into process (id, role, started_at, last_seen_at, clock_version) values ($1, $2, $3, $3, $4)
+            insert into process (id, role, version, started_at, last_seen_at, clock_version)
+            values ($1, $2, $6, $3, $3, $4)
             on conflict (id) do update set last_seen_at = excluded.last_seen_at, clock_version = excluded.clock_version
             returning role
         )
@@ -79,8 +116,41 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
         tx.real_now,
         clock_version,
         tx.real_now - _DEAD_AFTER,
+        __version__,
     )
     return int(servers)
+
+
+async def _record_checks(tx: Tx, process: UUID, checks: Sequence[CheckResult]) -> None:
+    """Store what the process last saw."""
+    await tx.execute(
+        "update process set checks = $2, checked_at = $3 where id = $1",
+        process,
+        [asdict(one) for one in checks],
+        tx.real_now,
+    )
+
+
+async def list_processes(tx: Tx) -> list[LiveProcess]:
+    """Processes with a sign of life within the last minute, the one that runs longest first."""
+    rows = await tx.fetch(
+        """
+        select role, version, started_at, last_seen_at, coalesce(checks, '[]') as checks, checked_at from process
+        where last_seen_at > $1 order by started_at, id
+        """,
+        tx.real_now - _FORGET,
+    )
+    return [
+        LiveProcess(
+            row["role"],
+            row["version"],
+            row["started_at"],
+            row["last_seen_at"],
+            [CheckResult(**one) for one in row["checks"]],
+            row["checked_at"],
+        )
+        for row in rows
+    ]
 
 
 async def _delete_silent(tx: Tx) -> None:

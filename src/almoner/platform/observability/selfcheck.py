@@ -96,6 +96,60 @@ async def _run_check(tx: Tx, check: ConsistencyCheck) -> Finding | None:
     return Finding(check, row["count"], tuple(named))
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """What the last self-check of the service saw of one promise."""
+
+    name: str
+    invariant: str
+    advice: str
+    found: int
+    examples: tuple[str, ...]
+    checked_at: datetime
+
+
+async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: SelfcheckOutcome) -> None:
+    """Store what a self-check saw, in place of what the one before did."""
+    found = {finding.check.name: finding for finding in outcome.findings}
+    await tx.execute("delete from selfcheck_result where name <> all($1::text[])", [check.name for check in checks])
+    await tx.executemany(
+        """
+        insert into selfcheck_result (name, invariant, advice, found, examples, checked_at)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (name) do update
+        set invariant = excluded.invariant, advice = excluded.advice, found = excluded.found,
+            examples = excluded.examples, checked_at = excluded.checked_at
+        """,
+        [
+            (
+                check.name,
+                check.invariant,
+                check.advice,
+                found[check.name].count if check.name in found else 0,
+                list(found[check.name].examples) if check.name in found else [],
+                tx.now,
+            )
+            for check in checks
+        ],
+    )
+
+
+async def list_records(tx: Tx) -> list[CheckRecord]:
+    """What the last self-check saw: broken promises first."""
+    rows = await tx.fetch(
+        """
+        select name, invariant, advice, found, examples, checked_at from selfcheck_result
+        order by found = 0, name
+        """
+    )
+    return [
+        CheckRecord(
+            row["name"], row["invariant"], row["advice"], row["found"], tuple(row["examples"]), row["checked_at"]
+        )
+        for row in rows
+    ]
+
+
 async def run_selfcheck(
     db: Database, checks: Sequence[ConsistencyCheck], report: Report | None = None
 ) -> SelfcheckOutcome:
@@ -120,6 +174,8 @@ async def run_nightly(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> R
     """Ask all; broken promises are counted and logged."""
     checks, telemetry = parts.checks, parts.telemetry
     outcome = await run_selfcheck(work.db, checks)
+    async with work.db.write() as tx:
+        await record_outcome(tx, checks, outcome)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
         telemetry.selfcheck_findings.labels(check.name).set(found[check.name].count if check.name in found else 0)

@@ -10,6 +10,8 @@ from almoner.platform.jobs.background_tasks import Tasks
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, WatchlistLoadEvent
 from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as WatchlistRefreshContext
+from almoner.screening.watchlists.refreshing import enqueue_refresh as enqueue_refresh
+from almoner.screening.watchlists.refreshing import is_scheduled as is_scheduled
 from almoner.screening.watchlists.refreshing import refresh_tasks as refresh_tasks
 
 tasks: Final = Tasks()

@@ -107,6 +107,16 @@ async def _record_attempt(
     )
 
 
+async def is_scheduled(tx: Tx, code: str) -> bool:
+    """Whether the schedule names the list."""
+    return await store_refresh.is_scheduled(tx, code)
+
+
+async def enqueue_refresh(tx: Tx, code: str) -> None:
+    """Have a list fetched and loaded now, if its publisher sends something else."""
+    await REFRESH.enqueue(tx, RefreshWatchlist(code), lane=_LANE, unique=code)
+
+
 async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | None:
     return await store_refresh.next_due_at(tx, parts.plan)
 

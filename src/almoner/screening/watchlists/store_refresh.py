@@ -53,6 +53,11 @@ async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
+async def is_scheduled(tx: Tx, code: str) -> bool:
+    """Whether the schedule names the list."""
+    return bool(await tx.fetchval("select exists (select from watchlist_refresh where list = $1)", code))
+
+
 async def count_refresh_failures(tx: Tx, code: str) -> int:
     """How often in a row it could not be fetched until now."""
     return await tx.fetchval("select failures from watchlist_refresh where list = $1", code) or 0

@@ -176,6 +176,18 @@ class WebhookSubscription:
 
 
 @dataclass(frozen=True, slots=True)
+class UnwellReceiver:
+    """A receiver that fails or is suspended, without its secrets. ``partner``: the name of whose it is."""
+
+    id: UUID
+    partner_id: UUID
+    partner: str
+    url: str
+    status: Status
+    health: ReceiverHealth
+
+
+@dataclass(frozen=True, slots=True)
 class EventListener:
     """A subscription's event types, for the fan-out."""
 

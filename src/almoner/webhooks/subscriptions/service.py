@@ -36,9 +36,12 @@ from almoner.webhooks.subscriptions.domain import (
     Suspended,
     WebhookSubscription,
 )
+from almoner.webhooks.subscriptions.store import count_unwell as count_unwell
 from almoner.webhooks.subscriptions.store import find_active as find_active
+from almoner.webhooks.subscriptions.store import find_unwell as find_unwell
 from almoner.webhooks.subscriptions.store import list_listeners as list_listeners
 from almoner.webhooks.subscriptions.store import list_page as list_page
+from almoner.webhooks.subscriptions.store import list_unwell as list_unwell
 
 
 class RemoveLanes(msgspec.Struct, frozen=True):

@@ -14,6 +14,8 @@ from almoner.webhooks.subscriptions.domain import (
     EventListener,
     PreviousSecret,
     ReceiverHealth,
+    Status,
+    UnwellReceiver,
     WebhookSubscription,
 )
 
@@ -181,6 +183,57 @@ async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
         list(subscription_ids),
     )
     return {row["id"]: _subscription(tx, row) for row in rows}
+
+
+_UNWELL: Final = "s.deleted_at is null and (s.status = 'suspended' or h.failing_since is not null)"
+
+
+async def list_unwell(tx: Tx, status: Status | None, after: UUID | None, limit: int) -> list[UnwellReceiver]:
+    """Receivers that fail or are suspended, the oldest subscription first; ``status``: of those alone."""
+    rows = await tx.fetch(
+        f"""
+        select s.id, s.partner_id, p.name, s.url, s.status, {_HEALTH_COLUMNS} from {_FROM}
+        join partner p on p.id = s.partner_id
+        where {_UNWELL} and ($1::text is null or s.status = $1) and ($2::uuid is null or s.id > $2)
+        order by s.id limit $3
+        """,
+        status,
+        after,
+        limit,
+    )
+    return [_unwell(row) for row in rows]
+
+
+@across_partners("operators")
+async def find_unwell(tx: Tx, subscription_id: UUID) -> UnwellReceiver | None:
+    """One receiver that fails or is suspended."""
+    row = await tx.fetchrow(
+        f"""
+        select s.id, s.partner_id, p.name, s.url, s.status, {_HEALTH_COLUMNS} from {_FROM}
+        join partner p on p.id = s.partner_id
+        where {_UNWELL} and s.id = $1
+        """,
+        subscription_id,
+    )
+    return None if row is None else _unwell(row)
+
+
+def _unwell(row: Record) -> UnwellReceiver:
+    return UnwellReceiver(row["id"], row["partner_id"], row["name"], row["url"], row["status"], _health(row))
+
+
+@across_partners("operators")
+async def count_unwell(tx: Tx) -> tuple[int, int]:
+    """How many receivers fail, and how many are suspended."""
+    row = await tx.fetchrow(
+        f"""
+        select count(*) filter (where s.status = 'active') as failing,
+               count(*) filter (where s.status = 'suspended') as suspended
+        from {_FROM} where {_UNWELL}
+        """
+    )
+    assert row is not None
+    return row["failing"], row["suspended"]
 
 
 async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:

@@ -25,6 +25,7 @@ from almoner.access.sign_ins.domain import (
     NewSignIn,
     SignIn,
     SignInFailed,
+    session_lifetime_for_realm,
 )
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
@@ -95,6 +96,11 @@ async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
 async def list_of_person(tx: Tx, person: Person) -> list[SignIn]:
     """The person's sign-ins of the last 90 days, newest first."""
     return await store.list_of_person(tx, person, _MAX_LISTED)
+
+
+async def list_live(tx: Tx, realm: Realm) -> list[SignIn]:
+    """Sign-ins of a realm's people that have not ended, the one seen last first."""
+    return await store.list_live(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle)
 
 
 async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: AuditContext) -> bool:

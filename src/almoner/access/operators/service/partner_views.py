@@ -1,0 +1,49 @@
+"""Begins, finds and ends operators' looks at partners' pages."""
+
+from almoner.access.credentials.domain import AuditContext
+from almoner.access.operators import domain
+from almoner.access.operators import store_partner_views as store
+from almoner.access.operators.domain import PartnerView
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, Person, member_realm
+from almoner.access.security_emails import service as security_emails
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner, Tx
+
+
+async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, reason: str) -> PartnerView:
+    """Let an operator look for ``VIEW_LIFETIME``; the partner's owners are told by mail. Raises IncorrectParams."""
+    told = " ".join(reason.split())
+    if not domain.SHORTEST_VIEW_REASON <= len(told) <= domain.LONGEST_VIEW_REASON:
+        raise IncorrectParams(f"reason: enter {domain.SHORTEST_VIEW_REASON} to {domain.LONGEST_VIEW_REASON} characters")
+    await store.end(tx, OPERATORS, partner, operator.id)
+    started = tx.real_now
+    view = PartnerView(tx.new_id(), partner.id, operator.id, told, started, started + domain.VIEW_LIFETIME)
+    await store.insert(tx, view)
+    await _record(tx, by, partner, "partner.viewed", reason=told)
+    facts = {
+        "Operator": operator.shown_name,
+        "Reason": told,
+        "From": f"{view.started_at:%Y-%m-%d %H:%M} UTC",
+        "Until": f"{view.expires_at:%Y-%m-%d %H:%M} UTC at the latest",
+    }
+    for owner in await people.list_with_roles(tx, member_realm(partner), "owner"):
+        await security_emails.enqueue_email(tx, owner, "partner_viewed", facts=facts)
+    return view
+
+
+async def find_open(tx: Tx, operator: Person, partner: Partner) -> PartnerView | None:
+    """The look that the operator has at the partner now; none without the role of an administrator."""
+    return await store.find_open(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
+
+
+async def end(tx: Tx, by: AuditContext, operator: Person, partner: Partner) -> None:
+    """End it; nothing happens where it has ended."""
+    if await store.end(tx, OPERATORS, partner, operator.id):
+        await _record(tx, by, partner, "partner.view_ended")
+
+
+async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)

@@ -1,0 +1,57 @@
+"""SQL of operators' looks at partners' pages."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.access.operators.domain import PartnerView
+from almoner.access.people.domain import Realm
+from almoner.platform.database.transactions import Partner, Tx
+
+_COLUMNS: Final = "id, partner_id, person_id, reason, started_at, expires_at, ended_at"
+
+
+async def insert(tx: Tx, new: PartnerView) -> None:
+    """Store a look that begins."""
+    await tx.execute(
+        """
+        insert into partner_view (id, partner_id, person_id, reason, started_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6)
+        """,
+        new.id,
+        new.partner_id,
+        new.person_id,
+        new.reason,
+        new.started_at,
+        new.expires_at,
+    )
+
+
+async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> PartnerView | None:
+    """The operator's look at the partner that has not ended."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from partner_view
+        where realm = $1 and partner_id = $2 and person_id = $3 and ended_at is null and expires_at > $4
+        order by expires_at desc limit 1
+        """,
+        scope.id,
+        partner.id,
+        person_id,
+        tx.real_now,
+    )
+    return None if row is None else PartnerView(*row)
+
+
+async def end(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> int:
+    """End the operator's looks at the partner; how many there were."""
+    rows = await tx.fetch(
+        """
+        update partner_view set ended_at = $4
+        where realm = $1 and partner_id = $2 and person_id = $3 and ended_at is null and expires_at > $4 returning id
+        """,
+        scope.id,
+        partner.id,
+        person_id,
+        tx.real_now,
+    )
+    return len(rows)

@@ -1,0 +1,53 @@
+"""``almoner backups``: when each part of a backup last succeeded."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from almoner.cli.caller import MACHINE
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Table
+from almoner.kit.time import iso_timestamp_or_none
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+from almoner.platform.observability import backups
+
+commands = typer.Typer(help="See and record when backups succeeded.", no_args_is_help=True)
+
+
+class Part(StrEnum):
+    """What is backed up."""
+
+    DATABASE = "database"
+    DOCUMENTS = "documents"
+    SETTINGS = "settings"
+
+
+@commands.command("list")
+@in_transaction
+async def list_backups(tx: Tx) -> Table:
+    """Show when each part of a backup was last recorded."""
+    return Table(
+        ("part", "finished", "recent", "note"),
+        [
+            [one.part, iso_timestamp_or_none(one.finished_at), "yes" if one.is_recent(tx.real_now) else "no", one.note]
+            for one in await backups.list_backups(tx)
+        ],
+    )
+
+
+@commands.command("record")
+@in_transaction
+async def record_backup(
+    tx: Tx,
+    part: Annotated[Part, typer.Argument(help="What was backed up.")],
+    note: Annotated[str, typer.Option(help="For example the name of the file (up to 200 characters).")] = "",
+) -> str:
+    """Record that a backup has just succeeded.
+
+    For the script that makes backups. The console shows when each part was last recorded, and warns after 36 hours.
+    """
+    await backups.record_backup(tx, part.value, note)
+    await MACHINE.record_audit_entry(tx, audit.DEPLOYMENT, "backup.recorded", part.value)
+    return f"Recorded a backup of the {part.value}."

@@ -1,0 +1,47 @@
+"""Registers, watch lists and organisations, put together."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import ActPages
+from almoner.console.context import ConsoleContext, Counter
+from almoner.console.data_register_acts import RegisterActs
+from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
+from almoner.console.data_watchlist_pages import WatchlistPages
+from almoner.console.desk_pages import DeskLine, DeskSection
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ListPages
+from almoner.nonprofits.registers import service as registers
+from almoner.platform.database.transactions import Tx
+
+
+async def _count_late(tx: Tx) -> int:
+    return sum(one.is_late(tx.now) for one in await registers.list_source_ages(tx))
+
+
+COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided, REGISTERS: _count_late}
+
+
+def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+    """What waits of registers."""
+
+    async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
+        return [
+            DeskLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
+            DeskLine("Registers older than promised", REGISTERS, await _count_late(tx)),
+        ]
+
+    return [DeskSection("Data", ADMINISTRATORS, waiting)]
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes."""
+    lists, acts = ListPages(context), ActPages(context)
+    return [
+        *acts.routes(*RegisterActs(context).acts()),
+        *RegisterPages(context).routes(lists),
+        *WatchlistPages(context).routes(acts),
+    ]

@@ -1,0 +1,157 @@
+"""What an operator decides about registers: fetch now, release or refuse what is in quarantine."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.context import ConsoleContext
+from almoner.console.data_register_pages import LOADS, REGISTERS
+from almoner.console.links import ADMINISTRATORS
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.registers import jobs as registers_jobs
+from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers.domain import ImportRefused, Load, SourceAge
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Fact
+
+_ID = "registerload"
+_NOTE = ActField("note", "Why", "area", hint="What you compared, and with whom you spoke.")
+
+
+class RegisterActs:
+    """The acts."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def acts(self) -> list[Act]:
+        """All of them."""
+        return [self._refresh(), self._release(), self._refuse()]
+
+    def _refresh(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            source = await _source(tx, visitor)
+            return ActPage(
+                f"Refresh {source.source} now",
+                "Refresh now",
+                REGISTERS,
+                "Registers",
+                [
+                    "A worker fetches the files from the publisher, and imports them if they differ.",
+                    "That can take an hour for a large register. Until then the former data stay in use.",
+                    "Files that look damaged go into quarantine, and administrators get an email.",
+                ],
+                closed="" if source.every else "The schedule (ALMONER_REGISTER_SCHEDULE) does not name this source.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            source = await _source(tx, visitor)
+            if source.every is None:
+                raise ImportRefused("The schedule does not name this source.")
+            await registers_jobs.enqueue_refresh(tx, source.source)
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "register.refresh_started", source.source)
+            return f"{REGISTERS}?done=started"
+
+        return Act(f"{REGISTERS}/{{source}}/refresh", ADMINISTRATORS, describe, perform, refusals=(ImportRefused,))
+
+    def _release(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            load = await self._load(tx, visitor)
+            closed = await registers.undecidable_reason(tx, load)
+            if not closed and not load.rows:
+                closed = "Nothing of these files could be read: there is nothing to load."
+            if not closed and not await registers.list_fetches(tx, load.id):
+                closed = (
+                    "These files were not fetched by the schedule. Import them by almoner registers import --force."
+                )
+            return ActPage(
+                "Release the import",
+                "Release the import",
+                self._path(load),
+                load.source,
+                [
+                    "A worker fetches the same files again and imports them as they are, against the guards below.",
+                    "If the publisher sends other files by now, nothing is imported.",
+                    "Nonprofits that the files no longer list become inactive, and partners that follow them are told.",
+                ],
+                fields=[_NOTE],
+                facts=_reasons(load),
+                closed=closed,
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            load = await self._load(tx, visitor)
+            if not load.rows or not await registers.list_fetches(tx, load.id):
+                raise ImportRefused("These files cannot be imported again.")
+            by = self._context.operator_id(visitor)
+            await registers.decide_about_load(tx, load, "released", by, typed["note"])
+            await registers_jobs.enqueue_release(tx, load.id, by)
+            await self._record(tx, visitor, load, "register.released", typed["note"])
+            return self._path(load)
+
+        path = f"{LOADS}/{{id}}/release"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+
+    def _refuse(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            load = await self._load(tx, visitor)
+            return ActPage(
+                "Refuse the import",
+                "Refuse the import",
+                self._path(load),
+                load.source,
+                [
+                    "The files are never imported, and the former data stay in use.",
+                    "The self-check no longer reports this import.",
+                    "The next files that the publisher sends are imported as usual.",
+                ],
+                fields=[_NOTE],
+                facts=_reasons(load),
+                closed=await registers.undecidable_reason(tx, load),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            load = await self._load(tx, visitor)
+            by = self._context.operator_id(visitor)
+            await registers.decide_about_load(tx, load, "refused", by, typed["note"])
+            await self._record(tx, visitor, load, "register.refused", typed["note"])
+            return self._path(load)
+
+        path = f"{LOADS}/{{id}}/refuse"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+
+    async def _record(self, tx: Tx, visitor: Visitor, load: Load, action: str, note: str) -> None:
+        data_of = f"{load.data_as_of:%Y-%m-%d}"
+        named = self._context.id_text(_ID, load.id)
+        await self._context.record_audit_entry(
+            tx, visitor, DEPLOYMENT, action, load.source, data_of=data_of, load=named, note=note
+        )
+
+    async def _load(self, tx: Tx, visitor: Visitor) -> Load:
+        load_id: UUID = self._context.parse_id(_ID, visitor.path.split("/")[-2])
+        load = await registers.find_load(tx, load_id)
+        if load is None:
+            raise NotFound
+        return load
+
+    def _path(self, load: Load) -> str:
+        return f"{LOADS}/{self._context.id_text(_ID, load.id)}"
+
+
+async def _source(tx: Tx, visitor: Visitor) -> SourceAge:
+    name = visitor.path.removeprefix(f"{OPERATORS_HOME}{REGISTERS}/").split("/")[0]
+    found = next((one for one in await registers.list_source_ages(tx) if one.source == name), None)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _reasons(load: Load) -> list[Fact]:
+    return [
+        Fact("Data of", load.data_as_of.isoformat(), "moment"),
+        Fact("Rows read", f"{load.rows:,}"),
+        *(Fact("Guard", reason) for reason in load.reasons),
+    ]

@@ -1,0 +1,135 @@
+"""Registers: how old their data are, and what each import brought, with those in quarantine."""
+
+from typing import Any, Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers.domain import Load
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+
+REGISTERS: Final = "/registers"
+LOADS: Final = "/register-imports"
+_ID: Final = "registerload"
+_STATUSES: Final = ("loaded", "quarantined", "rolled_back")
+_REJECTED_SHOWN: Final = 50
+_DIFFERENCES_SHOWN: Final = 50
+
+
+class RegisterPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages) -> list[Route]:
+        """Starlette routes."""
+        context, roles = self._context, sorted(ADMINISTRATORS)
+        declared = ConsoleList(
+            LOADS,
+            "Register imports",
+            "Each import of a register is kept here with what it brought. Import the first one by "
+            "`almoner registers import`, or put a register on the schedule.",
+            ADMINISTRATORS,
+            [
+                Column("Import", "id"),
+                Column("Source"),
+                Column("Status", "status"),
+                Column("Data of", "moment"),
+                Column("Loaded", "moment"),
+                Column("Rows"),
+                Column("Added"),
+                Column("Changed"),
+                Column("Removed"),
+                Column("Rejected"),
+            ],
+            self._load,
+            filters=[Filter("source", named="Source"), Filter("status", "choice", _STATUSES, named="Status")],
+            views=[("All", {}), ("In quarantine", {"status": "quarantined"})],
+            order="newest first",
+        )
+        return [
+            context.route(REGISTERS, self.registers, *roles, methods=["GET"]),
+            *lists.routes(declared),
+            context.route(f"{LOADS}/{{id}}", self.show, *roles, methods=["GET"]),
+        ]
+
+    async def registers(self, visitor: Visitor) -> Response:
+        """Each source: its age against what is promised, its schedule, and how the last try went."""
+        async with self._context.db.read() as tx:
+            found = await registers.list_source_ages(tx)
+            late = [one.is_late(tx.now) for one in found]
+        return await self._context.show(
+            visitor, "data_registers.html", sources=found, late=late, started=visitor.query.get("done") == "started"
+        )
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
+        source, status = query.filters.get("source"), query.filters.get("status")
+        async with self._context.db.read() as tx:
+            found = await registers.list_loads_page(tx, source, status, before, query.limit + 1)
+            total = await registers.count_loads(tx, source, status)
+        rows = [self._row(one) for one in found[: query.limit]]
+        more = len(found) > query.limit
+        return ListPage(rows, self._context.id_text(_ID, found[query.limit - 1].id) if more else None, total)
+
+    def _row(self, one: Load) -> ListRow:
+        text = self._context.id_text(_ID, one.id)
+        moments = (one.data_as_of, one.loaded_at)
+        counts = (one.rows, one.added, one.changed, one.removed, one.quarantined)
+        return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One import: counts, why it is in quarantine, what could not be read, and what it changed."""
+        load_id = self._context.id_from_path(visitor, _ID)
+        async with self._context.db.snapshot() as tx:
+            load = await registers.find_load(tx, load_id)
+            if load is None:
+                raise NotFound
+            facts = await self._facts_of(tx, load, compare=visitor.query.get("compare") == "previous")
+        own = f"{LOADS}/{self._context.id_text(_ID, load.id)}"
+        return await self._context.show(visitor, "data_load.html", load=load, own=own, list_path=LOADS, **facts)
+
+    async def _facts_of(self, tx: Tx, load: Load, *, compare: bool) -> dict[str, Any]:
+        decision = await registers.find_decision(tx, load.id)
+        names = await operators.find_display_names(tx, [decision.decided_by] if decision else [])
+        difference = None
+        if compare and (before := await registers.find_previous_load(tx, load)) is not None:
+            ignored = await registers.ignored_columns_of(tx, load.source)
+            difference = await registers.compare_loads(tx, before, load, ignored, _DIFFERENCES_SHOWN)
+        return {
+            "details": _facts(load),
+            "rejected": await registers.list_rejected_rows(tx, load.id, _REJECTED_SHOWN),
+            "fetched": [url for url, _ in await registers.list_fetches(tx, load.id)],
+            "decision": decision,
+            "decided_by": names.get(decision.decided_by, decision.decided_by) if decision else "",
+            "decidable": not await registers.undecidable_reason(tx, load),
+            "difference": difference,
+            "compared": compare,
+        }
+
+
+def _facts(load: Load) -> list[Fact]:
+    return [
+        Fact("Source", load.source),
+        Fact("Registry", load.registry_code),
+        Fact("Status", load.status, "status"),
+        Fact("Data of", load.data_as_of.isoformat(), "moment"),
+        Fact("Loaded", load.loaded_at.isoformat(), "moment"),
+        Fact("Loaded although it looked damaged", load.forced, "yes_no"),
+        Fact("Rows", f"{load.rows:,}"),
+        Fact("Numbers added", f"{load.added:,}"),
+        Fact("Numbers changed", f"{load.changed:,}, and {load.ignored_changes:,} in ignored columns alone"),
+        Fact("Numbers removed", f"{load.removed:,}"),
+        Fact("Rows rejected", f"{load.quarantined:,}"),
+        Fact("Numbers left as they were, in doubt", f"{load.carried_over:,}"),
+        Fact("Ambiguous links", f"{load.ambiguous:,}"),
+    ]

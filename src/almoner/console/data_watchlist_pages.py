@@ -1,0 +1,124 @@
+"""Watch lists: versions, ages, imports that were refused, and retiring a list."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.screening.watchlists import flows as watchlists_flows
+from almoner.screening.watchlists import jobs as watchlists_jobs
+from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import WatchlistRefused, WatchlistVersion
+
+PATH: Final = "/watch-lists"
+_LOADS: Final = 20
+
+
+class WatchlistPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        context, roles = self._context, sorted(ADMINISTRATORS)
+        return [
+            context.route(PATH, self.list, *roles, methods=["GET"]),
+            *acts.routes(self._refresh_act(), self._retire_act()),
+            context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """Every list with its version and age, and imports that were refused since."""
+        async with self._context.db.snapshot() as tx:
+            versions = await watchlists.list_versions(tx)
+            refused = await watchlists.list_refused_loads(tx)
+        started = visitor.query.get("done") == "started"
+        return await self._context.show(
+            visitor, "data_watchlists.html", versions=versions, refused=refused, own=PATH, started=started
+        )
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One list, with its last imports."""
+        async with self._context.db.snapshot() as tx:
+            version = await _version(tx, visitor.path.rpartition("/")[2])
+            loads = await watchlists.list_loads(tx, version.code, _LOADS)
+        return await self._context.show(
+            visitor, "data_watchlist.html", version=version, loads=loads, list_path=PATH, own=f"{PATH}/{version.code}"
+        )
+
+    def _refresh_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            version = await _version(tx, _code(visitor))
+            planned = await watchlists_jobs.is_scheduled(tx, version.code)
+            return ActPage(
+                f"Refresh {version.code} now",
+                "Refresh now",
+                f"{PATH}/{version.code}",
+                version.code,
+                [
+                    "A worker fetches the list from its publisher, and imports it if it differs.",
+                    "Everybody who is screened is then compared with it again. New matches go to review.",
+                    "A list that looks damaged is refused, and administrators get an email.",
+                ],
+                closed="" if planned else "The schedule (ALMONER_WATCHLIST_SCHEDULE) does not name this list.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            version = await _version(tx, _code(visitor))
+            if not await watchlists_jobs.is_scheduled(tx, version.code):
+                raise WatchlistRefused("The schedule does not name this list.")
+            await watchlists_jobs.enqueue_refresh(tx, version.code)
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
+            return f"{PATH}?done=started"
+
+        path = f"{PATH}/{{code}}/refresh"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
+
+    def _retire_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            version = await _version(tx, _code(visitor))
+            return ActPage(
+                f"Retire {version.code}",
+                "Retire the list",
+                f"{PATH}/{version.code}",
+                version.code,
+                [
+                    f"The list no longer flags anyone: its {version.load.entries:,} entries are removed.",
+                    "Past decisions still apply. To use the list again, import it again.",
+                    "Screening is no longer clear in categories that no other list covers.",
+                ],
+                closed="" if version.load.entries else "This list is retired.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            version = await _version(tx, _code(visitor))
+            retired = await watchlists_flows.retire_list(tx, version.code)
+            await self._context.record_audit_entry(
+                tx, visitor, DEPLOYMENT, "watchlist.retired", version.code, entries=retired.removed
+            )
+            return PATH
+
+        path = f"{PATH}/{{code}}/retire"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,), fresh=True)
+
+
+def _code(visitor: Visitor) -> str:
+    return visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")[0]
+
+
+async def _version(tx: Tx, code: str) -> WatchlistVersion:
+    found = next((one for one in await watchlists.list_versions(tx) if one.code == code), None)
+    if found is None:
+        raise NotFound
+    return found

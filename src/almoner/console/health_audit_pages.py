@@ -1,0 +1,191 @@
+"""The audit log of the deployment and of each partner, and the proof of its chain."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.operators import service as operators
+from almoner.access.people import service as people
+from almoner.access.people.domain import member_realm
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.audit import chain as audit_chain
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proofs as audit_proofs
+from almoner.platform.audit.log import DEPLOYMENT, Entry
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+
+PATH: Final = "/audit-log"
+CHAINS: Final = "/audit-chains"
+
+
+class AuditPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        context, roles = self._context, sorted(ADMINISTRATORS)
+        declared = ConsoleList(
+            PATH,
+            "Audit log",
+            "Everything that people and keys change has an entry here, and so has every secret that was shown.",
+            ADMINISTRATORS,
+            [
+                Column("Time", "moment"),
+                Column("Who"),
+                Column("Action"),
+                Column("Subject"),
+                Column("Network address"),
+            ],
+            self._load,
+            filters=[
+                Filter("of", named="Partner, or deployment"),
+                Filter("who", named="Who (ID)"),
+                Filter("action", named="Action"),
+            ],
+            order="newest first",
+            acts=[(f"{CHAINS}/deployment", "Proof of the chain")],
+            lead="Without a partner: the entries of the deployment, which concern no single partner.",
+        )
+        return [
+            *lists.routes(declared),
+            *acts.routes(self._prove_act()),
+            context.route(f"{PATH}/{{scope}}/{{id}}", self.show, *roles, methods=["GET"]),
+            context.route(f"{CHAINS}/{{scope}}", self.show_chain, *roles, methods=["GET"]),
+            context.route(CHAINS, self.first_chain, *roles, methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        name = query.filters.get("of", "deployment")
+        scope = audit_heads.scope_from_name(self._context.db.deployment.ids, name)
+        if scope is None:
+            raise IncorrectParams("of: enter the identifier of a partner, or deployment")
+        before = None if query.cursor is None else _uuid(query.cursor)
+        async with self._context.db.read() as tx:
+            found = await audit.list_page(
+                tx,
+                scope,
+                before,
+                query.limit + 1,
+                actor=query.filters.get("who"),
+                action=query.filters.get("action"),
+            )
+            names = await self._names(tx, found)
+        rows = [
+            ListRow(
+                f"{PATH}/{name}/{one.id}",
+                (one.at, names.get(one.actor.id, one.actor.id), one.action, one.subject, one.address),
+            )
+            for one in found[: query.limit]
+        ]
+        return ListPage(rows, str(found[query.limit - 1].id) if len(found) > query.limit else None)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One entry with its details."""
+        name, entry_id = visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")
+        async with self._context.db.read() as tx:
+            found = await audit.find_entry(tx, _scope(tx, name), _uuid(entry_id))
+            if found is None:
+                raise NotFound
+            names = await self._names(tx, [found])
+        who = names.get(found.actor.id)
+        facts = [
+            Fact("Time", found.at.isoformat(), "moment"),
+            Fact("Who", f"{who} ({found.actor.id})" if who else f"{found.actor.kind} {found.actor.id}"),
+            Fact("Action", found.action),
+            Fact("Subject", found.subject),
+            Fact("Network address", found.address),
+            Fact("Request", found.request_id),
+            *(Fact(name, str(value)) for name, value in (found.details or {}).items()),
+        ]
+        return await self._context.show(
+            visitor,
+            "health_record.html",
+            title=found.action,
+            list_path=PATH,
+            list_words="Audit log",
+            acts=[],
+            details=facts,
+            advice="",
+            payload="",
+        )
+
+    async def first_chain(self, visitor: Visitor) -> Response:
+        """The chain of the deployment."""
+        return redirect_to(f"{visitor.place.home}{CHAINS}/deployment")
+
+    async def show_chain(self, visitor: Visitor) -> Response:
+        """How far a chain reaches, which head was signed last, and what the last proof found."""
+        name = visitor.path.rpartition("/")[2]
+        async with self._context.db.read() as tx:
+            scope = _scope(tx, name)
+            status = await audit_chain.get_chain_status(tx, scope)
+            proof = await audit_proofs.find_proof(tx, scope)
+        return await self._context.show(
+            visitor,
+            "health_audit_chain.html",
+            name=name,
+            chain=status,
+            proof=proof,
+            own=f"{CHAINS}/{name}",
+            list_path=PATH,
+            started=visitor.query.get("done") == "started",
+        )
+
+    def _prove_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            name = visitor.path.split("/")[-2]
+            _scope(tx, name)
+            return ActPage(
+                "Prove the chain",
+                "Prove the chain",
+                f"{CHAINS}/{name}",
+                name,
+                [
+                    "A worker reads every entry, and compares the chain with the heads that were signed and exported.",
+                    "A long log takes some minutes. Nothing is changed.",
+                ],
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            name = visitor.path.split("/")[-2]
+            await audit_proofs.enqueue_proof(tx, _scope(tx, name))
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "audit.proof_started", name)
+            return f"{CHAINS}/{name}?done=started"
+
+        return Act(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
+
+    async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
+        """Display names of operators and members who did something, by their IDs."""
+        found = dict(await operators.find_display_names(tx, {one.actor.id for one in entries}))
+        for scope in {one.scope for one in entries} - {DEPLOYMENT}:
+            texts = {id_: one.actor.id for one in entries if (id_ := tx.ids.parse("member", one.actor.id))}
+            persons = await people.find_many(tx, member_realm(Partner(scope)), texts) if texts else {}
+            found |= {texts[id_]: person.shown_name for id_, person in persons.items()}
+        return found
+
+
+def _scope(tx: Tx, name: str) -> UUID:
+    if (scope := audit_heads.scope_from_name(tx.ids, name)) is None:
+        raise NotFound
+    return scope
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound from None

@@ -1,0 +1,139 @@
+"""Emails that could not be delivered, and sending them again."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.notifications import service as notifications
+from almoner.access.notifications.domain import NoSuchUndeliverableEmail, UndeliverableEmail
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+
+PATH: Final = "/health/emails"
+_ID: Final = "email"
+_ANSWERS: Final = {"rejected": True, "no_answer": False}
+
+
+class HealthEmails:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        declared = ConsoleList(
+            PATH,
+            "Emails not delivered",
+            "Emails that a mail server rejected, or did not take in time, are kept here for 90 days. A rejection that "
+            "arrives later, as an email of its own, is not seen.",
+            ADMINISTRATORS,
+            [
+                Column("Email", "id"),
+                Column("Time", "moment"),
+                Column("Kind"),
+                Column("Recipient"),
+                Column("Answer", "status"),
+                Column("Reason"),
+            ],
+            self._load,
+            filters=[Filter("answer", "choice", tuple(_ANSWERS), named="Answer")],
+            order="newest first",
+        )
+        return [
+            *lists.routes(declared),
+            *acts.routes(self._resend_act()),
+            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(ADMINISTRATORS), methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        refused = _ANSWERS.get(query.filters.get("answer", ""))
+        before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
+        async with self._context.db.read() as tx:
+            found = await notifications.list_undeliverable(tx, query.limit + 1, before, refused=refused)
+            total = None if refused is not None else await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+        rows = [self._row(one) for one in found[: query.limit]]
+        more = len(found) > query.limit
+        over = total is not None and total > MOST_COUNTED
+        return ListPage(
+            rows,
+            self._context.id_text(_ID, found[query.limit - 1].id) if more else None,
+            MOST_COUNTED if over else total,
+            more=over,
+        )
+
+    def _row(self, one: UndeliverableEmail) -> ListRow:
+        text = self._context.id_text(_ID, one.id)
+        answer = "rejected" if one.refused else "no_answer"
+        return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One email: to whom, and what the mail server said."""
+        email_id = self._context.id_from_path(visitor, _ID)
+        async with self._context.db.read() as tx:
+            email = await _email(tx, email_id)
+        acts = [(f"{PATH}/{self._context.id_text(_ID, email.id)}/resend", "Send the email again", "s")]
+        return await self._context.show(
+            visitor,
+            "health_record.html",
+            title=email.kind,
+            list_path=PATH,
+            list_words="Emails not delivered",
+            acts=acts,
+            page_keys=[(key, words) for _, words, key in acts],
+            details=self._facts(email),
+            advice="Correct the address or the mail server before you send it again. See docs/runbooks/emails.md.",
+            payload="",
+        )
+
+    def _resend_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            email = await _email(tx, self._context.parse_id(_ID, visitor.path.split("/")[-2]))
+            return ActPage(
+                "Send the email again",
+                "Send the email",
+                f"{PATH}/{self._context.id_text(_ID, email.id)}",
+                email.kind,
+                [
+                    "A worker writes the email again from the records as they are now, to the address they have now.",
+                    "If it cannot be delivered, it comes back to this list.",
+                ],
+                facts=self._facts(email),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            text = visitor.path.split("/")[-2]
+            await notifications.resend(tx, self._context.parse_id(_ID, text))
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "email.resent", text)
+            return PATH
+
+        path = f"{PATH}/{{id}}/resend"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(NoSuchUndeliverableEmail,))
+
+    def _facts(self, email: UndeliverableEmail) -> list[Fact]:
+        partner = email.partner_id
+        return [
+            Fact("Kind", email.kind),
+            Fact("Recipient", email.recipient),
+            Fact("Answer", "The mail server rejected it" if email.refused else "No mail server took it in time"),
+            Fact("Reason", email.reason),
+            Fact("Time", email.created_at.isoformat(), "moment"),
+            *([Fact("Partner", self._context.id_text("partner", partner))] if partner else []),
+        ]
+
+
+async def _email(tx: Tx, email_id: UUID) -> UndeliverableEmail:
+    try:
+        return await notifications.get_undeliverable(tx, email_id)
+    except NoSuchUndeliverableEmail:
+        raise NotFound from None

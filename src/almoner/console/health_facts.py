@@ -1,0 +1,210 @@
+"""How the service does, in lines that say what was found and what to do about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from almoner.access.keys import service as keys
+from almoner.access.notifications import service as notifications
+from almoner.access.operators import service as operators
+from almoner.console.context import MOST_COUNTED
+from almoner.platform.audit import chain as audit_chain
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events import dispatcher
+from almoner.platform.jobs import dead_jobs, processes
+from almoner.platform.jobs.dead_jobs import KindInQueue
+from almoner.platform.jobs.processes import LiveProcess
+from almoner.platform.observability import backups, selfcheck
+from almoner.platform.observability.backups import BackupReport
+from almoner.platform.observability.selfcheck import CheckRecord
+from almoner.webhooks.subscriptions import service as subscriptions
+
+EXPIRY_NOTICE: Final = timedelta(days=30)
+"""How long before keys and tokens stop working they are shown."""
+
+_MAX_EVENT_LAG: Final = 30.0
+_MAX_AUDIT_LAG: Final = 600.0
+_MAX_WAIT: Final = timedelta(minutes=15)
+_SELFCHECK_AGE: Final = timedelta(hours=50)
+
+HealthState = Literal["healthy", "attention", "failing"]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    """One thing. ``advice``: what to do; ``path``: of the page with more, below ``/operator``."""
+
+    name: str
+    state: HealthState
+    found: str
+    advice: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """What stops working soon. ``whose``: a partner's identifier, or an operator's name."""
+
+    what: str
+    whose: str
+    expires_at: datetime
+
+
+async def load_lines(tx: Tx) -> list[HealthLine]:
+    """All lines, in the order in which somebody looks for a cause."""
+    live = await processes.list_processes(tx)
+    return [
+        *_process_lines(live, tx.real_now),
+        *_outside_lines(live),
+        await _event_line(tx),
+        *_queue_lines(await dead_jobs.list_kinds(tx), tx.now),
+        await _receiver_line(tx),
+        await _email_line(tx),
+        await _audit_line(tx),
+        _selfcheck_line(await selfcheck.list_records(tx), tx.now),
+        *([] if tx.deployment.sandbox else _backup_lines(await backups.list_backups(tx), tx.real_now)),
+        _expiry_line(await list_expiries(tx)),
+    ]
+
+
+def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[HealthLine]:
+    alive = [one for one in live if one.is_alive(real_now)]
+    servers = sum(one.role != "worker" for one in alive)
+    workers = sum(one.role != "server" for one in alive)
+    found = f"{_counted(servers, 'server')} and {_counted(workers, 'worker')} are running"
+    path = "/health/processes"
+    lines = [
+        HealthLine("Processes", "healthy", found, path=path)
+        if servers and workers
+        else HealthLine(
+            "Processes", "failing", found, "Start what is missing: `almoner serve`, `almoner worker`.", path
+        )
+    ]
+    if len(versions := sorted({one.version for one in alive})) > 1:
+        advice = "Finish the upgrade. See docs/runbooks/upgrade.md."
+        lines.append(HealthLine("Versions", "attention", f"Running together: {', '.join(versions)}", advice, path))
+    return lines
+
+
+def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
+    """What workers last saw outside of the database; each failure once, however many workers see it."""
+    seen = {(check.name, check.found): check for one in live for check in one.checks}
+    failed = [check for check in seen.values() if check.status == "failed"]
+    path = "/health/processes"
+    if failed:
+        return [HealthLine(one.name.capitalize(), "failing", one.found, one.advice, path) for one in failed]
+    if not seen:
+        return [HealthLine("Connections", "attention", "No worker has looked yet", "Wait for a worker.", path)]
+    return [HealthLine("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]
+
+
+async def _event_line(tx: Tx) -> HealthLine:
+    lag = await dispatcher.dispatch_lag_seconds(tx)
+    if lag <= _MAX_EVENT_LAG:
+        return HealthLine("Events", "healthy", f"The oldest event has waited {lag:.0f} s", path="/health/queues")
+    found = f"Events have waited {lag:.0f} s for their number"
+    return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
+
+
+def _queue_lines(kinds: Sequence[KindInQueue], now: datetime) -> list[HealthLine]:
+    due, running, dead = (sum(getattr(one, name) for one in kinds) for name in ("due", "running", "dead"))
+    oldest = min((one.oldest_due_at for one in kinds if one.oldest_due_at), default=now)
+    found = f"{_counted(due, 'job')} due, {running:,} running"
+    late = now - oldest
+    lines = [
+        HealthLine("Queue", "healthy", found, path="/health/queues")
+        if late <= _MAX_WAIT
+        else HealthLine(
+            "Queue",
+            "attention",
+            f"{found}; the oldest is {late.total_seconds() / 60:.0f} minutes late",
+            "See whether workers run, and why jobs of its kind are retried.",
+            "/health/queues",
+        )
+    ]
+    if dead:
+        advice = "See why each gave up. Retry it once the cause is gone, or drop it."
+        lines.append(HealthLine("Jobs", "attention", f"{_counted(dead, 'job')} gave up", advice, "/health/jobs"))
+    return lines
+
+
+async def _receiver_line(tx: Tx) -> HealthLine:
+    failing, suspended = await subscriptions.count_unwell(tx)
+    path = "/health/receivers"
+    if not failing and not suspended:
+        return HealthLine("Webhook receivers", "healthy", "All receivers take what they are sent", path=path)
+    found = f"{failing:,} failing, {suspended:,} suspended"
+    return HealthLine("Webhook receivers", "attention", found, "Tell the partner. Nothing is lost for 90 days.", path)
+
+
+async def _email_line(tx: Tx) -> HealthLine:
+    count = await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+    path = "/health/emails"
+    if not count:
+        return HealthLine("Emails", "healthy", "All emails were delivered", path=path)
+    counted = f"More than {MOST_COUNTED:,} emails" if count > MOST_COUNTED else _counted(count, "email")
+    advice = "Correct the address or the mail server, and send them again."
+    return HealthLine("Emails", "attention", f"{counted} could not be delivered", advice, path)
+
+
+async def _audit_line(tx: Tx) -> HealthLine:
+    lag = await audit_chain.chain_lag_seconds(tx)
+    if lag <= _MAX_AUDIT_LAG:
+        return HealthLine("Audit log", "healthy", "All entries are in their chain", path="/audit-log")
+    found = f"Entries have waited {lag:.0f} s for their place"
+    return HealthLine("Audit log", "failing", found, "See that a worker runs: docs/runbooks/audit.md.", "/audit-log")
+
+
+def _selfcheck_line(records: Sequence[CheckRecord], now: datetime) -> HealthLine:
+    name, path = "Self-check", "/health/findings"
+    if not records:
+        return HealthLine(name, "attention", "It has not run yet", "Run it now.", path)
+    checked_at = max(one.checked_at for one in records)
+    broken = sum(one.found > 0 for one in records)
+    found = f"{broken:,} of {len(records):,} checks found something" if broken else f"{len(records):,} checks passed"
+    if broken:
+        return HealthLine(name, "failing", found, "Each says what to do.", path)
+    if now - checked_at > _SELFCHECK_AGE:
+        return HealthLine(name, "attention", f"It last ran on {checked_at:%Y-%m-%d}", "See that a worker runs.", path)
+    return HealthLine(name, "healthy", found, path=path)
+
+
+def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[HealthLine]:
+    lines = []
+    for one in reports:
+        name = f"Backup of the {one.part}"
+        seen = f"Last seen {one.finished_at:%Y-%m-%d %H:%M} UTC" if one.finished_at else "Never reported"
+        recent = one.is_recent(real_now)
+        advice = "" if recent else "Run it, and see docs/runbooks/backup.md."
+        lines.append(HealthLine(name, "healthy" if recent else "attention", seen, advice, "/health/processes"))
+    return lines
+
+
+async def list_expiries(tx: Tx) -> list[Expiry]:
+    """Keys and tokens that stop working within ``EXPIRY_NOTICE``, the first to end first."""
+    until = tx.real_now + EXPIRY_NOTICE
+    found = [
+        Expiry(f"API key {one.name} (...{one.hint})", tx.ids.text("partner", one.partner_id), one.expires_at)
+        for one in await keys.list_expiring(tx, tx.real_now, until)
+        if one.expires_at is not None
+    ]
+    people = {one.person.id: one.person for one in await operators.list_operators(tx)}
+    found += [
+        Expiry(f"Operator token {one.name} (...{one.hint})", people[one.person_id].shown_name, one.expires_at)
+        for one in await operators.list_tokens(tx)
+        if one.is_valid(tx.real_now) and one.expires_at <= until and people[one.person_id].active
+    ]
+    return sorted(found, key=lambda one: one.expires_at)
+
+
+def _expiry_line(expiries: Sequence[Expiry]) -> HealthLine:
+    name, path = "Keys and tokens", "/health/processes"
+    if not expiries:
+        return HealthLine(name, "healthy", f"None expires within {EXPIRY_NOTICE.days} days", path=path)
+    found = f"{len(expiries):,} expire within {EXPIRY_NOTICE.days} days, the first on {expiries[0].expires_at:%Y-%m-%d}"
+    return HealthLine(name, "attention", found, "Create new ones in time.", path)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

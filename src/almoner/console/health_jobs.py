@@ -1,0 +1,175 @@
+"""Jobs that gave up: why, and what an administrator decides about them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS, EVERYBODY
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs import dead_jobs
+from almoner.platform.jobs.dead_jobs import MAX_AT_ONCE, DeadJob, NoSuchDeadJob
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+
+PATH: Final = "/health/jobs"
+_ERROR_SHOWN: Final = 120
+
+
+class HealthJobs:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        declared = ConsoleList(
+            PATH,
+            "Jobs that gave up",
+            "A job gives up after 20 failures in a row, or when it can never succeed. It is kept here until an "
+            "administrator retries or drops it.",
+            EVERYBODY,
+            [Column("Job"), Column("Kind"), Column("Gave up", "moment"), Column("Failures"), Column("Error")],
+            self._load,
+            filters=[Filter("kind", named="Kind")],
+            order="newest first",
+            acts=[(f"{PATH}/retry", "Retry all of a kind")],
+        )
+        return [
+            *lists.routes(declared),
+            *acts.routes(self._retry_kind_act(), self._retry_act(), self._drop_act()),
+            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        kind = query.filters.get("kind")
+        before = None if query.cursor is None else _number(query.cursor)
+        async with self._context.db.read() as tx:
+            found = await dead_jobs.list_dead_jobs(tx, kind, before, query.limit + 1)
+            counts = await dead_jobs.count_dead_jobs(tx)
+        rows = [
+            ListRow(
+                f"{PATH}/{one.id}",
+                (str(one.id), one.kind, one.dead_at, one.failures, (one.last_error or "")[:_ERROR_SHOWN]),
+            )
+            for one in found[: query.limit]
+        ]
+        more = len(found) > query.limit
+        total = sum(counts.values()) if kind is None else counts.get(kind, 0)
+        return ListPage(rows, str(found[query.limit - 1].id) if more else None, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One job: what it was to do, and why it gave up."""
+        async with self._context.db.read() as tx:
+            job = await _job(tx, visitor.path.rpartition("/")[2])
+        may_act = visitor.person.has_role(*ADMINISTRATORS)
+        own = f"{PATH}/{job.id}"
+        acts = [(f"{own}/retry", "Retry the job", "r"), (f"{own}/drop", "Drop the job", "x")] if may_act else []
+        return await self._context.show(
+            visitor,
+            "health_record.html",
+            title=f"{job.kind} {job.id}",
+            list_path=PATH,
+            list_words="Jobs that gave up",
+            acts=acts,
+            page_keys=[(key, words) for _, words, key in acts],
+            details=_facts(job),
+            advice="Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or drop the job.",
+            payload=msgspec.json.format(msgspec.json.encode(job.payload)).decode() if may_act else "",
+        )
+
+    def _retry_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            job = await _job(tx, visitor.path.split("/")[-2])
+            told = ["A worker runs the job again, within seconds. It is safe to run a job twice."]
+            return ActPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            number = visitor.path.split("/")[-2]
+            kind = await dead_jobs.retry_dead_job(tx, _number(number))
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "job.retried", number, kind=kind)
+            return PATH
+
+        return Act(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
+
+    def _drop_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            job = await _job(tx, visitor.path.split("/")[-2])
+            return ActPage(
+                "Drop the job",
+                "Drop the job",
+                f"{PATH}/{job.id}",
+                job.kind,
+                ["The job is deleted. What it was to do is never done, and nobody is told."],
+                fields=[ActField("note", "Why it is not needed", "area", maxlength=500)],
+                facts=_facts(job),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            number = visitor.path.split("/")[-2]
+            kind = await dead_jobs.drop_dead_job(tx, _number(number))
+            await self._context.record_audit_entry(
+                tx, visitor, DEPLOYMENT, "job.dropped", number, kind=kind, note=typed["note"]
+            )
+            return PATH
+
+        return Act(f"{PATH}/{{id}}/drop", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,), fresh=True)
+
+    def _retry_kind_act(self) -> Act:
+        async def describe(tx: Tx, _visitor: Visitor) -> ActPage:
+            counts = await dead_jobs.count_dead_jobs(tx)
+            return ActPage(
+                "Retry all jobs of a kind",
+                "Retry the jobs",
+                PATH,
+                "Jobs that gave up",
+                [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Remove the cause before."],
+                fields=[
+                    ActField(
+                        "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]
+                    )
+                ],
+                closed="" if counts else "No job has given up.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            count = await dead_jobs.retry_dead_jobs(tx, typed["kind"])
+            await self._context.record_audit_entry(
+                tx, visitor, DEPLOYMENT, "job.kind_retried", typed["kind"], jobs=count
+            )
+            return PATH
+
+        return Act(f"{PATH}/retry", ADMINISTRATORS, describe, perform)
+
+
+def _number(text: str) -> int:
+    """The number of a job. Raises NotFound."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise NotFound
+    return int(text)
+
+
+async def _job(tx: Tx, text: str) -> DeadJob:
+    try:
+        return await dead_jobs.get_dead_job(tx, _number(text))
+    except NoSuchDeadJob:
+        raise NotFound from None
+
+
+def _facts(job: DeadJob) -> list[Fact]:
+    return [
+        Fact("Kind", job.kind),
+        Fact("Error", job.last_error or ""),
+        Fact("Created", job.created_at.isoformat(), "moment"),
+        Fact("Gave up", job.dead_at.isoformat(), "moment"),
+        Fact("Attempts", f"{job.attempts:,}, of which {job.failures:,} in a row failed"),
+        *([Fact("Lane", job.lane)] if job.lane else []),
+    ]

@@ -1,0 +1,164 @@
+"""How the service does: an overview, what waits, what the self-check found, and the processes."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.notifications import service as notifications
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
+from almoner.console.desk_pages import DeskLine, DeskSection
+from almoner.console.health_audit_pages import AuditPages
+from almoner.console.health_emails import HealthEmails
+from almoner.console.health_facts import list_expiries, load_lines
+from almoner.console.health_jobs import HealthJobs
+from almoner.console.health_receivers import HealthReceivers
+from almoner.console.links import ADMINISTRATORS, EVERYBODY
+from almoner.console.lists import ListPages
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events import dispatcher
+from almoner.platform.jobs import dead_jobs, processes
+from almoner.platform.observability import backups, selfcheck
+from almoner.webhooks.subscriptions import service as subscriptions
+
+OVERVIEW: Final = "/health"
+FINDINGS: Final = "/health/findings"
+
+
+async def _count_dead_jobs(tx: Tx) -> int:
+    return sum((await dead_jobs.count_dead_jobs(tx)).values())
+
+
+async def _count_emails(tx: Tx) -> int:
+    return await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+
+
+async def _count_receivers(tx: Tx) -> int:
+    return sum(await subscriptions.count_unwell(tx))
+
+
+async def _count_findings(tx: Tx) -> int:
+    return sum(one.found > 0 for one in await selfcheck.list_records(tx))
+
+
+COUNTERS: Final[dict[str, Counter]] = {
+    "/health/jobs": _count_dead_jobs,
+    "/health/emails": _count_emails,
+    "/health/receivers": _count_receivers,
+    FINDINGS: _count_findings,
+}
+_WORDS: Final = {
+    "/health/jobs": "Jobs that gave up",
+    "/health/emails": "Emails that could not be delivered",
+    "/health/receivers": "Webhook receivers that fail or are suspended",
+    FINDINGS: "Self-checks that found something",
+}
+
+
+def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+    """What the desk says of the service's health."""
+    return [DeskSection("Health", EVERYBODY, _desk_lines)]
+
+
+async def _desk_lines(tx: Tx, _visitor: Visitor) -> Sequence[DeskLine]:
+    return [DeskLine(words, path, await COUNTERS[path](tx)) for path, words in _WORDS.items()]
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes."""
+    pages = _HealthPages(context)
+    everybody = sorted(EVERYBODY)
+    lists, acts = ListPages(context), ActPages(context)
+    return [
+        *acts.routes(pages.run_act()),
+        context.route(OVERVIEW, pages.overview, *everybody, methods=["GET"]),
+        context.route("/health/queues", pages.queues, *everybody, methods=["GET"]),
+        context.route(FINDINGS, pages.findings, *everybody, methods=["GET"]),
+        context.route("/health/processes", pages.processes, *everybody, methods=["GET"]),
+        *HealthJobs(context).routes(lists, acts),
+        *HealthEmails(context).routes(lists, acts),
+        *HealthReceivers(context).routes(lists),
+        *AuditPages(context).routes(lists, acts),
+    ]
+
+
+class _HealthPages:
+    """The pages that are no lists of records."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    async def overview(self, visitor: Visitor) -> Response:
+        """Everything in one line each: what fails first."""
+        async with self._context.db.read() as tx:
+            lines = await load_lines(tx)
+        order = ("failing", "attention", "healthy")
+        return await self._context.show(
+            visitor, "health_overview.html", lines=sorted(lines, key=lambda one: order.index(one.state))
+        )
+
+    async def queues(self, visitor: Visitor) -> Response:
+        """What the queue holds by kind."""
+        async with self._context.db.read() as tx:
+            kinds = await dead_jobs.list_kinds(tx)
+            lag = await dispatcher.dispatch_lag_seconds(tx)
+        return await self._context.show(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
+
+    async def findings(self, visitor: Visitor) -> Response:
+        """What the last self-check found, with what to do."""
+        async with self._context.db.read() as tx:
+            records = await selfcheck.list_records(tx)
+        checked_at = max((one.checked_at for one in records), default=None)
+        return await self._context.show(
+            visitor,
+            "health_findings.html",
+            broken=[one for one in records if one.found],
+            passed=[one for one in records if not one.found],
+            checked_at=checked_at.isoformat() if checked_at else None,
+            may_run=visitor.person.has_role(*ADMINISTRATORS),
+            started=visitor.query.get("done") == "started",
+        )
+
+    async def processes(self, visitor: Visitor) -> Response:
+        """Processes with their versions and what they see, backups, and what expires."""
+        async with self._context.db.read() as tx:
+            live = await processes.list_processes(tx)
+            alive = [one.is_alive(tx.real_now) for one in live]
+            reports = [(one, one.is_recent(tx.real_now)) for one in await backups.list_backups(tx)]
+            archived_at = await backups.last_wal_archived_at(tx)
+            expiries = await list_expiries(tx)
+        return await self._context.show(
+            visitor,
+            "health_processes.html",
+            live=live,
+            alive=alive,
+            backups=reports,
+            archived_at=archived_at,
+            expiries=expiries,
+        )
+
+    def run_act(self) -> Act:
+        """Run the self-check now."""
+
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
+            return ActPage(
+                "Run the self-check",
+                "Run the self-check",
+                FINDINGS,
+                "Self-check",
+                [
+                    "A worker reads one snapshot of the database and changes nothing.",
+                    "On a large database it takes some minutes. What it finds replaces what it found the last time.",
+                ],
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: object) -> str:
+            await selfcheck.enqueue_selfcheck(tx)
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "selfcheck.started", "selfcheck")
+            return f"{FINDINGS}?done=started"
+
+        return Act(f"{FINDINGS}/run", ADMINISTRATORS, describe, perform)

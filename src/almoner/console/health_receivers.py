@@ -1,0 +1,107 @@
+"""Webhook receivers that fail or are suspended, of all partners, and what waits for them."""
+
+from datetime import datetime
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.context import ConsoleContext
+from almoner.console.links import EVERYBODY
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.platform.jobs import dead_jobs
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.webhooks.subscriptions import domain
+from almoner.webhooks.subscriptions import service as subscriptions
+from almoner.webhooks.subscriptions.domain import Status, UnwellReceiver
+
+PATH: Final = "/health/receivers"
+_ID: Final = "webhooksubscription"
+_STATUSES: Final[dict[str, Status]] = {"failing": "active", "suspended": "suspended"}
+
+
+class HealthReceivers:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages) -> list[Route]:
+        """Starlette routes."""
+        declared = ConsoleList(
+            PATH,
+            "Webhook receivers",
+            "Every receiver takes what it is sent. One that fails, or is suspended, is shown here.",
+            EVERYBODY,
+            [
+                Column("Receiver", "id"),
+                Column("Partner"),
+                Column("Address"),
+                Column("Status", "status"),
+                Column("Failing since", "moment"),
+                Column("Waiting"),
+                Column("Oldest waiting", "moment"),
+            ],
+            self._load,
+            filters=[Filter("status", "choice", tuple(_STATUSES), named="Status")],
+            order="the oldest subscription first",
+        )
+        page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
+        return [*lists.routes(declared), page]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        after = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
+        status = _STATUSES.get(query.filters.get("status", ""))
+        async with self._context.db.read() as tx:
+            found = await subscriptions.list_unwell(tx, status, after, query.limit + 1)
+            lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
+            waiting = await dead_jobs.count_lane_jobs(tx, [lane for all_ in lanes.values() for lane in all_])
+            counts = await subscriptions.count_unwell(tx)
+        rows = []
+        for one in found[: query.limit]:
+            backlog = [waiting[lane] for lane in lanes[one.id] if lane in waiting]
+            oldest = min((each.oldest_at for each in backlog), default=None)
+            rows.append(self._row(one, sum(each.waiting for each in backlog), oldest))
+        more = len(found) > query.limit
+        total = {None: sum(counts), "active": counts[0], "suspended": counts[1]}[status]
+        return ListPage(rows, self._context.id_text(_ID, found[query.limit - 1].id) if more else None, total)
+
+    def _row(self, one: UnwellReceiver, waiting: int, oldest: datetime | None) -> ListRow:
+        text = self._context.id_text(_ID, one.id)
+        status = "suspended" if one.status == "suspended" else "failing"
+        since = one.health.failing_since
+        return ListRow(f"{PATH}/{text}", (text, one.partner, one.url, status, since, waiting, oldest))
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One receiver: since when it fails, and what happens next."""
+        receiver_id = self._context.id_from_path(visitor, _ID)
+        async with self._context.db.read() as tx:
+            one = await subscriptions.find_unwell(tx, receiver_id)
+            if one is None:
+                raise NotFound
+            waiting = await dead_jobs.count_lane_jobs(tx, domain.delivery_lanes(one.id))
+        health = one.health
+        facts = [
+            Fact("Partner", f"{one.partner} ({self._context.id_text('partner', one.partner_id)})"),
+            Fact("Address", one.url),
+            Fact("Status", "suspended" if one.status == "suspended" else "failing", "status"),
+            *([Fact("Failing since", health.failing_since.isoformat(), "moment")] if health.failing_since else []),
+            Fact("Attempts that failed in a row", f"{health.failures:,}"),
+            Fact("Last success", health.last_success_at.isoformat() if health.last_success_at else None, "moment"),
+            *([Fact("Next attempt", health.paused_until.isoformat(), "moment")] if health.paused_until else []),
+            Fact("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
+        ]
+        return await self._context.show(
+            visitor,
+            "health_record.html",
+            title=one.url,
+            list_path=PATH,
+            list_words="Webhook receivers",
+            acts=[],
+            details=facts,
+            advice="Tell the partner. It is warned by email after a day, and suspended after five. The partner resumes "
+            "it on its own pages, and can replay what it missed for 90 days.",
+            payload="",
+        )

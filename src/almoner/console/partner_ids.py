@@ -1,0 +1,63 @@
+"""Which partner, and which of its keys and members, an address of the console names."""
+
+from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.keys.domain import ApiKey
+from almoner.access.keys.service import NoSuchKey
+from almoner.access.members import service as members
+from almoner.access.members.domain import MembershipState
+from almoner.access.members.service import api_keys
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.access.partners.service import NoSuchPartner
+from almoner.access.people.domain import NoSuchPerson
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Partner, Tx
+
+PATH = "/partners"
+
+
+def partner_path(tx: Tx, account: PartnerAccount) -> str:
+    """The page of a partner, below ``/operator``."""
+    return f"{PATH}/{tx.ids.text('partner', account.id)}"
+
+
+async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
+    """The partner that the address names. Raises NotFound."""
+    partner_id = tx.ids.parse("partner", _segment(visitor, 1))
+    if partner_id is None:
+        raise NotFound
+    try:
+        return await partners.get(tx, Partner(partner_id))
+    except NoSuchPartner:
+        raise NotFound from None
+
+
+async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:
+    """The key of this partner that the address names. Raises NotFound."""
+    account = await partner_of_path(tx, visitor)
+    key_id = tx.ids.parse("apikey", _segment(visitor, 3))
+    if key_id is None:
+        raise NotFound
+    try:
+        return await api_keys.get(tx, Partner(account.id), key_id)
+    except NoSuchKey:
+        raise NotFound from None
+
+
+async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
+    """The member of this partner that the address names. Raises NotFound."""
+    account = await partner_of_path(tx, visitor)
+    person_id = tx.ids.parse("member", _segment(visitor, 3))
+    if person_id is None:
+        raise NotFound
+    try:
+        return await members.get_member(tx, Partner(account.id), person_id)
+    except NoSuchPerson:
+        raise NotFound from None
+
+
+def _segment(visitor: Visitor, number: int) -> str:
+    """A part of the address below ``/operator``; empty where it has fewer."""
+    parts = visitor.path.removeprefix(f"{OPERATORS_HOME}/").split("/")
+    return parts[number] if number < len(parts) else ""

@@ -1,0 +1,134 @@
+"""A partner's API keys: create and rotate, whose secrets are shown once, and revoke."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final, get_args
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.keys.domain import Kind
+from almoner.access.members.service import api_keys
+from almoner.access.partners.domain import PartnerAccount
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.partner_ids import PATH, key_of_path, partner_of_path, partner_path
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Partner, Tx
+
+_KINDS: Final = {"secret": "Secret key", "publishable": "Publishable key", "scim": "Directory key (SCIM)"}
+
+
+class PartnerKeyPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, acts: ActPages) -> list[Route]:
+        """Starlette routes. Who is shown a secret has just proved who they are."""
+        context, roles = self._context, sorted(ADMINISTRATORS)
+        return [
+            context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, fresh=True),
+            context.route(f"{PATH}/{{id}}/keys/{{key}}/rotate", self.rotate, *roles, fresh=True),
+            *acts.routes(self._revoke_act()),
+        ]
+
+    async def create(self, visitor: Visitor) -> Response:
+        """The form of a new key, then its secret, this once."""
+        typed = {name: visitor.form_value(name).strip() for name in ("name", "kind", "scopes")}
+        problems: dict[str, str] = {}
+        async with self._context.db.read() as tx:
+            account = await partner_of_path(tx, visitor)
+        if visitor.form:
+            try:
+                return await self._create(visitor, account, typed)
+            except IncorrectParams as error:
+                problems = problems_by_field(error, "name")
+        return await self._context.show(
+            visitor,
+            "partner_key_new.html",
+            status=422 if problems else 200,
+            account=account,
+            path=f"{PATH}/{self._context.id_text('partner', account.id)}",
+            kinds=list(_KINDS.items()),
+            typed=typed,
+            problems=problems,
+        )
+
+    async def _create(self, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> Response:
+        kind: Kind | None = next((one for one in get_args(Kind) if one == typed["kind"]), None)
+        if kind is None:
+            raise IncorrectParams("kind: select a key type")
+        scopes = frozenset(typed["scopes"].replace(",", " ").split())
+        async with self._context.db.write() as tx:
+            by = self._context.audit_context(visitor)
+            key, secret = await api_keys.create(tx, Partner(account.id), by, kind, typed["name"], scopes, by_name=True)
+        return await self._secret(visitor, account, f"Key {key.name} was created", secret)
+
+    async def rotate(self, visitor: Visitor) -> Response:
+        """For how long the old key works beside the new one, then its secret, this once."""
+        problems: dict[str, str] = {}
+        overlap = visitor.form_value("overlap").strip() or "24"
+        if visitor.form:
+            try:
+                return await self._rotate(visitor, overlap)
+            except IncorrectParams as error:
+                problems = problems_by_field(error, "overlap")
+        async with self._context.db.read() as tx:
+            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+            path = partner_path(tx, account)
+        return await self._context.show(
+            visitor,
+            "partner_key_rotate.html",
+            status=422 if problems else 200,
+            account=account,
+            key=key,
+            path=path,
+            overlap=overlap,
+            problems=problems,
+        )
+
+    async def _rotate(self, visitor: Visitor, overlap: str) -> Response:
+        if not (overlap.isascii() and overlap.isdecimal() and len(overlap) <= 3):
+            raise IncorrectParams("overlap: enter a number of hours, for example 24")
+        async with self._context.db.write() as tx:
+            account, old = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+            by = self._context.audit_context(visitor)
+            key, secret = await api_keys.rotate(tx, by, old, timedelta(hours=int(overlap)), by_owner=True)
+        return await self._secret(visitor, account, f"Key {key.name} was replaced", secret)
+
+    async def _secret(self, visitor: Visitor, account: PartnerAccount, title: str, secret: str) -> Response:
+        return await self._context.show(
+            visitor,
+            "partner_secret.html",
+            title=title,
+            path=f"{PATH}/{self._context.id_text('partner', account.id)}",
+            partner=account.name,
+            secrets=[("Secret", secret)],
+        )
+
+    def _revoke_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+            return ActPage(
+                "Revoke the key",
+                "Revoke the key",
+                partner_path(tx, account),
+                account.name,
+                [
+                    f"The {_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
+                    "Whatever still uses it is refused. This cannot be undone. The partner gets no email.",
+                ],
+                closed="This key has been revoked." if key.revoked_at else "",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+            await api_keys.revoke(tx, self._context.audit_context(visitor), key)
+            return partner_path(tx, account)
+
+        return Act(f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, fresh=True)

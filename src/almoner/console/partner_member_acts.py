@@ -1,0 +1,134 @@
+"""What administrators do about a partner's members, each as the command of the same name does."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.credentials.domain import AuditContext
+from almoner.access.members import service as members
+from almoner.access.members.domain import MembershipState
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole
+from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.partner_ids import PATH, member_of_path, partner_of_path, partner_path
+from almoner.platform.database.transactions import Partner, Tx
+
+Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]], Awaitable[object]]
+
+
+def member_acts(context: ConsoleContext) -> list[Act]:
+    """All of them."""
+    return [
+        _invite(context),
+        _of_member(
+            context,
+            "roles",
+            "Change roles",
+            "Save the roles",
+            ["These roles replace those granted before. Roles from SSO or groups do not change. They get an email."],
+            lambda tx, scope, by, one, typed: members.change_roles(tx, scope, by, one.person.id, _roles(typed)),
+            with_roles=True,
+        ),
+        _of_member(
+            context,
+            "resend",
+            "Resend the invitation",
+            "Send the invitation",
+            ["They get an email with a new link that expires in 7 days. The link in the old invitation stops working."],
+            lambda tx, scope, by, one, _typed: members.resend_invitation(tx, scope, by, one.person.id),
+        ),
+        _of_member(
+            context,
+            "deactivate",
+            "Deactivate the member",
+            "Deactivate",
+            ["They are signed out of all sessions and can no longer sign in. They get an email."],
+            lambda tx, scope, by, one, _typed: members.deactivate_member(tx, scope, by, one.person.id),
+        ),
+        _of_member(
+            context,
+            "activate",
+            "Reactivate the member",
+            "Reactivate",
+            ["They can sign in again, with the roles that they had."],
+            lambda tx, scope, by, one, _typed: members.activate_member(tx, scope, by, one.person.id),
+        ),
+        _of_member(
+            context,
+            "reset",
+            "Reset sign-in methods",
+            "Reset sign-in methods",
+            [
+                "For a lost second factor. Make sure whom you talk to, as docs/runbooks/lost-second-factor.md says.",
+                "Password, authenticator app, passkeys and recovery codes stop working.",
+                "They get an email that says so, and a new invitation.",
+            ],
+            lambda tx, scope, by, one, _typed: members.reset_second_factor(tx, scope, by, one.person.id),
+        ),
+    ]
+
+
+def _role_fields(held: frozenset[str] = frozenset()) -> list[ActField]:
+    return [
+        ActField(
+            role, role.replace("_", " ").capitalize(), "check", required=False, value="yes" if role in held else ""
+        )
+        for role in MEMBER_ROLES
+    ]
+
+
+def _roles(typed: Mapping[str, str]) -> list[MemberRole]:
+    return [role for role in MEMBER_ROLES if typed[role] == "yes"]
+
+
+def _invite(context: ConsoleContext) -> Act:
+    async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+        account = await partner_of_path(tx, visitor)
+        return ActPage(
+            "Invite a member",
+            "Send the invitation",
+            partner_path(tx, account),
+            account.name,
+            [
+                f"They get an email with a link that works once and expires in 7 days, to join {account.name}.",
+                "A member without a role sees their own account alone.",
+            ],
+            fields=[
+                ActField("email", "Email address", maxlength=255),
+                ActField("name", "Full name", required=False, maxlength=255),
+                *_role_fields(),
+            ],
+        )
+
+    async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        account = await partner_of_path(tx, visitor)
+        by = context.audit_context(visitor)
+        scope, name = Partner(account.id), typed["name"] or None
+        await members.invite_member(tx, scope, by, typed["email"], name=name, roles=_roles(typed))
+        return partner_path(tx, account)
+
+    return Act(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
+
+
+def _of_member(
+    context: ConsoleContext,
+    path: str,
+    title: str,
+    button: str,
+    sentences: list[str],
+    change: Change,
+    *,
+    with_roles: bool = False,
+) -> Act:
+    async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+        account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
+        who = f"{one.person.shown_name}, who signs in to {account.name} as {one.person.user_name}."
+        fields = _role_fields(one.granted) if with_roles else []
+        return ActPage(title, button, partner_path(tx, account), account.name, [who, *sentences], fields=fields)
+
+    async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
+        await change(tx, Partner(account.id), context.audit_context(visitor), one, typed)
+        return partner_path(tx, account)
+
+    return Act(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)

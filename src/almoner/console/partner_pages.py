@@ -1,0 +1,215 @@
+"""Partners: list, create, settings, keys and members."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import ApiKey
+from almoner.access.members import service as members
+from almoner.access.members.domain import MembershipState
+from almoner.access.members.service import api_keys
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.console.acts import ActPages
+from almoner.console.context import ConsoleContext, Counter
+from almoner.console.desk_pages import DeskSection
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.partner_ids import PATH, partner_of_path, partner_path
+from almoner.console.partner_key_pages import PartnerKeyPages
+from almoner.console.partner_member_acts import member_acts
+from almoner.console.partner_settings_acts import settings_acts
+from almoner.console.partner_view_pages import PartnerViewPages
+from almoner.giving.checkout.card_testing import service as card_testing
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Partner
+from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.validation.applications.configurations import service as configurations
+
+COUNTERS: Final[dict[str, Counter]] = {}
+_MEMBERS: Final = 100
+_LONGEST_NAME: Final = 200
+
+
+def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+    """Nothing of partners waits for operators."""
+    return []
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes."""
+    pages = _PartnerPages(context)
+    acts = ActPages(context)
+    roles = sorted(ADMINISTRATORS)
+    return [
+        *ListPages(context).routes(pages.declared()),
+        context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
+        *acts.routes(*settings_acts(context), *member_acts(context)),
+        *PartnerKeyPages(context).routes(acts),
+        *PartnerViewPages(context).routes(acts),
+        context.route(f"{PATH}/{{id}}", pages.show, *roles, methods=["GET"]),
+    ]
+
+
+class _PartnerPages:
+    """The list, the form of a new one, and the page of each."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def declared(self) -> ConsoleList:
+        """The list."""
+        return ConsoleList(
+            PATH,
+            "Partners",
+            "A partner is a product that uses this service with keys of its own. Create the first one.",
+            ADMINISTRATORS,
+            [
+                Column("Name"),
+                Column("Partner", "id"),
+                Column("Created", "moment"),
+                Column("Settlement currencies"),
+                Column("Card testing until", "moment"),
+            ],
+            self._load,
+            filters=[Filter("name", named="Name")],
+            acts=[(f"{PATH}/new", "Create a partner")],
+        )
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        name = query.filters.get("name")
+        after = None if query.cursor is None else self._context.parse_id("partner", query.cursor)
+        async with self._context.db.read() as tx:
+            found = await partners.list_accounts_page(tx, name, after, query.limit + 1)
+            total = await partners.count_accounts(tx, name)
+            tested = await card_testing.active_alerts(tx)
+        rows = []
+        for one in found[: query.limit]:
+            text = self._context.id_text("partner", one.id)
+            currencies = ", ".join(one.settlement_currencies)
+            rows.append(ListRow(f"{PATH}/{text}", (one.name, text, one.created_at, currencies, tested.get(one.id))))
+        last = self._context.id_text("partner", found[query.limit - 1].id) if len(found) > query.limit else None
+        return ListPage(rows, last, total)
+
+    async def create(self, visitor: Visitor) -> Response:
+        """The form of a new partner, then its keys, this once."""
+        name = " ".join(visitor.form_value("name").split())
+        problems: dict[str, str] = {}
+        if visitor.form:
+            if 1 <= len(name) <= _LONGEST_NAME:
+                return await self._create(visitor, name)
+            problems = {"name": f"Enter 1 to {_LONGEST_NAME} characters."}
+        status = 422 if problems else 200
+        return await self._context.show(visitor, "partner_new.html", status=status, name=name, problems=problems)
+
+    async def _create(self, visitor: Visitor, name: str) -> Response:
+        by = self._context.audit_context(visitor)
+        async with self._context.db.write() as tx:
+            account = await partners.create(tx, name)
+            scope, text = Partner(account.id), tx.ids.text("partner", account.id)
+            await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
+            await configurations.create_default(tx, scope)
+            _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), by_owner=True)
+            _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
+            path = partner_path(tx, account)
+        return await self._context.show(
+            visitor,
+            "partner_secret.html",
+            title=f"{name} was created",
+            path=path,
+            partner=name,
+            secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
+        )
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One partner: settings, keys without their secrets, and members."""
+        async with self._context.db.read() as tx:
+            account = await partner_of_path(tx, visitor)
+            scope = Partner(account.id)
+            after = visitor.query.get("after")
+            after_id = tx.ids.parse("member", after) if after else None
+            if after and after_id is None:
+                raise NotFound
+            people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
+            held = await keys.list_of_partner(tx, scope)
+            limits = await partners.list_support_refund_limits(tx, scope)
+            text = tx.ids.text("partner", account.id)
+            real_now = tx.real_now
+        shown = people[:_MEMBERS]
+        return await self._context.show(
+            visitor,
+            "partner.html",
+            account=account,
+            text=text,
+            own=f"{PATH}/{text}",
+            settings=_settings(account, limits),
+            links=_links(account),
+            keys=[self._key(one, usable=one.is_usable(real_now)) for one in held],
+            members=[self._member(one) for one in shown],
+            next_members=self._context.id_text("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
+            page_keys=[
+                ("s", "Settings"),
+                ("c", "Create a key"),
+                ("i", "Invite a member"),
+                ("v", "View as the partner"),
+            ],
+        )
+
+    def _key(self, key: ApiKey, *, usable: bool) -> Mapping[str, object]:
+        return {
+            "id": self._context.id_text("apikey", key.id),
+            "name": key.name,
+            "kind": key.kind,
+            "hint": key.hint,
+            "scopes": ", ".join(sorted(key.scopes)),
+            "status": "revoked" if key.revoked_at else "live" if usable else "expired",
+            "usable": usable,
+            "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+            "last_used_at": key.last_used_at.isoformat() if key.last_used_at else None,
+        }
+
+    def _member(self, one: MembershipState) -> Mapping[str, object]:
+        state = "active" if one.has_joined else "invited"
+        return {
+            "id": self._context.id_text("member", one.person.id),
+            "name": one.person.shown_name,
+            "user_name": one.person.user_name,
+            "roles": ", ".join(sorted(role.replace("_", " ") for role in one.person.roles)) or "no role",
+            "status": state if one.person.active else "deactivated",
+            "active": one.person.active,
+            "invitable": one.person.active and not one.has_joined,
+        }
+
+
+def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
+    allowed = [
+        Fact(f"Support may refund up to, {code}", minor, "amount", currency=code) for code, minor in limits.items()
+    ]
+    return [
+        Fact("Settlement currencies", ", ".join(account.settlement_currencies)),
+        Fact("Donor details in answers and events", account.shares_donor_details, "yes_no"),
+        Fact("Gift Aid declaration required", account.requires_gift_aid, "yes_no"),
+        Fact(
+            "Donation requests",
+            f"every {account.request_interval}, from {account.request_minimum_multiple:,} times the minimum donation, "
+            f"due within {account.request_due_days} days",
+        ),
+        Fact("SCIM", account.scim_api, "yes_no"),
+        *allowed,
+    ]
+
+
+def _links(account: PartnerAccount) -> list[Fact]:
+    shown = account.public_links
+    return [
+        Fact("Website", shown.website),
+        Fact("Privacy notice", shown.privacy),
+        Fact("Terms", shown.terms),
+        Fact("Contact", shown.contact),
+        Fact("Brand colour", account.brand_colour),
+        Fact("Logo", account.brand_logo is not None, "yes_no"),
+    ]

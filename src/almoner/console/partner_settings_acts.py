@@ -1,0 +1,239 @@
+"""What administrators change of a partner's settings, each as the command of the same name does."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.partner_ids import PATH, partner_of_path, partner_path
+from almoner.giving.receipts import service as receipts
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Partner, Tx
+
+_YES_NO: Final = (("yes", "Yes"), ("no", "No"))
+_PERIODS: Final = (("day", "Every day"), ("week", "Every week"), ("month", "Every month"))
+
+
+def settings_acts(context: ConsoleContext) -> list[Act]:
+    """All of them."""
+    made = _Acts(context)
+    return [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Report a service's ValueError beside a field."""
+    try:
+        yield
+    except IncorrectParams:
+        raise
+    except ValueError as error:
+        raise IncorrectParams(f"{name}: {error}") from error
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+class _Acts:
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def _act(
+        self,
+        path: str,
+        title: str,
+        button: str,
+        sentences: Sequence[str],
+        fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActField]]],
+        change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[None]],
+    ) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            account = await partner_of_path(tx, visitor)
+            asked = await fields(tx, account)
+            return ActPage(title, button, partner_path(tx, account), account.name, sentences, fields=asked)
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            account = await partner_of_path(tx, visitor)
+            await change(tx, visitor, account, typed)
+            return partner_path(tx, account)
+
+        return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform)
+
+    def donations(self) -> Act:
+        """Currencies, what is shared, and requests for direct donations."""
+
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+            return [
+                ActField(
+                    "currencies",
+                    "Settlement currencies",
+                    hint="Codes, such as GBP, EUR.",
+                    value=", ".join(account.settlement_currencies),
+                    maxlength=500,
+                ),
+                ActField(
+                    "donors",
+                    "Include donor details in answers and events",
+                    "choice",
+                    choices=_YES_NO,
+                    value=_yes(account.shares_donor_details),
+                ),
+                ActField(
+                    "gift_aid",
+                    "Require a Gift Aid declaration for direct GBP donations to UK charities",
+                    "choice",
+                    choices=_YES_NO,
+                    value=_yes(account.requires_gift_aid),
+                ),
+                ActField(
+                    "interval",
+                    "Donation requests are sent",
+                    "choice",
+                    choices=_PERIODS,
+                    value=account.request_interval,
+                ),
+                ActField(
+                    "least",
+                    "Minimum of a request, in minimum donations",
+                    value=str(account.request_minimum_multiple),
+                    maxlength=7,
+                ),
+                ActField("due", "Days to pay a request", value=str(account.request_due_days), maxlength=3),
+            ]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+            given = _donation_settings(typed)
+            now = {
+                "currencies": account.settlement_currencies,
+                "shares_donor_details": account.shares_donor_details,
+                "requires_gift_aid": account.requires_gift_aid,
+                "request_interval": account.request_interval,
+                "request_minimum_multiple": account.request_minimum_multiple,
+                "request_due_days": account.request_due_days,
+            }
+            changed = {name: value for name, value in given.items() if value != now[name]}
+            if not changed:
+                return
+            with _refused("currencies"):
+                await partners.update_donation_settings(tx, Partner(account.id), **changed)
+            await self._record(tx, visitor, account, "partner.giving_set", changed=", ".join(sorted(changed)))
+
+        sentences = ["The settings hold for what happens from now on. Nobody gets an email."]
+        return self._act("settings", "Donation settings", "Save the settings", sentences, fields, change)
+
+    def links(self) -> Act:
+        """What hosted pages link to."""
+
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+            shown = account.public_links
+            given = (
+                ("website", "Website", shown.website),
+                ("privacy", "Privacy notice", shown.privacy),
+                ("terms", "Terms", shown.terms),
+                ("contact", "Email address for questions", shown.contact),
+            )
+            return [ActField(name, label, required=False, value=value or "") for name, label, value in given]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+            shown = account.public_links
+            changed = {name: value for name, value in typed.items() if value != (getattr(shown, name) or "")}
+            if not changed:
+                return
+            with _refused(next(iter(changed))):
+                await partners.set_public_links(tx, Partner(account.id), **changed)
+            await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
+
+        sentences = ["Donors and applicants see these links on hosted pages and in emails from now on."]
+        return self._act("links", "Links of hosted pages", "Save the links", sentences, fields, change)
+
+    def brand(self) -> Act:
+        """The colour of hosted pages; the owners upload a logo themselves."""
+
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+            value = account.brand_colour or "#"
+            return [ActField("colour", "Brand colour", hint="Such as #0d5c4a.", value=value, maxlength=7)]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+            with _refused("colour"):
+                await partners.set_brand(tx, Partner(account.id), colour=typed["colour"])
+            await self._record(tx, visitor, account, "partner.branded", cleared=False)
+
+        sentences = [
+            "Hosted pages and emails take the colour from now on. They adjust it where text would be hard to read.",
+            "Owners upload a logo on their own pages; `almoner partners brand` takes one, too.",
+        ]
+        return self._act("brand", "Brand colour", "Save the colour", sentences, fields, change)
+
+    def clear_brand(self) -> Act:
+        """No colour and no logo."""
+
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+            return ()
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> None:
+            await self._record(tx, visitor, account, "partner.branded", cleared=True)
+            await partners.clear_brand(tx, Partner(account.id))
+
+        sentences = ["The colour and the logo are removed from hosted pages and emails."]
+        return self._act("brand/clear", "Remove the brand", "Remove colour and logo", sentences, fields, change)
+
+    def scim(self) -> Act:
+        """Whether SCIM keys work."""
+
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+            return [ActField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_api))]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+            allowed = typed["allowed"] == "yes"
+            await partners.set_scim(tx, Partner(account.id), allowed=allowed)
+            await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
+
+        sentences = ["While SCIM is off, the partner's directory keys are refused. Members stay as they are."]
+        return self._act("scim", "SCIM", "Save", sentences, fields, change)
+
+    def receipt_issuer(self) -> Act:
+        """Who issues receipts."""
+
+        async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+            with _refused("name"):
+                issuer = await receipts.update_issuer(tx, Partner(account.id), None, None)
+            return [
+                ActField(
+                    "name", "Name of the issuer", hint="Empty: the partner.", required=False, value=issuer.name or ""
+                ),
+                ActField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
+            ]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+            with _refused("name"):
+                issuer = await receipts.update_issuer(tx, Partner(account.id), typed["name"], typed["prefix"])
+            await self._record(tx, visitor, account, "partner.issuer_named", prefix=issuer.prefix)
+
+        sentences = ["Receipts that were issued do not change. New ones continue the numbering."]
+        return self._act("receipt-issuer", "Receipt issuer", "Save the issuer", sentences, fields, change)
+
+    async def _record(self, tx: Tx, visitor: Visitor, account: PartnerAccount, action: str, **details: Any) -> None:
+        subject = tx.ids.text("partner", account.id)
+        await self._context.record_audit_entry(tx, visitor, account.id, action, subject, **details)
+
+
+def _donation_settings(typed: Mapping[str, str]) -> dict[str, Any]:
+    """What was typed, as the service takes it. Raises IncorrectParams."""
+    wrong = [f"{name}: enter a number" for name in ("least", "due") if not typed[name].isdecimal()]
+    if wrong:
+        raise IncorrectParams(*wrong)
+    codes = tuple(code for code in typed["currencies"].upper().replace(",", " ").split())
+    return {
+        "currencies": codes,
+        "shares_donor_details": typed["donors"] == "yes",
+        "requires_gift_aid": typed["gift_aid"] == "yes",
+        "request_interval": typed["interval"],
+        "request_minimum_multiple": int(typed["least"]),
+        "request_due_days": int(typed["due"]),
+    }

@@ -1,0 +1,98 @@
+"""Looking at a partner's pages as its people see them: asked for with a reason, announced, read only, for minutes."""
+
+from collections.abc import Mapping
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import DASHBOARD_HOME, MEMBERS_HOME, problems_by_field
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.operators.domain import LONGEST_VIEW_REASON, VIEW_LIFETIME
+from almoner.access.operators.service import partner_views
+from almoner.access.partners.domain import PartnerAccount
+from almoner.access.people import service as people
+from almoner.access.people.domain import member_realm
+from almoner.access.security_emails import domain as security_emails
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.partner_ids import PATH, partner_of_path, partner_path
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Partner, Tx
+
+
+class PartnerViewPages:
+    """The pages that begin and end it."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        path = f"{PATH}/{{id}}/view"
+        begin = self._context.route(path, self.begin, *sorted(ADMINISTRATORS), fresh=True)
+        return [*acts.routes(self._end_act()), begin]
+
+    async def begin(self, visitor: Visitor) -> Response:
+        """What will happen, who is told and how; then the partner's pages."""
+        reason = visitor.form_value("reason")
+        problems: dict[str, str] = {}
+        if visitor.form:
+            try:
+                async with self._context.db.write() as tx:
+                    account = await partner_of_path(tx, visitor)
+                    by = self._context.audit_context(visitor)
+                    await partner_views.begin(tx, by, visitor.person, Partner(account.id), reason)
+                    name = tx.ids.text("partner", account.id)
+                return redirect_to(f"{MEMBERS_HOME}/{name}{DASHBOARD_HOME}")
+            except IncorrectParams as error:
+                problems = problems_by_field(error, "reason")
+        async with self._context.db.read() as tx:
+            account = await partner_of_path(tx, visitor)
+            owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
+            path = partner_path(tx, account)
+        return await self._context.show(
+            visitor,
+            "act.html",
+            status=422 if problems else 200,
+            page=_page(account, path, owners),
+            typed={"reason": reason},
+            problems=problems,
+            refused="",
+        )
+
+    def _end_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            account = await partner_of_path(tx, visitor)
+            told = [f"You no longer see the pages of {account.name}. It is recorded when you stopped."]
+            return ActPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            account = await partner_of_path(tx, visitor)
+            by = self._context.audit_context(visitor)
+            await partner_views.end(tx, by, visitor.person, Partner(account.id))
+            return partner_path(tx, account)
+
+        return Act(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)
+
+
+def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
+    letter = security_emails.compose_email("partner_viewed", {"place": account.name}, {})
+    mail = Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(letter.subject, letter.text, letter.after)
+    told = (
+        f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}" if owners else "Nobody, as it has no owner,"
+    )
+    return ActPage(
+        f"View as {account.name}",
+        "View the pages",
+        path,
+        account.name,
+        [
+            f"For at most {VIEW_LIFETIME.seconds // 60} minutes you see what somebody with the role read only sees.",
+            "You see no secrets and no personal data of donors, and you cannot change anything.",
+            f"{told} will get this email at once, with your name and the reason. The audit log records it.",
+        ],
+        fields=[ActField("reason", "Reason, which the partner reads", "area", maxlength=LONGEST_VIEW_REASON)],
+        mails=[("The email", mail)],
+    )

@@ -1,0 +1,104 @@
+"""Where operators are signed in, and signing one out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import SignIn
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext, Counter
+from almoner.console.desk_pages import DeskSection
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact
+
+PATH: Final = "/sessions"
+COUNTERS: Final[dict[str, Counter]] = {}
+_ID: Final = "signin"
+
+
+def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+    """Nothing of sessions waits."""
+    return []
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes."""
+    pages = _SessionPages(context)
+    return [*ListPages(context).routes(pages.declared()), *ActPages(context).routes(pages.end_act())]
+
+
+class _SessionPages:
+    """The list and the act."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def declared(self) -> ConsoleList:
+        """The list."""
+        columns = [
+            Column("Operator"),
+            Column("Browser"),
+            Column("Network address"),
+            Column("Signed in", "moment"),
+            Column("Last seen", "moment"),
+        ]
+        about = "Operators who are signed in are shown here."
+        return ConsoleList(
+            PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="the last seen first"
+        )
+
+    async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await sign_ins.list_live(tx, OPERATORS)
+            names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
+        rows = [
+            ListRow(
+                f"{PATH}/{self._context.id_text(_ID, one.id)}/end",
+                (names[one.person_id], one.device, one.address, one.created_at, one.last_seen_at),
+            )
+            for one in found
+        ]
+        return ListPage(rows, None, len(rows))
+
+    def end_act(self) -> Act:
+        """Sign an operator out of one browser."""
+
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            session = await self._session(tx, visitor)
+            person = await people.get(tx, OPERATORS, session.person_id)
+            return ActPage(
+                "Sign out",
+                "Sign out",
+                PATH,
+                "Operators' sessions",
+                [f"{person.shown_name} is signed out of this browser at once, and can sign in again."],
+                facts=[
+                    Fact("Browser", session.device),
+                    Fact("Network address", session.address),
+                    Fact("Signed in", session.created_at.isoformat(), "moment"),
+                ],
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            session = await self._session(tx, visitor)
+            person = await people.get_for_update(tx, OPERATORS, session.person_id)
+            await sign_ins.end_sign_in(tx, person, session.id, "revoked", self._context.audit_context(visitor))
+            return PATH
+
+        return Act(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, fresh=True)
+
+    async def _session(self, tx: Tx, visitor: Visitor) -> SignIn:
+        session_id = self._context.parse_id(_ID, visitor.path.split("/")[-2])
+        found = next((one for one in await sign_ins.list_live(tx, OPERATORS) if one.id == session_id), None)
+        if found is None:
+            raise NotFound
+        return found

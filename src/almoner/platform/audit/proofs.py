@@ -1,0 +1,75 @@
+"""Proofs of audit chains by workers, which have the exported heads, and what the last of each found."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.platform.audit import verification
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
+
+_LIMIT: Final = timedelta(hours=2)
+
+
+class ProveChain(msgspec.Struct, frozen=True):
+    """Of which scope."""
+
+    scope: UUID
+
+
+PROVE: Final = JobKind("audit.prove", ProveChain)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainProof:
+    """What a proof found. ``broken``: the first fault."""
+
+    entries: int
+    heads: int
+    broken: str | None
+    proved_at: datetime
+
+
+proof_tasks: Final = TasksWith[Path]()
+
+
+@proof_tasks.job(PROVE, limit=_LIMIT)
+async def prove_chain(folder: Path, work: JobContext, job: JobOf[ProveChain]) -> Result:
+    """Walk along one chain from its first entry, and store what was found. ``folder``: of exported heads."""
+    exported = await asyncio.to_thread(folder.is_dir)
+    proof = await verification.verify_chain(work.db, job.details.scope, folder if exported else None)
+    broken = None if proof.broken is None else str(proof.broken)
+    if broken is None and proof.heads and not exported:
+        broken = f"there are no exported heads in {folder}: what was deleted at the end cannot be seen"
+    async with work.db.write() as tx:
+        await tx.execute(
+            """
+            insert into audit_proof (scope, entries, heads, broken, proved_at) values ($1, $2, $3, $4, $5)
+            on conflict (scope) do update
+            set entries = excluded.entries, heads = excluded.heads, broken = excluded.broken,
+                proved_at = excluded.proved_at
+            """,
+            job.details.scope,
+            proof.entries,
+            proof.heads,
+            broken,
+            tx.real_now,
+        )
+    return JobDone()
+
+
+async def enqueue_proof(tx: Tx, scope: UUID) -> None:
+    """Have a worker prove the chain of a scope."""
+    await PROVE.enqueue(tx, ProveChain(scope), unique=str(scope))
+
+
+async def find_proof(tx: Tx, scope: UUID) -> ChainProof | None:
+    """What the last proof of a scope found."""
+    row = await tx.fetchrow("select entries, heads, broken, proved_at from audit_proof where scope = $1", scope)
+    return None if row is None else ChainProof(**row)

@@ -1,0 +1,157 @@
+"""Jobs that gave up, for operators: why, and what they decide about them; and what waits in the queue, by kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.queue import WAKEUP
+
+MAX_AT_ONCE: Final = 1000
+"""How many jobs of a kind are retried by one decision."""
+
+_COLUMNS: Final = "id, kind, payload, lane, created_at, due_at, attempt, failures, last_error, dead_at"
+_FIRST: Final = 2**63 - 1
+
+
+class NoSuchDeadJob(LookupError):
+    """There is no such job, or it has not given up, or somebody has decided about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadJob:
+    """A job that gave up. ``attempts``: how often it was begun; ``failures``: how often in a row it failed."""
+
+    id: int
+    kind: str
+    payload: Mapping[str, Any]
+    lane: str | None
+    created_at: datetime
+    due_at: datetime
+    attempts: int
+    failures: int
+    last_error: str | None
+    dead_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KindInQueue:
+    """What waits of one kind. ``retrying``: of those due, how many have failed before; ``error``: why one did."""
+
+    kind: str
+    due: int
+    running: int
+    retrying: int
+    later: int
+    dead: int
+    oldest_due_at: datetime | None
+    error: str | None
+
+
+async def list_kinds(tx: Tx) -> list[KindInQueue]:
+    """What the queue holds by kind: those whose oldest job has waited longest first."""
+    rows = await tx.fetch(
+        """
+        select kind,
+               count(*) filter (where dead_at is null and leased_until is null and due_at <= $1) as due,
+               count(*) filter (where leased_until is not null) as running,
+               count(*) filter (where dead_at is null and last_error is not null) as retrying,
+               count(*) filter (where dead_at is null and leased_until is null and due_at > $1) as later,
+               count(*) filter (where dead_at is not null) as dead,
+               min(due_at) filter (where dead_at is null and leased_until is null and due_at <= $1) as oldest_due_at,
+               max(last_error) filter (where dead_at is null) as error
+        from job group by kind order by oldest_due_at nulls last, kind
+        """,
+        tx.now,
+    )
+    return [KindInQueue(**row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBacklog:
+    """What waits in one lane, and since when its first job does."""
+
+    waiting: int
+    oldest_at: datetime
+
+
+async def count_lane_jobs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
+    """What waits in these lanes; those where nothing does are left out."""
+    rows = await tx.fetch(
+        """
+        select lane, count(*) as waiting, min(created_at) as oldest_at from job
+        where lane = any($1::text[]) and dead_at is null group by lane
+        """,
+        lanes,
+    )
+    return {row["lane"]: LaneBacklog(row["waiting"], row["oldest_at"]) for row in rows}
+
+
+async def list_dead_jobs(tx: Tx, kind: str | None, before: int | None, limit: int) -> list[DeadJob]:
+    """Jobs that gave up, newest first; ``before``: the last ID seen."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from job where dead_at is not null and id < $1 and ($2::text is null or kind = $2)
+        order by id desc limit $3
+        """,
+        before or _FIRST,
+        kind,
+        limit,
+    )
+    return [DeadJob(*row) for row in rows]
+
+
+async def count_dead_jobs(tx: Tx) -> Mapping[str, int]:
+    """How many jobs gave up, by kind."""
+    rows = await tx.fetch("select kind, count(*) as n from job where dead_at is not null group by kind order by kind")
+    return {row["kind"]: row["n"] for row in rows}
+
+
+async def get_dead_job(tx: Tx, job_id: int) -> DeadJob:
+    """One that gave up. Raises NoSuchDeadJob."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from job where id = $1 and dead_at is not null", job_id)
+    if row is None:
+        raise NoSuchDeadJob
+    return DeadJob(*row)
+
+
+_RETRY: Final = """
+update job
+set dead_at = null, leased_until = null, attempt = 1, failures = 0, due_at = least(due_at, $2), ready = true
+"""
+
+
+async def retry_dead_job(tx: Tx, job_id: int) -> str:
+    """Let a job that gave up run again, which is safe to do twice; its kind. Raises NoSuchDeadJob."""
+    kind: str | None = await tx.fetchval(
+        f"{_RETRY} where id = $1 and dead_at is not null returning kind", job_id, tx.now
+    )
+    if kind is None:
+        raise NoSuchDeadJob
+    tx.after_commit(WAKEUP.notify)
+    return kind
+
+
+async def retry_dead_jobs(tx: Tx, kind: str) -> int:
+    """Let up to ``MAX_AT_ONCE`` jobs of a kind that gave up run again, the oldest first; how many."""
+    rows = await tx.fetch(
+        f"""
+        with chosen as materialized (
+            select id from job where dead_at is not null and kind = $1 order by id limit {MAX_AT_ONCE} for update
+        )
+        {_RETRY} from chosen where job.id = chosen.id returning job.id
+        """,
+        kind,
+        tx.now,
+    )
+    tx.after_commit(WAKEUP.notify)
+    return len(rows)
+
+
+async def drop_dead_job(tx: Tx, job_id: int) -> str:
+    """Delete a job that gave up; its kind. Raises NoSuchDeadJob."""
+    kind: str | None = await tx.fetchval("delete from job where id = $1 and dead_at is not null returning kind", job_id)
+    if kind is None:
+        raise NoSuchDeadJob
+    return kind

@@ -1,0 +1,68 @@
+"""The audit log in the console, with the proof of its chain."""
+
+import re
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+
+from tests.support.browsing import Browser
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+
+LOG = "/operator/audit-log"
+
+
+@pytest.fixture
+async def admin(service: Service) -> AsyncIterator[Browser]:
+    """An administrator's browser, in which a partner's settings were changed."""
+    browser = await signed_in(service, await operator(service, "administrator"))
+    yield browser
+    await browser.close()
+
+
+async def test_entries_are_found_by_partner_person_and_action(service: Service, tenant: Tenant, admin: Browser) -> None:
+    name = service.db.deployment.ids.text("partner", tenant.partner.id)
+    scim = f"/operator/partners/{name}/scim"
+    await admin.open(scim)
+    assert (await admin.post(scim, {"allowed": "yes"})).status_code == 303
+    page = (await admin.open(f"{LOG}?of={name}&action=partner.scim_set")).text
+    [entry] = re.findall(rf"{LOG}/{name}/([0-9a-f-]+)", page)
+    shown = (await admin.open(f"{LOG}/{name}/{entry}")).text
+    assert "partner.scim_set" in shown
+    assert "192.0.2.9" in shown
+    assert entry not in (await admin.open(f"{LOG}?of={name}&action=key.made")).text
+    assert entry not in (await admin.open(LOG)).text, "the deployment's own alone"
+    other = service.db.deployment.ids.text("partner", (await service.tenant()).partner.id)
+    assert (await admin.get(f"{LOG}/{other}/{entry}")).status_code == 404
+    assert (await admin.get(f"{LOG}?of=nobody")).status_code == 422
+    lines = (await admin.get(f"{LOG}.csv?of={name}&action=partner.scim_set")).text.splitlines()
+    assert len(lines) == 2
+
+
+async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant, admin: Browser) -> None:
+    name = service.db.deployment.ids.text("partner", tenant.partner.id)
+    own = f"/operator/audit-chains/{name}"
+    assert "never" in (await admin.open(own)).text
+    await service.drain()
+    await admin.open(f"{own}/prove")
+    assert (await admin.post(f"{own}/prove", {"sure": "yes"})).status_code == 303
+    await service.drain()
+    proved = (await admin.open(own)).text
+    assert "Succeeded" in proved
+    assert "never" not in proved
+
+
+async def test_an_operator_is_signed_out_elsewhere(service: Service, admin: Browser) -> None:
+    other = await signed_in(service, await operator(service, "reviewer"))
+    assert (await other.get("/operator/desk")).status_code == 200
+    sessions = (await admin.open("/operator/sessions")).text
+    assert sessions.count("/end") >= 2
+    async with service.db.read() as tx:
+        session = await tx.fetchval("select id from sign_in where realm = $1 order by id desc limit 1", UUID(int=0))
+    own = f"/operator/sessions/{service.db.deployment.ids.text('signin', session)}/end"
+    await admin.open(own)
+    assert (await admin.post(own, {"sure": "yes"})).status_code == 303
+    assert (await other.get("/operator/desk")).headers["location"].startswith("/operator/sign-in")
+    assert (await admin.get(own)).status_code == 404
+    await other.close()

@@ -1,0 +1,164 @@
+"""The service's health in the console, and what administrators do about it."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from almoner.access.notifications import store as notifications_store
+from almoner.access.notifications.domain import UndeliverableEmail
+from almoner.platform.jobs import queue
+from almoner.platform.observability import backups
+from tests.support import factories
+from tests.support.browsing import Browser
+from tests.support.client import Client
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+
+HEALTH = "/operator/health"
+
+
+@pytest.fixture
+async def admin(service: Service) -> AsyncIterator[Browser]:
+    """An administrator's browser."""
+    browser = await signed_in(service, await operator(service, "administrator"))
+    yield browser
+    await browser.close()
+
+
+def words(browser: Browser) -> str:
+    """What the last page says."""
+    assert browser.page is not None
+    whole = re.sub(r"</?(bdi|span|strong|time|code)[^>]*>", "", browser.page.text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+async def entries(service: Service, action: str) -> int:
+    """How many audit entries with the action there are."""
+    async with service.db.read() as tx:
+        return int(await tx.fetchval("select count(*) from audit_entry where action = $1", action))
+
+
+async def gave_up(service: Service, error: str = "the moon is full") -> str:
+    """A job that gave up; its number."""
+    async with service.db.write() as tx:
+        await queue.enqueue_job(tx, "selfcheck.run", {}, due=tx.now + timedelta(days=400))
+        return str(
+            await tx.fetchval(
+                """
+                update job set dead_at = $1, failures = 20, attempt = 20, last_error = $2
+                where id = (select max(id) from job where kind = 'selfcheck.run') returning id
+                """,
+                tx.now,
+                error,
+            )
+        )
+
+
+async def test_the_overview_says_what_is_wrong_and_what_to_do(service: Service, admin: Browser) -> None:
+    await admin.open(HEALTH)
+    said = words(admin)
+    assert "0 servers and 0 workers are running" in said
+    assert "`almoner serve`" in said
+    await gave_up(service)
+    await admin.open(HEALTH)
+    assert "gave up" in words(admin)
+    assert "Jobs that gave up" in words(admin), "the navigation leads there"
+    for page in ("queues", "jobs", "receivers", "emails", "findings", "processes"):
+        assert (await admin.get(f"{HEALTH}/{page}")).status_code == 200, page
+
+
+async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, admin: Browser) -> None:
+    first, second = await gave_up(service), await gave_up(service, "nobody knows")
+    await admin.open(f"{HEALTH}/jobs?kind=selfcheck.run")
+    assert "nobody knows" in words(admin)
+    assert (await admin.get(f"{HEALTH}/jobs?kind=no.such")).text.count("nobody knows") == 0
+    await admin.open(f"{HEALTH}/jobs/{first}")
+    assert "the moon is full" in words(admin)
+    await admin.open(f"{HEALTH}/jobs/{first}/retry")
+    assert (await admin.post(f"{HEALTH}/jobs/{first}/retry", {"sure": "yes"})).status_code == 303
+    assert await entries(service, "job.retried") == 1
+    assert (await admin.post(f"{HEALTH}/jobs/{first}/retry", {"sure": "yes"})).status_code == 404, "it acts once"
+    await admin.open(f"{HEALTH}/jobs/{second}/drop")
+    assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": ""})).status_code == 422
+    assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": "asked for twice"})).status_code == 303
+    async with service.db.read() as tx:
+        left = await tx.fetch("select id, dead_at from job where id = any($1::bigint[])", [int(first), int(second)])
+    assert [(str(row["id"]), row["dead_at"]) for row in left] == [(first, None)]
+    await gave_up(service)
+    await admin.open(f"{HEALTH}/jobs/retry")
+    assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
+    assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
+
+
+async def test_only_administrators_decide_about_jobs(service: Service) -> None:
+    number = await gave_up(service)
+    browser = await signed_in(service, await operator(service, "finance"))
+    await browser.open(f"{HEALTH}/jobs/{number}")
+    assert "Retry the job" not in words(browser)
+    assert (await browser.get(f"{HEALTH}/jobs/{number}/retry")).status_code == 403
+    assert (await browser.get(f"{HEALTH}/emails")).status_code == 403, "it shows people's addresses"
+    await browser.close()
+
+
+async def test_an_email_is_sent_again(service: Service, admin: Browser, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        one = UndeliverableEmail(
+            tx.new_id(), tenant.partner.id, "receipts.send", "ada@nowhere.example", "550 unknown", True, tx.now
+        )
+        await notifications_store.insert(tx, one, {"id": str(one.id)})
+    text = service.db.deployment.ids.text("email", one.id)
+    await admin.open(f"{HEALTH}/emails?answer=rejected")
+    assert "ada@nowhere.example" in words(admin)
+    await admin.open(f"{HEALTH}/emails/{text}")
+    assert "550 unknown" in words(admin)
+    await admin.open(f"{HEALTH}/emails/{text}/resend")
+    assert (await admin.post(f"{HEALTH}/emails/{text}/resend", {"sure": "yes"})).status_code == 303
+    async with service.db.read() as tx:
+        payload = await tx.fetchval("select payload from job where kind = 'receipts.send' order by id desc limit 1")
+    assert payload == {"id": str(one.id)}, "the job is given what the first was"
+    assert await entries(service, "email.resent") == 1
+    assert (await admin.get(f"{HEALTH}/emails/{text}")).status_code == 404
+
+
+async def test_a_failing_receiver_is_seen_across_partners(service: Service, api: Client, admin: Browser) -> None:
+    text = (await factories.subscription(api, url="https://hooks.example.org/in"))["id"]
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            update webhook_health
+            set failures = 3, failing_since = $2, failing_since_real = $2, failing_days = 1,
+                last_failing_day = current_date
+            where subscription_id = $1
+            """,
+            tx.ids.parse("webhooksubscription", text),
+            tx.now,
+        )
+    await admin.open(f"{HEALTH}/receivers?status=failing")
+    assert "https://hooks.example.org/in" in words(admin)
+    await admin.open(f"{HEALTH}/receivers/{text}")
+    assert "Attempts that failed in a row 3" in words(admin)
+    assert (await admin.get(f"{HEALTH}/receivers?status=suspended")).text.count("hooks.example.org/in") == 0
+
+
+async def test_the_self_check_is_run_and_says_what_to_do(service: Service, admin: Browser) -> None:
+    await gave_up(service)
+    await admin.open(f"{HEALTH}/findings/run")
+    assert (await admin.post(f"{HEALTH}/findings/run", {"sure": "yes"})).status_code == 303
+    assert await entries(service, "selfcheck.started") == 1
+    await service.drain()
+    await admin.open(f"{HEALTH}/findings")
+    said = words(admin)
+    assert "No job has died in the last seven days" in said
+    assert "Find the cause with docs/runbooks/stuck-queue.md" in said
+
+
+async def test_backups_and_processes_are_seen(service: Service, admin: Browser) -> None:
+    async with service.db.write() as tx:
+        await backups.record_backup(tx, "documents", "nightly run")
+    await admin.open(f"{HEALTH}/processes")
+    said = words(admin)
+    assert "nightly run" in said
+    assert "Never reported" in said

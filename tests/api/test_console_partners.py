@@ -1,0 +1,195 @@
+"""Partners in the console: settings, keys, members, and looking at their pages as they see them."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from almoner.access.keys import service as keys
+from tests.support import factories
+from tests.support.browsing import Browser
+from tests.support.client import Client, data
+from tests.support.members import desk, member
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+
+PARTNERS = "/operator/partners"
+DONOR = "ada.lovelace@example.org"
+
+
+@pytest.fixture
+async def admin(service: Service) -> AsyncIterator[Browser]:
+    """An administrator's browser."""
+    browser = await signed_in(service, await operator(service, "administrator"))
+    yield browser
+    await browser.close()
+
+
+@pytest.fixture
+def name(service: Service, tenant: Tenant) -> str:
+    """The partner's identifier."""
+    return service.db.deployment.ids.text("partner", tenant.partner.id)
+
+
+def words(browser: Browser) -> str:
+    """What the last page says."""
+    assert browser.page is not None
+    whole = re.sub(r"</?(bdi|span|strong|time|code)[^>]*>", "", browser.page.text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+async def entries(service: Service, action: str, scope: Tenant | None = None) -> int:
+    """How many audit entries with the action there are."""
+    async with service.db.read() as tx:
+        partner = None if scope is None else scope.partner.id
+        return int(
+            await tx.fetchval(
+                "select count(*) from audit_entry where action = $1 and ($2::uuid is null or scope = $2)",
+                action,
+                partner,
+            )
+        )
+
+
+async def act(browser: Browser, path: str, form: dict[str, str]) -> str:
+    """Open an act's page, do it; the page that it leads to."""
+    await browser.open(path)
+    answer = await browser.post(path, {"sure": "yes", **form})
+    assert answer.status_code == 303, (path, words(browser))
+    return answer.headers["location"]
+
+
+async def test_a_partner_is_created_and_its_keys_are_shown_once(service: Service, admin: Browser) -> None:
+    await admin.open(f"{PARTNERS}/new")
+    assert (await admin.post(f"{PARTNERS}/new", {"name": " "})).status_code == 422
+    shown = await admin.post(f"{PARTNERS}/new", {"name": "Bright Bank"})
+    assert shown.status_code == 200
+    secret = re.search(r"sk_sandbox_\w+", shown.text)
+    partner = re.search(r"sandbox_partner_\w+", shown.text)
+    assert secret is not None
+    assert partner is not None
+    assert await entries(service, "partner.added") >= 1
+    await admin.open(f"{PARTNERS}?name=bright")
+    assert "Bright Bank" in words(admin)
+    await admin.open(f"{PARTNERS}/{partner[0]}")
+    assert secret[0] not in admin.page.text if admin.page else False
+    assert "first" in words(admin)
+    assert "Bright Bank" not in (await admin.get(f"{PARTNERS}?name=no+such")).text
+    assert (await admin.get(f"{PARTNERS}.csv?name=bright")).text.splitlines()[1].startswith("Bright Bank,")
+
+
+async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
+    own = f"{PARTNERS}/{name}"
+    await act(admin, f"{own}/links", {"website": "https://shop.example", "privacy": "", "terms": "", "contact": ""})
+    await act(admin, f"{own}/brand", {"colour": "#E6007E"})
+    await act(admin, f"{own}/brand/clear", {})
+    await act(admin, f"{own}/scim", {"allowed": "yes"})
+    await act(admin, f"{own}/receipt-issuer", {"name": "Bright Foundation", "prefix": ""})
+    settings = {"donors": "no", "gift_aid": "no", "interval": "week", "least": "3", "due": "14"}
+    await act(admin, f"{own}/settings", {"currencies": "gbp, EUR", **settings})
+    await admin.open(own)
+    said = words(admin)
+    assert "Settlement currencies GBP, EUR" in said
+    assert "every week, from 3 times the minimum donation, due within 14 days" in said
+    assert "https://shop.example" in said
+    for action in ("links_set", "branded", "scim_set", "issuer_named", "giving_set"):
+        assert await entries(service, f"partner.{action}", tenant) >= 1, action
+    await admin.open(f"{own}/settings")
+    answer = await admin.post(f"{own}/settings", {"currencies": "XXQ", **settings})
+    assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
+
+
+async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
+    own = f"{PARTNERS}/{name}"
+    await admin.open(f"{own}/keys/new")
+    made = await admin.post(f"{own}/keys/new", {"name": "till", "kind": "secret", "scopes": "donations:read"})
+    assert "sk_sandbox_" in made.text
+    assert (await admin.post(f"{own}/keys/new", {"name": "x", "kind": "secret", "scopes": "no"})).status_code == 422
+    async with service.db.read() as tx:
+        till = next(one for one in await keys.list_of_partner(tx, tenant.partner) if one.name == "till")
+    key = service.db.deployment.ids.text("apikey", till.id)
+    await admin.open(f"{own}/keys/{key}/rotate")
+    assert "sk_sandbox_" in (await admin.post(f"{own}/keys/{key}/rotate", {"overlap": "1"})).text
+    await act(admin, f"{own}/keys/{key}/revoke", {})
+    await act(admin, f"{own}/members/invite", {"email": "ann@example.org", "name": "Ann", "owner": "yes"})
+    person = await member(service, tenant, "developer")
+    his = f"{own}/members/{service.db.deployment.ids.text('member', person.id)}"
+    await act(admin, f"{his}/roles", {"finance": "yes"})
+    await act(admin, f"{his}/deactivate", {})
+    await act(admin, f"{his}/activate", {})
+    await act(admin, f"{his}/reset", {})
+    await admin.open(own)
+    said = words(admin)
+    assert "ann@example.org; owner" in said
+    assert "Revoked" in said
+    for action in ("key.made", "key.rotated", "key.revoked", "member.invited", "member.roles_changed"):
+        assert await entries(service, action, tenant) >= 1, action
+
+
+async def test_another_partners_keys_and_members_are_not_found(
+    service: Service, tenant: Tenant, admin: Browser, name: str
+) -> None:
+    other = await service.tenant()
+    theirs = service.db.deployment.ids.text("partner", other.partner.id)
+    person = await member(service, tenant, "developer")
+    text = service.db.deployment.ids.text("member", person.id)
+    assert (await admin.get(f"{PARTNERS}/{name}/members/{text}/roles")).status_code == 200
+    assert (await admin.get(f"{PARTNERS}/{theirs}/members/{text}/roles")).status_code == 404
+
+
+async def test_an_operator_looks_at_a_partners_pages_announced_and_read_only(
+    service: Service, tenant: Tenant, api: Client, admin: Browser, name: str
+) -> None:
+    owner = await desk(service, tenant, "owner")
+    made = await factories.donation(service, api, email=DONOR)
+    home, own = f"/account/{name}", f"{PARTNERS}/{name}/view"
+    assert (await admin.get(f"{home}/home")).headers["location"].startswith(f"{home}/sign-in"), "not before"
+    await admin.open(own)
+    assert "1 owner of" in words(admin)
+    assert (await admin.post(own, {"reason": "because"})).status_code == 422
+    assert (await admin.post(own, {"reason": "Ticket 4711: the list of donations"})).headers[
+        "location"
+    ] == f"{home}/home"
+    await admin.open(f"{home}/donations/{made['id']}")
+    said = words(admin)
+    assert "You view the pages of" in said
+    assert DONOR not in said
+    assert (await admin.get(f"{home}/donations")).status_code == 200
+    for path in ("/keys", "/webhooks", "", "/donations.csv", "/audit"):
+        assert (await admin.get(home + path)).status_code == 403, path
+    await admin.open(f"{home}/preferences")
+    assert (await admin.post(f"{home}/preferences", {"language": "de"})).status_code == 403, "read only"
+    assert await entries(service, "partner.viewed", tenant) == 1
+    await service.drain()
+    assert owner.person is not None
+    mails = data(await api.get("/v1/sandbox/mailbox", to=owner.person.email or ""))
+    assert "An operator is viewing the pages of" in mails[0]["subject"]
+    assert await act(admin, f"{own}/end", {}) == f"{PARTNERS}/{name}"
+    assert (await admin.get(f"{home}/home")).status_code == 303
+    assert await entries(service, "partner.view_ended", tenant) == 1
+    await owner.close()
+
+
+async def test_a_look_ends_by_itself_and_is_the_administrators_alone(
+    service: Service, tenant: Tenant, admin: Browser, name: str
+) -> None:
+    home = f"/account/{name}/home"
+    await act(admin, f"{PARTNERS}/{name}/view", {"reason": "Ticket 4711: the home page"})
+    assert (await admin.get(home)).status_code == 200
+    for other in (
+        await signed_in(service, await operator(service, "administrator")),
+        Browser(service.app, "https://x"),
+    ):
+        assert (await other.get(home)).status_code == 303
+        await other.close()
+    theirs = service.db.deployment.ids.text("partner", (await service.tenant()).partner.id)
+    assert (await admin.get(f"/account/{theirs}/home")).status_code == 303, "of this partner alone"
+    async with service.db.write() as tx:
+        refused = "update partner_view set expires_at = expires_at + interval '1 hour' where partner_id = $1"
+        with pytest.raises(asyncpg.PostgresError):
+            async with tx.savepoint():
+                await tx.execute(refused, tenant.partner.id)
+        await tx.execute("update partner_view set ended_at = now() where partner_id = $1", tenant.partner.id)
+    assert (await admin.get(home)).status_code == 303
