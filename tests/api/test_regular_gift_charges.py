@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -14,8 +15,10 @@ from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDate
 from almoner.kit.time import parse_timestamp
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import join_tasks
 from almoner.provider_test import service as provider_test
@@ -170,6 +173,41 @@ async def test_an_erased_user_is_charged_nothing_and_forgotten(service: Service,
     assert (record["status"], record["cancellationReason"]) == ("cancelled", "donor_erased")
     assert {record[name] for name in ("firstName", "lastName", "email", "paymentMethod")} == {None}
     assert len(await plan.gifts()) == 1
+
+
+@pytest.mark.parametrize("state", ["paused", "cancelled"])
+async def test_an_erased_user_is_forgotten_at_once_in_every_state(service: Service, api: Client, state: str) -> None:
+    user = data(await api.post("/v1/users"))["id"]
+    plan = await begin_plan(service, api, userId=user)
+    await plan.does("pause" if state == "paused" else "cancel")
+    async with service.db.write() as tx:
+        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.parse("user", user), tx.now)
+    await service.drain()
+    record = await plan.record()
+    reason = "donor_erased" if state == "paused" else "partner"
+    assert (record["status"], record["cancellationReason"]) == ("cancelled", reason)
+    assert {record[name] for name in ("firstName", "lastName", "email", "paymentMethod")} == {None}
+
+
+async def test_a_plan_of_a_merged_nonprofit_is_proposed_when_the_register_changes(service: Service, plan: Plan) -> None:
+    successor = await factories.nonprofit(service)
+    other = await begin_plan(service, plan.api, organisation=plan.organisation)
+    await other.does("pause")
+    async with service.db.write() as tx:
+        ids = [tx.ids.parse("organisation", name) for name in (plan.organisation, successor)]
+        await tx.execute(
+            "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
+        )
+        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+    await service.drain()
+    assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
+    assert (await other.record())["pauseReason"] == "partner"
+    for one in (plan, other):
+        async with service.db.read() as tx:
+            assert (await subscriptions.get(tx, ALL_PARTNERS, one.uuid)).proposed_organisation_id == ids[1]
+    asked = data(await plan.api.get("/v1/sandbox/mailbox", subject="Would you like to continue"))
+    await service.drain()
+    assert len(asked) == 2
 
 
 async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service, tenant: Tenant, plan: Plan) -> None:

@@ -123,6 +123,15 @@ create trigger donation_subscription_immutable before update on donation_subscri
     execute function guard_immutable();
 grant select, insert, update on donation_subscription to almoner_app;
 
+-- Whoever erases a user, the scheduler looks at the user's plans next, whatever their state, and forgets the donor.
+create function wake_plans_of_erased_user() returns trigger language plpgsql as $$
+begin
+    update donation_subscription set wake_at = new.deleted_at where user_id = new.id and email is not null;
+    return null;
+end $$;
+create trigger giving_user_erased after update of deleted_at on giving_user for each row
+    when (old.deleted_at is null and new.deleted_at is not null) execute function wake_plans_of_erased_user();
+
 -- What a donor agreed to, as it was shown. Append-only.
 create table donation_subscription_agreement (
     id uuid primary key,

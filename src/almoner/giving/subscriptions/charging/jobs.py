@@ -1,10 +1,17 @@
 """Background work of plans: what is due of them, and donors to be forgotten."""
 
+from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 from almoner.giving.subscriptions.charging import service
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
+
+_FOLLOW: Final = JobKind("donation_subscriptions.follow", Nothing)
 
 tasks: Final = Tasks()
 
@@ -12,3 +19,24 @@ tasks.periodic(
     "donation_subscriptions.wake", service.next_due_at, service.wake, clock_waits_at=service.next_unfinished_at
 )
 tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure_at, subscriptions.erase_donors)
+
+
+@tasks.reacts_to(CHANGED)
+async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
+    """Have the plans looked at whose nonprofits went over into another."""
+    await _FOLLOW.enqueue(tx, Nothing(), unique=_FOLLOW.name)
+
+
+@tasks.job(_FOLLOW)
+async def propose_successors(work: JobContext, _job: JobOf[Nothing]) -> Result:
+    """Ask the donors, each in a transaction of its own."""
+    after: UUID | None = None
+    while True:
+        async with work.db.read() as tx:
+            found = await service.list_with_successor(tx, after)
+        for subscription_id in found:
+            async with work.db.write() as tx:
+                await service.follow_successor(tx, subscription_id)
+        if len(found) < service.BATCH:
+            return JobDone()
+        after = found[-1]

@@ -15,6 +15,7 @@ from almoner.giving.subscriptions.charging import domain, store
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
     CHARGED_STATUSES,
+    LIVE_STATUSES,
     UPDATED,
     DonationSubscription,
     SkipReason,
@@ -52,6 +53,11 @@ async def wake(tx: Tx, limit: int = BATCH) -> int:
     return len(plans)
 
 
+async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
+    """Live plans whose nonprofit went over into another, of which their donors were not asked: after one of them."""
+    return await store.list_with_successor(tx, after, limit)
+
+
 async def next_due_at(tx: Tx) -> datetime | None:
     """When a plan is to be looked at next."""
     return await subscriptions.next_wake_at(tx)
@@ -69,6 +75,9 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
         # What the provider may have charged is learnt first; its answer has the plan looked at again.
         await subscriptions.postpone(tx, plan.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
+    if plan.email is not None and await _was_erased(tx, plan):
+        await subscriptions.erase_donor(tx, plan)
+        return
     if plan.status in ("cancelled", "paused"):
         if charge is not None:
             await _close(tx, charge, "cancelled" if plan.status == "cancelled" else "paused")
@@ -76,9 +85,6 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
             await subscriptions.resume_locked(tx, plan)
         else:
             await subscriptions.save(tx, plan)
-        return
-    if await _was_erased(tx, plan):
-        await subscriptions.erase_donor(tx, plan)
         return
     ends_at = past_due_until(plan, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
@@ -92,6 +98,23 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
         plan = await _charge(tx, plan, charge)
     if plan.status in CHARGED_STATUSES:
         await subscriptions.save(tx, await _remind(tx, plan))
+
+
+async def follow_successor(tx: Tx, subscription_id: UUID) -> None:
+    """Ask the donor of a live plan whether it may be for what its nonprofit became; nothing is charged meanwhile."""
+    plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    if plan.status not in LIVE_STATUSES or plan.proposed_organisation_id is not None:
+        return
+    organisation = await organisations.get(tx, Partner(plan.partner_id), plan.organisation_id)
+    if (successor := await _find_successor(tx, plan, organisation)) is None:
+        return
+    charge = await subscriptions.find_open_charge(tx, plan.id)
+    under_way = charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id)
+    if plan.status in CHARGED_STATUSES and not under_way:  # else its next date stops it
+        if charge is not None:
+            await _close(tx, charge, "organisation_cannot_receive")
+        plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
+    await subscriptions.propose_organisation(tx, plan, successor)
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
@@ -156,7 +179,7 @@ async def _stop(
     await _close(tx, charge, "organisation_cannot_receive")
     plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
     successor = await _find_successor(tx, plan, organisation)
-    if successor is not None:
+    if successor is not None and plan.proposed_organisation_id is None:
         plan = await subscriptions.propose_organisation(tx, plan, successor)
     return plan
 

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
@@ -27,3 +28,19 @@ async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
             donation_id,
         )
     )
+
+
+@across_partners("sweep")
+async def list_with_successor(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+    """Live plans whose nonprofit has a successor that was not proposed, by id."""
+    rows = await tx.fetch(
+        """
+        select s.id from donation_subscription s join organisation o on o.id = s.organisation_id
+        where s.status in ('active', 'past_due', 'paused') and s.proposed_organisation_id is null
+          and o.succeeded_by is not null and ($1::uuid is null or s.id > $1)
+        order by s.id limit $2
+        """,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]
