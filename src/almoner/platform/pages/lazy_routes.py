@@ -1,10 +1,11 @@
 """Pages that few people open: their modules are imported by the first request below their path, not by every server."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
+
+from almoner.platform.http.lazy_application import LazyApplication
 
 
 class LazyRoutes(BaseRoute):
@@ -14,8 +15,7 @@ class LazyRoutes(BaseRoute):
         """``load``: imports the pages and makes their routes, with those for addresses that are none."""
         self._prefix = prefix
         self._load = load
-        self._opening = asyncio.Lock()
-        self._router: Router | None = None
+        self._application = LazyApplication(lambda: Router(load(), redirect_slashes=False))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether the address is below the path."""
@@ -27,15 +27,8 @@ class LazyRoutes(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        router = self._router or await self._open()
-        await router(scope, receive, send)
+        await self._application(scope, receive, send)
 
     def load_routes(self) -> list[Route]:
         """The routes, for whoever must know them before they are asked for."""
         return list(self._load())
-
-    async def _open(self) -> Router:
-        async with self._opening:
-            if self._router is None:
-                self._router = Router(await asyncio.to_thread(self._load), redirect_slashes=False)
-            return self._router
