@@ -92,8 +92,8 @@ async def test_keys_are_changed_and_two_are_never_the_same(site: Site) -> None:
         await enter(here, page, "read_only", "/home")
         await page.get_by_role("button", name="Keys").click()
         await is_fine(page)
-        await page.get_by_label("Key for: Donations").fill("x")
-        await page.get_by_label("Key for: Search").fill("j")
+        await page.get_by_label("Shortcut for: Donations").fill("x")
+        await page.get_by_label("Shortcut for: Search").fill("j")
         await page.get_by_role("button", name="Close").click()
         await page.reload()
         await page.keyboard.press("g")
@@ -103,5 +103,5 @@ async def test_keys_are_changed_and_two_are_never_the_same(site: Site) -> None:
         await expect(page.get_by_label("Search everything")).to_be_focused()
         await page.get_by_role("button", name="Keys").click()
         await page.get_by_role("button", name="Reset shortcuts").click()
-        await expect(page.get_by_label("Key for: Donations")).to_have_value("d")
+        await expect(page.get_by_label("Shortcut for: Donations")).to_have_value("d")
         assert site.complaints == []
