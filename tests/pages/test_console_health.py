@@ -1,0 +1,60 @@
+"""An administrator looks after the service in a browser: what gave up, partners, registers and the audit log."""
+
+import pytest
+from playwright.async_api import expect
+
+from almoner.access.people.domain import OPERATORS
+from almoner.platform.jobs import queue
+from tests.pages.accounts import is_fine, sign_in
+from tests.pages.site import Site
+from tests.support import people
+from tests.support.factories import unique
+
+PAGES = (
+    "health",
+    "health/findings",
+    "health/processes",
+    "audit-log",
+    "registers",
+    "partners",
+    "partners/new",
+)
+
+
+@pytest.mark.usefixtures("axe")
+async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_read(site: Site) -> None:
+    name = f"{unique('ada').replace(' ', '')}@example.org"
+    ada = await people.person(site.service, OPERATORS, name, "administrator")
+    secret = await people.authenticator(site.service, ada)
+    async with site.service.db.write() as tx:
+        await queue.enqueue_job(tx, "selfcheck.run", {})
+        number = await tx.fetchval(
+            """
+            update job set dead_at = $1, failures = 20, attempt = 20, last_error = 'the moon is full'
+            where id = (select max(id) from job where kind = 'selfcheck.run') returning id
+            """,
+            tx.now,
+        )
+    async with site.donor(viewport={"width": 1280, "height": 800}) as page:
+        await page.goto(f"{site.base_url}/operator/health/jobs/{number}")
+        await sign_in(page, name)
+        await page.get_by_label("Code").fill(people.code(site.service, secret))
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url(f"**/operator/health/jobs/{number}")
+        await is_fine(page)
+        await page.keyboard.press("r")
+        await page.wait_for_url(f"**/operator/health/jobs/{number}/retry")
+        await is_fine(page)
+        await page.get_by_role("button", name="Retry the job").press("Enter")
+        await page.wait_for_url("**/operator/health/jobs")
+        await expect(page.get_by_text("the moon is full")).to_have_count(0)
+        await page.set_viewport_size({"width": 375, "height": 700})
+        for path in PAGES:
+            await page.goto(f"{site.base_url}/operator/{path}")
+            await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/partners")
+        await page.get_by_role("table").get_by_role("link").first.click()
+        await is_fine(page)
+        await page.get_by_role("link", name="View as the partner").click()
+        await is_fine(page)
+    assert site.complaints == []
