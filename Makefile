@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-code check-types bench soak docs site clients dist audit clean lock format
+.PHONY: help run shop test check check-code check-types bench soak docs site clients dist audit clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -9,6 +9,10 @@ help:  ## Show this.
 run:  ## Start the whole sandbox on http://localhost:8080 (ALMONER_PORT).
 	@tools/bootstrap service run
 	@exec $(python) -m almoner run
+
+shop:  ## Run the example shop in Python beside the sandbox, on http://localhost:9000 (SHOP_PORT).
+	@[ -x .venv/shop/bin/almoner-client ] || { $(python) -m venv .venv/shop && .venv/shop/bin/pip install --quiet './clients/python[cli]'; }
+	@exec .venv/shop/bin/python examples/shop/python/shop.py
 
 test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@tools/bootstrap dev

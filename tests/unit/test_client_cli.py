@@ -144,6 +144,11 @@ def test_what_others_typed_moves_no_cursor() -> None:
     assert output.one_line("Ada\x1b[2J\r\nB\u202eyron") == "Ada [2J  B yron"
 
 
+def test_it_shows_its_version_without_a_command() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout.split()[0]) == (0, "almoner-client")
+
+
 def test_shells_complete_commands_and_events() -> None:
     result = CliRunner().invoke(
         app,

@@ -29,20 +29,20 @@ from almoner.wiring import Services, build_services
 _PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.05
 _BANNER: Final = """
-Almoner is running at {baseUrl} (press Ctrl-C to stop).
-
-  secret key       {secretKey}
-  publishable key  {publishableKey}
-  second partner   {secondSecretKey}  (gives in GBP)
+Almoner is running (press Ctrl-C to stop).
 
 Open
-{pages}
+  {baseUrl}  leads to the documentation, the dashboard, the mailbox and the operator console
+
+Keys
+  secret           {secretKey}
+  publishable      {publishableKey}
+  second partner   {secondSecretKey}  (gives in GBP)
 
 Try
-
   curl -s -H 'Authorization: {secretKey}' '{baseUrl}/v1/organisations?query=food+bank&countryCode=USA'
 
-Keys, addresses and logins for the pages are in {file}. The log is {log}.
+All addresses, keys and logins for the pages are in {file}. The log is {log}.
 """
 
 
@@ -145,16 +145,7 @@ async def _until_ready(services: Services, stop: asyncio.Event) -> None:
 
 
 def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
-    api = services.settings.links.api
-    places = {
-        "documentation": f"{api}/docs/",
-        "OpenAPI": f"{api}/openapi.json",
-        "mailbox": sandbox["mailboxUrl"],
-        "operator console": sandbox["consoleUrl"],
-        "partner dashboard": sandbox["dashboardUrl"],
-    }
-    pages = "\n".join(f"  {name:<17} {address}" for name, address in places.items() if address)
-    typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
+    typer.echo(_BANNER.format(**sandbox, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
         typer.echo(copy.reported)
     if (notice := services.disk_watch.notice) is not None:

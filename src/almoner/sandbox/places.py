@@ -13,11 +13,14 @@ async def sandbox_places(db: Database) -> dict[str, str]:
     async with db.read() as tx:
         accounts = await partners.list_accounts(tx, _MOST)
     ids = db.deployment.ids
-    dashboards = {f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name}" for one in accounts}
+    dashboards = {
+        f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name} (logins: sandbox.json)"
+        for one in accounts
+    }
     return {
-        "/docs/": "Documentation",
-        "/openapi.json": "OpenAPI description",
-        "/sandbox/mailbox": "Mailbox: every email that was sent",
-        "/operator/sign-in": "Operator console",
+        "/docs/": "Start here: quick start, guides and API reference",
         **dashboards,
+        "/sandbox/mailbox": "Mailbox: every email that was sent",
+        "/operator/sign-in": "Operator console: reviews and approvals",
+        "/openapi.json": "OpenAPI description",
     }

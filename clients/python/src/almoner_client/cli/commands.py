@@ -67,6 +67,12 @@ After = Annotated[int | None, typer.Option(min=0, help="Begin behind this sequen
 Most = Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"almoner-client {VERSION}")
+        raise typer.Exit
+
+
 @app.callback()
 def main(
     context: typer.Context,
@@ -74,12 +80,12 @@ def main(
         Path | None,
         typer.Option(help="JSON file with baseUrl and secretKey, readable by you alone, such as var/sandbox.json."),
     ] = None,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Keys come from ALMONER_API_KEY and ALMONER_BASE_URL, or from a file."""
-    if version:
-        typer.echo(f"almoner-client {VERSION}")
-        raise typer.Exit
+    del version
     context.obj = config
 
 
