@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -54,6 +55,32 @@ def test_the_quick_start(sandbox: Running) -> None:
     assert succeeded(printed), printed
     assert '"RECEIVED_PAYMENT"' in printed
     assert "MARTHA" in printed.upper()
+
+
+def test_the_quick_start_in_python(sandbox: Running) -> None:
+    text = (ROOT / "docs" / "guides" / "quick-start.md").read_text("utf-8")
+    program = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)).replace(
+        "http://localhost:8080", sandbox.base_url
+    )
+    printed = ran(sandbox, program)
+    assert "Send the donor to" in printed
+    assert "RECEIVED_PAYMENT" in printed
+    assert "donation.payment_successful" in printed
+
+
+def ran(service: Running, program: str) -> str:
+    """What a program in Python prints that has the client, in the folder above ``var``."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=service.data_dir.parent,
+        env={"PYTHONPATH": str(ROOT / "clients" / "python" / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def in_order(operations: list[Operation]) -> list[Operation]:

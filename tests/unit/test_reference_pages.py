@@ -1,11 +1,13 @@
 """What the reference is made of: fields in words, and calls that a shell and the clients understand."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from almoner.kit.ids import Ids
+from almoner.webhooks.deliveries import domain as deliveries
 from tools import reference
 from tools.docs_site import lifecycles
 from tools.docs_site.reference_content import Operation, ReferenceContent, ReferenceField
@@ -112,3 +114,9 @@ def test_drawings_have_every_state_and_every_move() -> None:
         assert drawn.count("marker-end") == len(list(one.lifecycle.transitions()))
     records = [one.lifecycle.resource for one in lifecycles.DESCRIBED]
     assert len(records) == len(set(records))
+
+
+def test_the_quick_start_says_how_often_a_delivery_is_tried() -> None:
+    text = " ".join((reference.PROJECT / "docs" / "guides" / "quick-start.md").read_text("utf-8").split())
+    assert (5, timedelta(hours=14)) == (deliveries.MAX_ATTEMPTS, deliveries._LAST_AFTER_FIRST)
+    assert "tries each delivery five times over 14 hours" in text

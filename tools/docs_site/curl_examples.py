@@ -13,7 +13,7 @@ from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
 
 Schema = dict[str, Any]
 
-_PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 _OPAQUE: Final = 26
 """Characters of an identifier behind its type."""
@@ -35,7 +35,7 @@ class CurlExamples:
             self._fetch(type_, fetched)
         lines = list(fetched.values())
         if self._upload(operation):
-            lines.append(f"echo {_PIXEL} | base64 -d > image.png")
+            lines.append(f"echo {PIXEL} | base64 -d > image.png")
         return "\n".join([*lines, self._curl(method, path, operation)])
 
     def _needed(self, operation: Schema) -> list[str]:
@@ -80,7 +80,11 @@ class CurlExamples:
 
     def lists(self) -> dict[str, str]:
         """By type of identifier the path of the list that has such records."""
-        return {type_: path for type_, (method, path) in self._sources.items() if method == "get"}
+        return {
+            type_: path
+            for type_, (method, path) in self._sources.items()
+            if method == "get" and not any(one["required"] for one in self._paths[path][method]["parameters"])
+        }
 
     def example_values(self, operation: Schema) -> dict[str, Any]:
         """What the call is given beside its path; ``$donation`` stands for the identifier of a donation."""

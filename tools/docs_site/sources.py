@@ -57,7 +57,10 @@ def _pages(project: Path, folder: Path) -> Iterator[tuple[str, str]]:
                 path,
                 _draw_in(project / "docs", _rewrite_links(text, PurePosixPath(source), PurePosixPath(path), places)),
             )
-    yield "index.md", (Path(__file__).parent / "index.md").read_text("utf-8")
+    index = (Path(__file__).parent / "index.md").read_text("utf-8")
+    guides = sorted(path.removesuffix(".md") for path in places.values() if re.fullmatch(r"guides/[^/]+\.md", path))
+    unlisted = [guide for guide in guides if not re.search(rf"^{guide}$", index, re.MULTILINE)]
+    yield "index.md", index.replace("%more%", "\n".join(unlisted))
 
 
 def _rewrite_links(text: str, source: PurePosixPath, page: PurePosixPath, places: Mapping[str, str]) -> str:
