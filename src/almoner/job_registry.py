@@ -23,6 +23,7 @@ from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.settlements import jobs as settlements_jobs
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.accounting.suspense import jobs as suspense_jobs
+from almoner.giving.banking.bank_statements import jobs as bank_statements_jobs
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.card_testing import jobs as card_testing_jobs
 from almoner.giving.checkout.card_testing.domain import CardTestingLimits
@@ -189,6 +190,10 @@ def _access_tasks() -> list[BackgroundTasks]:
     return [keys_jobs.tasks.collected, credentials_jobs.tasks.collected, sign_ins_jobs.tasks.collected]
 
 
+def _accounting_tasks() -> list[BackgroundTasks]:
+    return [suspense_jobs.tasks.collected, settlements_jobs.tasks.collected, bank_statements_jobs.tasks.collected]
+
+
 def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.Parts(rules, parts.telemetry)
@@ -206,8 +211,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         charging_jobs.tasks.collected,
         donations_jobs.tasks.collected,
         donation_requests_jobs.tasks.collected,
-        suspense_jobs.tasks.collected,
-        settlements_jobs.tasks.collected,
+        *_accounting_tasks(),
         disputes_jobs.tasks.collected,
         disputes_jobs.recovery_tasks.using(rules),
         reassignments_jobs.tasks.collected,

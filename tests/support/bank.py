@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankStatement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import flows as payment_files_flows
@@ -155,7 +156,12 @@ async def stated(
         return None
 
     return await bank_statements_flows.import_statements(
-        service_.db, content, mapping, own=ours, by="officer", record=record
+        service_.db,
+        content,
+        bank_statements.load_mapping(mapping) if mapping else None,
+        own=ours,
+        by="officer",
+        record=record,
     )
 
 

@@ -1,9 +1,13 @@
-"""The pages of the console, as the service loads them."""
+"""The pages of the console, as the service loads them, and what operators do on them."""
+
+import html
+import re
 
 from starlette.routing import Route
 
 from almoner.platform.pages import error_pages
 from almoner.platform.pages.lazy_routes import LazyRoutes
+from tests.support.browsing import Browser
 from tests.support.service import Service
 
 
@@ -12,3 +16,47 @@ def console_routes(service: Service) -> list[Route]:
     lazy = [one for one in service.services.pages if isinstance(one, LazyRoutes)]
     routes = [route for one in lazy for route in one.load_routes()]
     return [route for route in routes if route.endpoint.__module__ != error_pages.__name__]
+
+
+def words(browser: Browser) -> str:
+    """What the last page says."""
+    assert browser.page is not None
+    whole = re.sub(r"</?(bdi|span|code|time|a)[^>]*>", "", browser.page.text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+async def act(browser: Browser, path: str, **typed: str) -> str:
+    """Open the page of an act and do it; the page that it leads to."""
+    assert (await browser.get(path)).status_code == 200, words(browser)
+    answer = await browser.post(path, typed)
+    assert answer.status_code == 303, words(browser)
+    assert (await browser.get(answer.headers["location"])).status_code == 200, words(browser)
+    return str(answer.headers["location"]).partition("?")[0]
+
+
+async def refused(browser: Browser, path: str, **typed: str) -> str:
+    """Try it; why it is not done."""
+    assert (await browser.get(path)).status_code == 200, words(browser)
+    answer = await browser.post(path, typed)
+    assert answer.status_code in (409, 422), (answer.status_code, words(browser))
+    return words(browser)
+
+
+async def upload(browser: Browser, path: str, name: str, content: bytes, **fields: str) -> str:
+    """Post the page's form with a file; where it leads to."""
+    assert (await browser.get(path)).status_code == 200, words(browser)
+    answer = await browser.request(
+        "POST",
+        path,
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": browser.csrf, **fields},
+        files={"file": (name, content)},
+    )
+    assert answer.status_code == 303, (answer.status_code, words(browser))
+    return str(answer.headers["location"])
+
+
+async def closed(browser: Browser, path: str) -> str:
+    """What the page of an act says that can be done no more."""
+    assert (await browser.get(path)).status_code == 200
+    return words(browser)

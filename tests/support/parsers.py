@@ -21,6 +21,7 @@ from almoner.access.credentials.service import webauthn
 from almoner.access.operators import domain as operators
 from almoner.adapters import stripe_webhooks
 from almoner.giving.banking.bank_statements import camt, csv_statements, mt940, packed_files
+from almoner.giving.banking.bank_statements.csv_mapping import load_mapping
 from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.giving.checkout.payments.domain import WebhookRefused
 from almoner.kit import ids, iso11649, scripts, text, time, web
@@ -95,7 +96,9 @@ def _mapping() -> Path:
 def _csv(typed: str) -> None:
     quoted = '"' + typed.replace('"', '""') + '"'
     for row in (f"{quoted},1.00,a,b", f"2026-03-02,{quoted},a,b", f"2026-03-02,1.00,{quoted},{quoted}", typed):
-        csv_statements.parse_statement(f"day,amount,reference,words\n{row}\n".encode(errors="replace"), _mapping())
+        csv_statements.parse_statement(
+            f"day,amount,reference,words\n{row}\n".encode(errors="replace"), load_mapping(_mapping())
+        )
 
 
 def _mt940(typed: str) -> None:

@@ -31,7 +31,7 @@ def test_m7_a_gift_is_found_in_the_form_of_each_bank(export: Export, tmp_path: P
     if export.mapping is not None:
         mapping = tmp_path / "mapping.toml"
         mapping.write_text(export.mapping, encoding="utf-8")
-    [found], wrong = service.parse_file(export.content, mapping, None, TODAY)
+    [found], wrong = service.parse_file(export.content, service.load_mapping(mapping) if mapping else None, None, TODAY)
     assert wrong == []
     moved = sorted(found.movements, key=lambda one: one.booked_on)
     assert [(one.booked_on, one.minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]

@@ -57,7 +57,9 @@ words = "Text"
 
 def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None = None) -> list[BankStatement]:
     """The statements of a file, on the day that they tell of."""
-    statements, wrong = bank_statements.parse_file(content, mapping, own, TODAY)
+    statements, wrong = bank_statements.parse_file(
+        content, bank_statements.load_mapping(mapping) if mapping else None, own, TODAY
+    )
     assert wrong == []
     return statements
 

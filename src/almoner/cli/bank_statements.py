@@ -61,6 +61,7 @@ async def import_statement(
     content, line = file.read_bytes(), ProgressLine()
     ours = settings.read_settings().bank_accounts
     own = payment_files.load_own_accounts(ours) if ours else None
+    form = bank_statements.load_mapping(mapping) if mapping else None
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # refused before anything is kept
 
@@ -74,7 +75,7 @@ async def import_statement(
         line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
     looked = await bank_statements_flows.import_statements(
-        database, content, mapping, own=own, by=officer.id, record=record, report=report
+        database, content, form, own=own, by=officer.id, record=record, report=report
     )
     async with database.read() as tx:
         gaps = len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))

@@ -1,6 +1,6 @@
 """``almoner disbursements``: paying donations out to nonprofits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +27,7 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Failure, Fields, Output, Part, Table
 from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
@@ -262,11 +263,11 @@ async def confirm(
 
 async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaymentConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
-    held, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
-    if await payment_files.is_in_released_file(tx, payout_id):
+    needed = await payment_files.required_confirmation(tx, payout_id, _own_accounts())
+    if needed.people == 0:
         return None
-    alone = _alone(held.money.currency)
-    if held.money.minor <= alone:
+    held, seen, alone = needed.disbursement, needed.seen, needed.single_approval_limit_minor
+    if needed.people == 1:
         return PaymentConfirmation(officer.id, alone, note)
     if not note:
         raise DisbursementError(
@@ -282,12 +283,10 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
     )
 
 
-def _alone(currency: str) -> int:
-    """The limit up to which one person may confirm, in minor units."""
-    if (file := settings.read_settings().bank_accounts) is None:
-        return 0
-    own = payment_files.load_own_accounts(file).get(currency)
-    return own.single_release_limit.minor if own else 0
+def _own_accounts() -> Mapping[str, OwnAccount]:
+    """Our accounts by currency, which say up to which amount one person may confirm."""
+    file = settings.read_settings().bank_accounts
+    return payment_files.load_own_accounts(file) if file else {}
 
 
 @commands.command("mark-returned")

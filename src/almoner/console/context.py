@@ -14,11 +14,13 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHand
 from almoner.access.accounts.page_texts import PageTexts, find_zone
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
+from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.upload_intake import UploadIntake
+from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.record_tables import readable, status_tone
 from almoner.validation.decisions.reviews.domain import Kind
@@ -45,12 +47,16 @@ PageKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ConsoleServices:
-    """What the composition gives the console besides the database."""
+    """What the composition gives the console besides the database.
+
+    ``own_accounts``: our bank accounts by currency; None where none are set.
+    """
 
     blobs: BlobStore
     intake: UploadIntake
     outbound: OutboundClient
     rules: DisbursementRules
+    own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
 
 
@@ -68,12 +74,15 @@ class ConsoleContext(PageContext):
         *roles: Role,
         fresh: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
+        upload: UploadDeclaration | None = None,
     ) -> Route:
         """A page below ``/operator``, for operators with one of the roles.
 
-        ``fresh``: they must have proved within the last minutes who they are.
+        ``fresh``: they must have proved within the last minutes who they are. ``upload``: the file that its form holds.
         """
-        return self.gate.protected_route(OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods)
+        return self.gate.protected_route(
+            OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload
+        )
 
     def texts(self, visitor: Visitor) -> PageTexts:
         """How the page reads: in English, in the visitor's time zone."""

@@ -21,7 +21,24 @@ _REVIEWS: Final = (
     _link("Second looks", "/reviews/second-looks", REVIEWERS, "Reviews"),
     _link("Review figures", "/reviews/figures", REVIEWERS, "Reviews"),
 )
-_MONEY: Final[tuple[NavigationLink, ...]] = ()
+_MONEY: Final = tuple(
+    _link(words, path, FINANCE, "Money")
+    for words, path in (
+        ("Money inbox", "/money"),
+        ("Bank statements", "/bank-statements"),
+        ("Lines to match", "/bank-statement-lines"),
+        ("Settlements", "/settlements"),
+        ("Unallocated payments", "/unallocated-payments"),
+        ("Refunds", "/refunds"),
+        ("Disputes", "/disputes"),
+        ("Disbursements", "/disbursements"),
+        ("Payment files", "/payment-files"),
+        ("Payee accounts", "/payee-accounts"),
+        ("Gift Aid claims", "/gift-aid-claims"),
+        ("Ledger", "/ledger"),
+        ("Month end", "/month-end"),
+    )
+)
 _DATA: Final = (
     _link("Registers", "/registers", ADMINISTRATORS, "Data"),
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),

@@ -37,6 +37,14 @@ class ListQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedAmount:
+    """An amount that may be below zero, such as a balance or a line of a statement."""
+
+    minor: int
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListRow:
     """One record. ``path``: of its page, below ``/operator``; ``values``: in the order of the columns."""
 
@@ -150,7 +158,7 @@ class ListPages:
             caption=self._caption(visitor, declared, page),
             typed=typed,
             chips=_chips(given, declared, address),
-            views=[(words, f"{address}?{urlencode(query)}".rstrip("?")) for words, query in declared.views],
+            views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
             current=f"{address}?{urlencode(shown)}".rstrip("?"),
             first=f"{address}?{urlencode(shown)}".rstrip("?") if "cursor" in visitor.query else None,
             next=page.next and f"{address}?{urlencode([*shown, ('cursor', page.next)])}",
@@ -208,7 +216,7 @@ def _cells(visitor: Visitor, declared: ConsoleList, row: ListRow) -> list[Cell]:
     for position, (shown, value) in enumerate(zip(declared.columns, row.values, strict=True)):
         href = visitor.place.home + row.path if position == 0 else None
         match value:
-            case Money(minor, currency):
+            case Money(minor, currency) | SignedAmount(minor, currency):
                 made.append(Cell(shown, minor, currency, href))
             case datetime():
                 made.append(Cell(shown, value.isoformat(), None, href))
@@ -221,9 +229,9 @@ def _file_columns(one: Column) -> list[str]:
     return [one.label, "Currency"] if one.kind == "amount" else [one.label]
 
 
-def _texts(one: Column, value: object) -> list[str]:
-    if isinstance(value, Money):
-        return [f"{Decimal(value.minor).scaleb(-currency_exponent(value.currency)):f}", value.currency]
+def _texts(one: Column, value: object) -> list[str | Decimal]:
+    if isinstance(value, Money | SignedAmount):
+        return [Decimal(value.minor).scaleb(-currency_exponent(value.currency)), value.currency]
     if one.kind == "amount":
         return ["", ""]
     return ["" if value is None else value.isoformat() if isinstance(value, datetime) else str(value)]

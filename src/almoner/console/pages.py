@@ -5,13 +5,20 @@ from typing import Final
 
 from starlette.routing import Route
 
-from almoner.console import data_pages, health_pages, partner_pages, people_session_pages, review_pages
+from almoner.console import (
+    data_pages,
+    health_pages,
+    money_pages,
+    partner_pages,
+    people_session_pages,
+    review_pages,
+)
 from almoner.console.context import ConsoleContext
 from almoner.console.desk_pages import DeskPages, DeskSection
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-_PARTS: Final = (review_pages, data_pages, partner_pages, people_session_pages, health_pages)
+_PARTS: Final = (review_pages, money_pages, data_pages, partner_pages, people_session_pages, health_pages)
 """Each has ``routes(context)``, ``desk_sections(context)`` and ``COUNTERS``."""
 
 

@@ -16,8 +16,8 @@ TYPES = frozenset(
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "givinglink operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
-    "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation "
-    "receiptdonee email savedview".split()
+    "bankfile bankline bankstatement bankupload settlementline refund giftaidclaim dispute verificationflag "
+    "payeeconfirmation receiptdonee email savedview".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -31,7 +31,7 @@ from almoner.access.accounts.domain import (
     NavigationLink,
     member_portal,
 )
-from almoner.access.accounts.request_forms import ensure_storable_query, read_form
+from almoner.access.accounts.request_forms import ensure_storable_query, read_form, read_upload
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators.domain import as_partner_reader
@@ -52,6 +52,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
@@ -77,7 +78,8 @@ class Visitor:
     """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
     ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is. ``language``:
-    the tag that the person chose, else what their browser asks for.
+    the tag that the person chose, else what their browser asks for. ``upload``: the file in the form, of a route that
+    takes one.
     """
 
     place: AccountPortal
@@ -91,6 +93,7 @@ class Visitor:
     form: FormData
     view_until: datetime | None = None
     """Until when an operator looks at the partner's pages; None for the partner's own people."""
+    upload: ReceivedUpload | None = None
 
     @property
     def realm(self) -> Realm:
@@ -172,17 +175,24 @@ class PageGuard:
         fresh: bool = False,
         second: bool = True,
         methods: Sequence[str] = ("GET", "POST"),
+        upload: UploadDeclaration | None = None,
     ) -> Route:
         """A route for signed-in people, limited to some roles if any are given.
 
         ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second`` as of ``require``. What is
-        posted must have been shown at the same address.
+        posted must have been shown at the same address. ``upload``: the file that its form may hold.
         """
 
         @wraps(page)
         async def answer(request: Request) -> Response:
-            visitor = await self.require_visitor(request, *roles, fresh=fresh, second=second)
-            return visitor if isinstance(visitor, Response) else await page(visitor)
+            visitor = await self.require_visitor(request, *roles, fresh=fresh, second=second, upload=upload)
+            if isinstance(visitor, Response):
+                return visitor
+            try:
+                return await page(visitor)
+            finally:
+                if visitor.upload is not None:
+                    visitor.upload.close()
 
         return self.public_route(path, answer, methods=methods)
 
@@ -219,6 +229,7 @@ class PageGuard:
         fresh: bool = False,
         second: bool = True,
         form: FormData | None = None,
+        upload: UploadDeclaration | None = None,
     ) -> Visitor | Response:
         """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
@@ -226,7 +237,7 @@ class PageGuard:
         has one; not asked on the pages where one is added. ``form``: what was posted, where the body has been read.
         """
         place = await self.portal_of_request(request)
-        visitor = await self.find_visitor(request, place, form)
+        visitor = await self.find_visitor(request, place, form, upload)
         if visitor is None and (viewer := await self._find_viewer(request, place)) is not None:
             readable = request.method in ("GET", "HEAD") and "read_only" in roles and not fresh
             return viewer if readable else self.render_refusal(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
@@ -247,7 +258,11 @@ class PageGuard:
         return visitor
 
     async def find_visitor(
-        self, request: Request, place: AccountPortal, form: FormData | None = None
+        self,
+        request: Request,
+        place: AccountPortal,
+        form: FormData | None = None,
+        upload: UploadDeclaration | None = None,
     ) -> Visitor | None:
         """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
         found = await self.find_sign_in(request, place)
@@ -256,6 +271,9 @@ class PageGuard:
         csrf = self.csrf_token_for_sign_in(found[0])
         path, query, browser = request.url.path, request.query_params, browser_of_request(request, place)
         language = found[1].language or self._pages.preferred_language(request).tag
+        if upload is not None and request.method == "POST":
+            posted, received = await read_upload(request, upload)
+            return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted, upload=received)
         posted = await read_form(request) if form is None else form
         return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted)
 

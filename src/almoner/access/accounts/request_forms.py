@@ -8,6 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from almoner.access.credentials.domain import is_storable_text
+from almoner.kit.errors import ContentTooLarge
+from almoner.platform.http import uploads
+from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages.forms import clean_field
 
 _MOST_BYTES: Final = 65_536
@@ -36,3 +39,21 @@ async def read_form(request: Request) -> FormData:
     if not all(is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData([(name, clean_field(name, value)) for name, value in fields])
+
+
+async def read_upload(request: Request, declared: UploadDeclaration) -> tuple[FormData, ReceivedUpload]:
+    """The fields of a posted form with a file, and the file or what is wrong with it; without a file as ``read_form``.
+
+    Raises HTTPException if it is too long or not valid text.
+    """
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        return await read_form(request), ReceivedUpload(None)
+    try:
+        received = await uploads.receive_upload(request.receive, request.headers, declared)
+    except ContentTooLarge:
+        raise HTTPException(413, f"The file is too large: at most {declared.max_bytes // 1024 // 1024} MB.") from None
+    fields = received.uploaded.fields if received.uploaded else received.fields
+    if not all(is_storable_text(part) for pair in fields.items() for part in pair):
+        received.close()
+        raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
+    return FormData([(name, clean_field(name, value)) for name, value in fields.items()]), received

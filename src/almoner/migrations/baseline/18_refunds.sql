@@ -41,6 +41,7 @@ create table unallocated_payment (
     constraint unallocated_payment_applied_once unique (applied_payment_id)
 );
 create index unallocated_payment_of_donation on unallocated_payment (donation_id);
+create index unallocated_payment_by_status on unallocated_payment (status, id);
 create index unallocated_payment_due on unallocated_payment (auto_decide_at, id) where status = 'held';
 create index unallocated_payment_of_transfer on unallocated_payment (split_part(provider_payment, '/', 1))
     where provider = 'bank_transfer';

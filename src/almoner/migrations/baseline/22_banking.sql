@@ -237,6 +237,20 @@ create trigger bank_statement_line_reversal before update of reversal on bank_st
     when (old.reversal is distinct from new.reversal) execute function guard_immutable();
 grant select, insert, update on bank_statement_line to almoner_app;
 
+-- A file that was uploaded and is neither booked nor discarded yet. content_encrypted: compressed and encrypted.
+create table bank_statement_upload (
+    id uuid primary key,
+    file_name text not null check (length(file_name) between 1 and 255),
+    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    size integer not null check (size >= 1),
+    mapping text check (length(mapping) between 1 and 20000),
+    uploaded_by text not null check (length(uploaded_by) between 1 and 255),
+    uploaded_at timestamptz not null,
+    content_encrypted bytea not null
+);
+create index bank_statement_upload_age on bank_statement_upload (uploaded_at);
+grant select, insert, delete on bank_statement_upload to almoner_app;
+
 -- An officer's explanation why no statement precedes this one although none is missing.
 create table bank_statement_gap_explanation (
     statement_id uuid primary key references bank_statement (id),

@@ -72,6 +72,7 @@ create table gift_aid_claim (
 );
 create unique index gift_aid_claim_drafted on gift_aid_claim (organisation_id) where status = 'drafted';
 create index gift_aid_claim_of_organisation on gift_aid_claim (organisation_id, id);
+create index gift_aid_claim_by_status on gift_aid_claim (status, id);
 comment on column gift_aid_claim.reference is 'HMRC''s reference';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('gift_aid_claim', 'drafted', 'submitted'),

@@ -59,10 +59,14 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedUpload:
-    """A parsed multipart body, or its problem, which is reported later (settled 3)."""
+    """A parsed multipart body, or its problem, which is reported later (settled 3).
+
+    ``fields``: the texts that came before a problem.
+    """
 
     uploaded: UploadedFile | None
     problem: Exception | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def get_uploaded_file(self) -> UploadedFile:
         """The uploaded file. Raises its ``upload/...`` problem."""
@@ -152,10 +156,13 @@ class _Collector:
             raise FileIsMissing(f"body.{declared.field} is required and must be a file")
         if not self.size:
             raise FileIsMissing(f"body.{declared.field} is an empty file")
-        fields = {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
         name = (found.filename or "")[:255]
         self.file.flush()
-        return UploadedFile(name, found.media_type, self.size, self.seen.digest(), self.file, fields)
+        return UploadedFile(name, found.media_type, self.size, self.seen.digest(), self.file, self.fields())
+
+    def fields(self) -> dict[str, str]:
+        """The texts."""
+        return {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
 
     def _count(self, size: int) -> None:
         self._beside += size
@@ -186,7 +193,7 @@ async def receive_upload(source: Receive, headers: Mapping[str, str], declared: 
     except MultipartParseError:
         return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
     except (TooManyFiles, FileIsMissing, MaxFileSize) as problem:
-        return ReceivedUpload(None, problem)
+        return ReceivedUpload(None, problem, collector.fields())
     finally:
         if uploaded is None:
             collector.file.close()

@@ -351,7 +351,7 @@ async def record_approval(
         if waits.first.by == operator.id:
             raise SecondOperatorRequired(
                 f"{operator.shown_name} has already confirmed this (1 of 2). A second operator with the role {role} "
-                f"must run the same command before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
+                f"must confirm it, too, before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
         if until := await store.operators_dependent_until(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(

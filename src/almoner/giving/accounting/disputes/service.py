@@ -13,7 +13,9 @@ import msgspec
 
 from almoner.giving.accounting.disputes import domain, store
 from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeError, DisputeOutcome, RetryLater
+from almoner.giving.accounting.disputes.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.disputes.store import count_open as count_open
+from almoner.giving.accounting.disputes.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.disputes.store import list_newest as list_newest
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger

@@ -10,6 +10,7 @@ from asyncpg import Record
 from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
+from almoner.platform.database import keyset
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -103,6 +104,20 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispu
         f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit
     )
     return [_dispute(row) for row in rows]
+
+
+async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID | None, limit: int) -> list[Dispute]:
+    """The newest, after one of them; those that are open from the oldest on."""
+    where = keyset.equal({"status": status and status.value})
+    rows = await keyset.rows_after(
+        tx, "dispute", _COLUMNS, where, after, limit, oldest_first=status is DisputeStatus.OPEN
+    )
+    return [_dispute(row) for row in rows]
+
+
+async def count_for_operators(tx: Tx, status: DisputeStatus | None, most: int) -> int:
+    """How many match, at most one more than ``most``."""
+    return await keyset.count_up_to(tx, "dispute", keyset.equal({"status": status and status.value}), most)
 
 
 async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:

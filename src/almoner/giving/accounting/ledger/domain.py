@@ -41,6 +41,7 @@ holds what partners have paid and covers no whole donation yet.
 """
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -105,6 +106,51 @@ class TransferKind(StrEnum):
     DISPUTE_RECOVERED = "dispute_recovered"  # dispute
     DISPUTE_SETTLED = "dispute_settled"  # settlement_line
     DISPUTE_WON_SETTLED = "dispute_won_settled"  # settlement_line
+
+
+@dataclass(frozen=True, slots=True)
+class PostedTransfer:
+    """A transfer as it stands in the ledger. ``id``: in the order of posting."""
+
+    id: int
+    kind: TransferKind
+    owner_id: UUID
+    debit: "LedgerAccount"
+    credit: "LedgerAccount"
+    minor: int
+    posted_at: datetime
+
+    @property
+    def currency(self) -> str:
+        """That of both accounts."""
+        return self.debit.currency
+
+
+@dataclass(frozen=True, slots=True)
+class AccountTotals:
+    """Accounts of one kind, currency and provider together. ``accounts``: how many: one for each nonprofit."""
+
+    kind: AccountKind
+    currency: str
+    provider: str | None
+    accounts: int
+    debits_minor: int
+    credits_minor: int
+
+    @property
+    def balance_minor(self) -> int:
+        """Debits less credits."""
+        return self.debits_minor - self.credits_minor
+
+
+@dataclass(frozen=True, slots=True)
+class DayTotals:
+    """What came to an account and left it on one day."""
+
+    on: date
+    transfers: int
+    debits_minor: int
+    credits_minor: int
 
 
 PARTNER_TRANSFERS: Final = "partner_transfers"

@@ -1,11 +1,23 @@
 """SQL for the ledger. They belong to nobody's key: partners see records, never accounts."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.ledger.domain import AccountBalance, AccountKind, LedgerAccount, LedgerTransfer
+from almoner.giving.accounting.ledger.domain import (
+    AccountBalance,
+    AccountKind,
+    AccountTotals,
+    DayTotals,
+    LedgerAccount,
+    LedgerTransfer,
+    PostedTransfer,
+    TransferKind,
+)
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import Tx
 
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
@@ -94,13 +106,135 @@ def _balance(row: Record) -> AccountBalance:
 
 async def find_balance(tx: Tx, account: LedgerAccount) -> AccountBalance | None:
     """The balance of one account; None before its first transfer."""
-    row = await tx.fetchrow(
-        f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", account.key
-    )
-    return _balance(row) if row else None
+    return await find_account(tx, account.key)
 
 
 async def list_balances(tx: Tx) -> list[AccountBalance]:
     """Every account, in the order of their keys."""
     rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
+    return [_balance(row) for row in rows]
+
+
+async def list_totals(tx: Tx) -> list[AccountTotals]:
+    """The trial balance: the accounts of each kind, currency and provider together."""
+    rows = await tx.fetch(
+        """
+        select kind, currency::text, provider, count(*)::int, sum(debits_minor)::bigint, sum(credits_minor)::bigint
+        from ledger_account group by kind, currency, provider order by currency, kind, provider nulls first
+        """
+    )
+    return [AccountTotals(AccountKind(row[0]), *row[1:]) for row in rows]
+
+
+async def find_account(tx: Tx, key: str) -> AccountBalance | None:
+    """The account of a key."""
+    row = await tx.fetchrow(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", key)
+    return _balance(row) if row else None
+
+
+_POSTED: Final = """
+select t.id, t.kind, t.owner_id, t.amount_minor, t.posted_at, t.currency,
+       d.kind, d.provider, d.organisation_id, c.kind, c.provider, c.organisation_id
+from ({transfers}) t
+join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+order by t.id {order}
+"""
+_OF_ACCOUNT: Final = """
+select * from (
+    (select * from ledger_transfer t where debit_account = (select id from ledger_account where key = $1)
+        and {where} order by id desc limit {limit})
+    union all
+    (select * from ledger_transfer t where credit_account = (select id from ledger_account where key = $1)
+        and {where} order by id desc limit {limit})
+) sides order by id desc limit {limit}
+"""
+
+
+def _posted(row: Record) -> PostedTransfer:
+    id_, kind, owner_id, minor, posted_at, currency = row[:6]
+    debit = LedgerAccount(AccountKind(row[6]), currency, row[7], row[8])
+    credit = LedgerAccount(AccountKind(row[9]), currency, row[10], row[11])
+    return PostedTransfer(id_, TransferKind(kind), owner_id, debit, credit, minor, posted_at)
+
+
+async def list_of_account(
+    tx: Tx, key: str, since: datetime | None, until: datetime | None, before: int | None, limit: int
+) -> list[PostedTransfer]:
+    """The newest transfers of an account, before one of them."""
+    where = Conditions(bound=1)
+    for condition, value in (("posted_at >= {}", since), ("posted_at < {}", until), ("id < {}", before)):
+        if value is not None:
+            where.add(condition, value)
+    transfers = _OF_ACCOUNT.format(where=where.sql or "true", limit=int(limit))
+    sql = _POSTED.format(transfers=transfers, order="desc")
+    rows = await tx.fetch(sql, key, *where.values)
+    return [_posted(row) for row in rows]
+
+
+async def list_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[PostedTransfer]:
+    """The transfers that these records caused, in the order of posting."""
+    transfers = "select * from ledger_transfer where owner_id = any($1::uuid[])"
+    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), list(owner_ids))
+    return [_posted(row) for row in rows]
+
+
+async def days_of_account(tx: Tx, key: str, since: datetime, until: datetime) -> list[DayTotals]:
+    """What moved on an account, by day (UTC)."""
+    rows = await tx.fetch(
+        """
+        select (t.posted_at at time zone 'UTC')::date, count(*)::int,
+               sum(case when t.debit_account = a.id then t.amount_minor else 0 end)::bigint,
+               sum(case when t.credit_account = a.id then t.amount_minor else 0 end)::bigint
+        from ledger_account a join ledger_transfer t on a.id in (t.debit_account, t.credit_account)
+        where a.key = $1 and t.posted_at >= $2 and t.posted_at < $3 group by 1 order by 1
+        """,
+        key,
+        since,
+        until,
+    )
+    return [DayTotals(*row) for row in rows]
+
+
+async def bounds_of_period(tx: Tx, since: datetime, until: datetime) -> tuple[int, int] | None:
+    """The first and the last transfer of a period; None without any."""
+    row = await tx.fetchrow(
+        """
+        select min(id), max(id) from (
+            select id from ledger_transfer where posted_at >= $1 and posted_at < $2 offset 0
+        ) found
+        """,
+        since,
+        until,
+    )
+    return (row[0], row[1]) if row and row[0] is not None else None
+
+
+async def list_of_period(
+    tx: Tx, since: datetime, until: datetime, after: int, last: int, limit: int
+) -> list[PostedTransfer]:
+    """The transfers of a period in the order of posting, after one and up to another."""
+    transfers = (
+        "select * from ledger_transfer where id > $3 and id <= $4 and posted_at >= $1 and posted_at < $2 "
+        "order by id limit $5"
+    )
+    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), since, until, after, last, limit)
+    return [_posted(row) for row in rows]
+
+
+async def balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
+    """What each account came to before a moment: as it is now, less what was posted since."""
+    rows = await tx.fetch(
+        f"""
+        select {_ACCOUNT}, debits_minor - coalesce(debits, 0)::bigint as debits_minor,
+               credits_minor - coalesce(credits, 0)::bigint as credits_minor
+        from ledger_account left join (
+            select id, sum(debit) as debits, sum(credit) as credits from (
+                select debit_account as id, amount_minor as debit, 0 as credit
+                from ledger_transfer where posted_at >= $1
+                union all select credit_account, 0, amount_minor from ledger_transfer where posted_at >= $1
+            ) sides group by id
+        ) since using (id) order by key
+        """,
+        moment,
+    )
     return [_balance(row) for row in rows]

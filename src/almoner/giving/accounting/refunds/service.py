@@ -27,7 +27,10 @@ from almoner.giving.accounting.refunds.domain import (
     RefundSent,
     RetryLater,
 )
+from almoner.giving.accounting.refunds.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.refunds.store import count_unsent as count_unsent
+from almoner.giving.accounting.refunds.store import is_unsent as is_unsent
+from almoner.giving.accounting.refunds.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.refunds.store import list_newest as list_newest
 from almoner.giving.accounting.refunds.store import refunds_of_donation as refunds_of_donation
 from almoner.giving.accounting.refunds.store import sent_refunds_of_payments as sent_refunds_of_payments

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.refunds.domain import REFUND, Refund
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundStatus
 from almoner.kit.money import Money
+from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
@@ -76,6 +77,27 @@ select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
+
+
+async def list_for_operators(
+    tx: Tx, status: RefundStatus | None, provider: str | None, after: UUID | None, limit: int
+) -> list[Refund]:
+    """The newest, after one of them; those that are pending from the oldest on."""
+    where = keyset.equal({"status": status, "provider": provider})
+    rows = await keyset.rows_after(tx, "refund", _COLUMNS, where, after, limit, oldest_first=status == "pending")
+    return [_refund(row) for row in rows]
+
+
+async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, most: int) -> int:
+    """How many match, at most one more than ``most``."""
+    return await keyset.count_up_to(tx, "refund", keyset.equal({"status": status, "provider": provider}), most)
+
+
+@across_partners("operators")
+async def is_unsent(tx: Tx, refund_id: UUID) -> bool:
+    """Whether a refund was refused, or failed after it was sent, and nobody has handled that."""
+    of_one = f"select exists (select {UNSENT} and r.id = $1) or exists (select {FAILED_AFTER_SENT} and r.id = $1)"
+    return bool(await tx.fetchval(of_one, refund_id))
 
 
 async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | None, note: str | None) -> bool:

@@ -1,5 +1,6 @@
 """Importing a report: all of its lines, a batch in each transaction, and once more what was an exception before."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +42,8 @@ async def import_report(
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
     the file again. Raises SettlementReportError, ImportInterrupted.
     """
-    return await import_parsed_report(db, csv_reports.parse_report(provider, content), report, record)
+    parsed = await asyncio.to_thread(csv_reports.parse_report, provider, content)  # a server answers others, too
+    return await import_parsed_report(db, parsed, report, record)
 
 
 async def import_parsed_report(

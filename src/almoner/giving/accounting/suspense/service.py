@@ -22,7 +22,9 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPaymentRefunded,
 )
 from almoner.giving.accounting.suspense.store import applied_payment_ids as applied_payment_ids
+from almoner.giving.accounting.suspense.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
+from almoner.giving.accounting.suspense.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
 from almoner.giving.accounting.suspense.store import next_due_at as next_due_at
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason

@@ -15,6 +15,7 @@ from almoner.giving.accounting.suspense.domain import (
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.money import Money
+from almoner.platform.database import keyset
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -126,6 +127,23 @@ async def newest_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[U
         limit,
     )
     return [_unallocated_payment(row) for row in rows]
+
+
+async def list_for_operators(
+    tx: Tx, status: str | None, reason: UnallocatedReason | None, after: UUID | None, limit: int
+) -> list[UnallocatedPayment]:
+    """The newest, after one of them; those that are held from the oldest on."""
+    where = keyset.equal({"status": status, "reason": reason})
+    rows = await keyset.rows_after(
+        tx, "unallocated_payment", _COLUMNS, where, after, limit, oldest_first=status == "held"
+    )
+    return [_unallocated_payment(row) for row in rows]
+
+
+async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, most: int) -> int:
+    """How many match, at most one more than ``most``."""
+    where = keyset.equal({"status": status, "reason": reason})
+    return await keyset.count_up_to(tx, "unallocated_payment", where, most)
 
 
 async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:

@@ -58,15 +58,22 @@ class StatementMapping:
 def load_mapping(path: Path) -> StatementMapping:
     """Load a mapping file. Raises StatementError with every problem."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StatementError(f"{path} cannot be read as a text file") from error
+    return parse_mapping(text, str(path))
+
+
+def parse_mapping(text: str, name: str) -> StatementMapping:
+    """A mapping as somebody wrote it; ``name``: for problems. Raises StatementError with every problem."""
+    try:
+        document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StatementError(f"{path} is not valid TOML: {error}") from error
+        raise StatementError(f"{name} is not valid TOML: {error}") from error
     parser = _Parser(document)
     mapping = parser.mapping()
     if parser.problems:
-        raise StatementError(f"{path}: " + "; ".join(parser.problems))
+        raise StatementError(f"{name}: " + "; ".join(parser.problems))
     return mapping
 
 

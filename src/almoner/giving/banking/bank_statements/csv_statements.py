@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Final
 
-from almoner.giving.banking.bank_statements import csv_mapping, movements
+from almoner.giving.banking.bank_statements import movements
 from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
 from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
@@ -36,9 +35,8 @@ class _Unreadable(Exception):
     """Of one row; the message says why."""
 
 
-def parse_statement(content: bytes, mapping: Path) -> list[BankStatement]:
+def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatement]:
     """The statements of a file, one for each account. Raises StatementError when the mapping does not fit it."""
-    form = csv_mapping.load_mapping(mapping)
     digest = sha256(content).hexdigest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
     for number, row in _rows(content, form):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Literal
@@ -23,6 +23,10 @@ _BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matche
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
+MAX_UPLOAD: Final = 10 * 1024 * 1024
+"""Bytes of a file that is uploaded; what is longer is imported by the command."""
+UPLOAD_RETENTION: Final = timedelta(days=7)
+"""How long an uploaded file waits to be booked."""
 MAX_REMITTANCE_TEXT: Final = 1000
 DAYS_AHEAD: Final = 3
 """A bank may date what it books by the next day of business; a day further ahead is mistyped."""
@@ -177,6 +181,109 @@ class BankLine:
     since: datetime
     booking_error: str | None = None
     occurrence: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedStatement:
+    """A stored statement, or a part of one: which account and days it covers, and who imported it."""
+
+    id: UUID
+    account: str
+    reference: str
+    currency: str
+    opening_minor: int | None
+    closing_minor: int | None
+    lines: int
+    imported_by: str
+    imported_at: datetime
+    begins_on: date | None
+    ends_on: date | None
+    form: str | None
+    rejected: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LineDetails:
+    """A line with what it is reconciled with, and who decided it. ``target``: as ``line.matched_as`` says what it is.
+
+    ``statement``: the bank's name of its statement.
+    """
+
+    line: BankLine
+    statement: str
+    target: UUID | None
+    decided_by: str | None
+    decided_at: datetime | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LineFilters:
+    """What a list of lines may be narrowed by; None: not narrowed. ``minors``: amounts, whichever way they went."""
+
+    status: LineStatus | None = None
+    reason: OpenLineReason | None = None
+    account: str | None = None
+    minors: Sequence[int] | None = None
+    booked_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchProposal:
+    """A record that a person may match an open line to. ``minor``: what a line of it would come to.
+
+    ``name``: what people call it, where it is not called by its identifier. ``is_named``: the line refers to it.
+    """
+
+    kind: Literal["request", "donation", "provider_payout", "disbursement"]
+    record_id: UUID
+    name: str
+    minor: int
+    currency: str
+    is_named: bool
+    line_minor: int
+
+    @property
+    def difference_minor(self) -> int:
+        """By how much the line is more."""
+        return self.line_minor - self.minor
+
+
+@dataclass(frozen=True, slots=True)
+class StatementUpload:
+    """A file that somebody has uploaded and nobody has booked yet. ``mapping``: of the columns of a CSV file."""
+
+    id: UUID
+    file_name: str
+    sha256: str
+    size: int
+    mapping: str | None
+    uploaded_by: str
+    uploaded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewedLine:
+    """What would become of a new line. ``target``: what it would be reconciled with; ``why``: it would wait."""
+
+    movement: BankMovement
+    matched_as: MatchedAs | None = None
+    target: UUID | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPreview:
+    """What importing a statement would do. ``known``: lines that are stored already; ``new``: that are not.
+
+    ``lines``: the first of the new ones. ``refused``: why nothing of it would be imported.
+    """
+
+    statement: BankStatement
+    new: int = 0
+    known: int = 0
+    lines: Sequence[PreviewedLine] = ()
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 So a line that what it names does not take waits with the reason, and keeps none of the others back (M7).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from time import perf_counter
 from typing import Final
 from uuid import UUID
@@ -14,7 +15,13 @@ from uuid import UUID
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.bank_statements import service
-from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError
+from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
+from almoner.giving.banking.bank_statements.domain import (
+    BankStatement,
+    PreviewedLine,
+    StatementError,
+    StatementPreview,
+)
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.observability.loggers import get_logger
@@ -45,7 +52,7 @@ class ImportProgress:
 async def import_statements(
     db: Database,
     content: bytes,
-    mapping: Path | None,
+    mapping: StatementMapping | None,
     *,
     own: Mapping[str, OwnAccount] | None = None,
     by: str,
@@ -57,14 +64,7 @@ async def import_statements(
     Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
     currency; only the sandbox takes statements of any account where none are set. Raises StatementError.
     """
-    if own is None and not db.deployment.sandbox:
-        raise StatementError(
-            "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
-            "docs/runbooks/bank.md."
-        )
-    async with db.read() as tx:
-        today = max(tx.now, tx.real_now).date()
-    statements, wrong = service.parse_file(content, mapping, own, today)
+    statements, wrong = await _parse(db, content, mapping, own)
     looked = ImportProgress()
     for statement in sorted(statements, key=_oldest_first):
         try:
@@ -87,6 +87,73 @@ async def import_statements(
     async with db.write() as tx:
         await record(tx, statements, looked)
     return looked
+
+
+async def _parse(
+    db: Database, content: bytes, mapping: StatementMapping | None, own: Mapping[str, OwnAccount] | None
+) -> tuple[list[BankStatement], list[str]]:
+    if own is None and not db.deployment.sandbox:
+        raise StatementError(
+            "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
+            "docs/runbooks/bank.md."
+        )
+    async with db.read() as tx:
+        today = max(tx.now, tx.real_now).date()
+    return await asyncio.to_thread(service.parse_file, content, mapping, own, today)  # a server answers others, too
+
+
+async def preview_statements(
+    db: Database,
+    content: bytes,
+    mapping: StatementMapping | None,
+    *,
+    own: Mapping[str, OwnAccount] | None = None,
+    most: int,
+) -> tuple[list[StatementPreview], list[str]]:
+    """What importing a file would do, and its problems; nothing of it stays.
+
+    Of each statement the first ``most`` new lines are looked at as the import would, in a transaction that is undone,
+    so that what is shown is what the rules do. Raises StatementError.
+    """
+    statements, wrong = await _parse(db, content, mapping, own)
+    previews: list[StatementPreview] = []
+    with suppress(_RolledBack):
+        async with db.write() as tx:
+            left = most
+            for statement in sorted(statements, key=_oldest_first):
+                preview = await _preview(tx, statement, left)
+                left -= len(preview.lines)
+                previews.append(preview)
+            raise _RolledBack
+    return previews, wrong
+
+
+class _RolledBack(Exception):
+    """Rolls back what was only tried."""
+
+
+async def _preview(tx: Tx, statement: BankStatement, most: int) -> StatementPreview:
+    before = set(await service.statement_line_ids(tx, statement))
+    try:
+        await service.store_statement(tx, statement, by="preview")
+    except StatementError as refused:
+        return StatementPreview(statement, refused=str(refused))
+    new = [one for one in await service.statement_line_ids(tx, statement) if one not in before]
+    lines = [await _preview_line(tx, line_id) for line_id in new[:most]]
+    return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
+
+
+async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
+    refusal = None
+    try:
+        async with tx.savepoint():
+            await service.match_open_line(tx, line_id)
+    except service.REFUSALS as error:
+        refusal = service.refusal_text(error)
+    found = await service.get_details(tx, line_id)
+    line, reason = found.line, found.line.reason
+    why = refusal or (reason.sentence if reason else found.note if line.status == "dismissed" else None)
+    return PreviewedLine(line.movement, line.matched_as, found.target, why)
 
 
 def _oldest_first(one: BankStatement) -> tuple[str, date]:

@@ -1,9 +1,9 @@
 """Imports statements and reconciles their lines, by rule or by operators."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -19,28 +19,42 @@ from almoner.giving.banking.bank_statements import (
     csv_statements,
     domain,
     donor_transfers,
+    match_proposals,
     mt940,
     packed_files,
     store,
     store_gaps,
+    store_uploads,
 )
+from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping as StatementMapping
+from almoner.giving.banking.bank_statements.csv_mapping import load_mapping as load_mapping
+from almoner.giving.banking.bank_statements.csv_mapping import parse_mapping as parse_mapping
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
     BankStatement,
+    LineDetails,
     LineReferences,
     MatchedAs,
+    MatchProposal,
     MatchTarget,
     MissingProviderPayout,
     OpenLineReason,
     StatementError,
     StatementGap,
+    StatementUpload,
     UnreconciledItem,
 )
+from almoner.giving.banking.bank_statements.store import count_lines as count_lines
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
+from almoner.giving.banking.bank_statements.store import covered_until as covered_until
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
+from almoner.giving.banking.bank_statements.store import list_page as list_page
+from almoner.giving.banking.bank_statements.store import list_statements as list_statements
 from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
+from almoner.giving.banking.bank_statements.store import oldest_open_since as oldest_open_since
 from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps
+from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
@@ -55,10 +69,12 @@ from almoner.giving.disbursing.disbursements.domain import Disbursement, Disburs
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, MoneyError
+from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.observability.telemetry import Telemetry
 
 BY_RULE: Final = "rule"
+_UPLOAD: Final = "bank_statement_upload"
 _SANDBOX: Final = "sandbox"
 """The account that simulated transfers come to."""
 PAGE_SIZE: Final = 500
@@ -74,7 +90,7 @@ _LEAST_REFERENCE: Final = 6
 
 
 def parse_file(
-    content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None, today: date
+    content: bytes, mapping: StatementMapping | None, own: Mapping[str, OwnAccount] | None, today: date
 ) -> tuple[list[BankStatement], list[str]]:
     """The statements in a file of any format, and all problems.
 
@@ -105,7 +121,7 @@ def parse_file(
     return believed, wrong
 
 
-def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[BankStatement], list[str]]:
+def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[BankStatement], list[str]]:
     if mapping is not None:
         return csv_statements.parse_statement(content, mapping), []
     if mt940.is_mt940(content):
@@ -136,6 +152,40 @@ async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
     if new or not parts:
         await store.insert(tx, statement, new, (recurrence, parts + 1), by)
     return bool(new or not parts)
+
+
+async def statement_line_ids(tx: Tx, statement: BankStatement) -> list[UUID]:
+    """The stored lines of a statement, in its order."""
+    return await store.lines_of_statement(tx, statement.account, statement.reference)
+
+
+async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
+    """One line, with its statement and what was decided of it. Raises NotFound."""
+    if (found := await store.find_details(tx, line_id)) is None:
+        raise NotFound
+    return found
+
+
+async def keep_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
+    """Keep an uploaded file until somebody books or discards it."""
+    upload_id, digest = tx.new_id(), sha256_digest(content).hex()
+    upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, by, tx.now)
+    sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, binding=upload_id.bytes)
+    await store_uploads.insert(tx, upload, sealed)
+    return upload
+
+
+async def get_upload(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes]:
+    """An uploaded file and its content. Raises NotFound."""
+    if (found := await store_uploads.find(tx, upload_id)) is None:
+        raise NotFound
+    return found[0], zlib.decompress(tx.vault.decrypt(found[1], context=_UPLOAD, binding=upload_id.bytes))
+
+
+async def delete_upload(tx: Tx, upload_id: UUID) -> None:
+    """Forget an uploaded file, booked or not. Raises NotFound."""
+    if not await store_uploads.delete(tx, upload_id):
+        raise NotFound
 
 
 async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
@@ -244,7 +294,9 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     if moved.minor > 0 and not moved.reversal and (noted := await store.find_manually_recorded_payment(tx, line)):
         await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
-    named = await _load_references(tx, line)
+    named, is_distinct = await _load_references(tx, line)
+    if is_distinct:
+        await store.mark_distinct(tx, line)
     found = domain.match_movement(moved, named)
     if await batch_bookings.split_batch_line(tx, line, named, found):
         return True
@@ -290,16 +342,15 @@ async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
     return True
 
 
-async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
+async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool]:
+    """What a line refers to, and whether others are similar to it and are surely other movements."""
     moved = line.movement
     asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
     found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
     similar = await store.similar_movements(tx, line)
     duplicate = domain.duplicate_reason(moved, similar)
-    if similar and duplicate is None:
-        await store.mark_distinct(tx, line)
     reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
-    return LineReferences(
+    named = LineReferences(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
             (await payments.find_by_provider_payments(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
@@ -310,6 +361,13 @@ async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
         matched_targets=await store.matched_targets(tx, [*found, *(one.id for one in reports)]),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
+    return named, bool(similar) and duplicate is None
+
+
+async def propose_matches(tx: Tx, line: BankLine, most: int) -> list[MatchProposal]:
+    """What a person may match an open line to, the likeliest first."""
+    named, _ = await _load_references(tx, line)
+    return await match_proposals.propose_matches(tx, line, named, most)
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:

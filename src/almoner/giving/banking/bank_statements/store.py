@@ -1,7 +1,7 @@
 """SQL for bank statements and their lines."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -11,13 +11,18 @@ from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
     BankStatement,
+    ImportedStatement,
+    LineDetails,
+    LineFilters,
     MatchedAs,
     MissingProviderPayout,
     NewStatementLine,
     OpenLineReason,
     ProviderPayout,
 )
+from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -202,6 +207,81 @@ async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
+
+
+_DETAILS: Final = f"""
+select {", ".join(f"l.{column.strip()}" for column in _COLUMNS.split(","))}, s.reference,
+       coalesce(l.request_payment_id, l.settlement_id, l.disbursement_id), l.decided_by,
+       case when l.status = 'open' then null else l.status_changed_at end, l.note
+from bank_statement_line l join bank_statement s on s.id = l.statement_id where l.id = $1
+"""
+
+
+async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
+    """One line with its statement and what was decided of it."""
+    row = await tx.fetchrow(_DETAILS, line_id)
+    return LineDetails(_line(row), *row[17:22]) if row else None
+
+
+async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
+    """A page of lines by import, after one of them: those that wait from the oldest on, others from the newest."""
+    rows = await keyset.rows_after(
+        tx, "bank_statement_line", _COLUMNS, _where(filters), after, limit, oldest_first=filters.status == "open"
+    )
+    return [_line(row) for row in rows]
+
+
+async def count_lines(tx: Tx, filters: LineFilters, most: int) -> int:
+    """How many lines match, at most one more than ``most``."""
+    return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), most)
+
+
+def _where(filters: LineFilters) -> Conditions:
+    found = Conditions(bound=0)
+    if filters.status == "open":
+        found.add_fixed("status = 'open'")  # as the index of open lines says it
+    elif filters.status is not None:
+        found.add("status = {}", filters.status)
+    for condition, value in (
+        ("reason = {}", filters.reason),
+        ("account = {}", filters.account),
+        (
+            "amount_minor = any({})",
+            None if filters.minors is None else [*filters.minors, *(-one for one in filters.minors)],
+        ),
+        ("booked_on = {}", filters.booked_on),
+    ):
+        if value is not None:
+            found.add(condition, value)
+    return found
+
+
+_STATEMENTS: Final = """
+select id, account, reference, currency, opening_minor, closing_minor, lines, imported_by, imported_at, begins_on,
+       ends_on, form, rejected_lines
+from bank_statement where $1::uuid is null or id < $1 order by id desc limit $2
+"""
+
+
+async def list_statements(tx: Tx, after: UUID | None, limit: int) -> list[ImportedStatement]:
+    """The newest statements, after one of them."""
+    return [ImportedStatement(*row) for row in await tx.fetch(_STATEMENTS, after, limit)]
+
+
+async def covered_until(tx: Tx) -> dict[tuple[str, str], date]:
+    """The last day that statements of each account and currency cover."""
+    rows = await tx.fetch(
+        "select account, currency::text, max(ends_on) from bank_statement where ends_on is not null group by 1, 2"
+    )
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+async def oldest_open_since(tx: Tx) -> datetime | None:
+    """Since when the oldest open line waits."""
+    found: datetime | None = await tx.fetchval(
+        "select created_at from bank_statement_line where status = 'open' order by id limit 1"
+    )
+    return found
 
 
 async def get_for_update(tx: Tx, line_id: UUID) -> BankLine | None:

@@ -115,6 +115,31 @@ class PaymentFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedStatusReport:
+    """A bank's answer that was imported: of how many payments it said what."""
+
+    message_id: str
+    accepted: int
+    paid: int
+    rejected: int
+    recorded_by: str
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredConfirmation:
+    """Who has to say that the bank has paid a sent disbursement.
+
+    ``people``: 0 where its released file is enough. ``seen``: a fingerprint of what is to be confirmed.
+    """
+
+    disbursement: Disbursement
+    seen: bytes
+    people: Literal[0, 1, 2]
+    single_approval_limit_minor: int
+
+
+@dataclass(frozen=True, slots=True)
 class BankStatus:
     """A status code from the bank, with its reason."""
 

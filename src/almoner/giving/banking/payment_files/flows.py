@@ -1,5 +1,6 @@
 """Doing what a bank answered, one disbursement in each transaction: what was done before is not done again."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
 
     One that was interrupted is finished by hearing it again. Raises PaymentFileError.
     """
-    answer = service.parse_status_report(content)
+    answer = await asyncio.to_thread(service.parse_status_report, content)  # a server answers others, too
     async with db.read() as tx:
         file, stated = await service.evaluate_status_report(tx, answer)
     reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))

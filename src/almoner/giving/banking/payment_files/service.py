@@ -22,11 +22,18 @@ from almoner.giving.banking.payment_files.domain import (
     PaymentFileError,
     ReleasedTransfer,
     RequestedTransfer,
+    RequiredConfirmation,
     StatusReport,
     TransliteratedText,
 )
+from almoner.giving.banking.payment_files.store import count_for_operators as count_for_operators
+from almoner.giving.banking.payment_files.store import count_unconfirmed as count_unconfirmed
+from almoner.giving.banking.payment_files.store import file_of_disbursement as file_of_disbursement
 from almoner.giving.banking.payment_files.store import is_in_released_file as is_in_released_file
+from almoner.giving.banking.payment_files.store import list_for_operators as list_for_operators
+from almoner.giving.banking.payment_files.store import list_status_reports as list_status_reports
 from almoner.giving.banking.payment_files.store import newest_files as newest_files
+from almoner.giving.banking.payment_files.store import transfers_of_file as transfers_of_file
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.giving.disbursing.payee_bank_accounts import domain as payee_accounts
@@ -161,6 +168,19 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     if (found := await store.find(tx, file_id)) is None:
         raise NotFound
     return found
+
+
+async def required_confirmation(tx: Tx, disbursement_id: UUID, own: Mapping[str, OwnAccount]) -> RequiredConfirmation:
+    """Who must confirm that the bank paid a disbursement, which is locked. ``own``: our accounts by currency.
+
+    Raises NotFound, DisbursementError.
+    """
+    held, seen = await disbursements.fingerprint_sent_disbursement(tx, disbursement_id)
+    if await is_in_released_file(tx, disbursement_id):
+        return RequiredConfirmation(held, seen, 0, 0)
+    account = own.get(held.money.currency)
+    alone = account.single_release_limit.minor if account else 0
+    return RequiredConfirmation(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
 async def transliterated_texts(tx: Tx, file_id: UUID) -> list[TransliteratedText]:

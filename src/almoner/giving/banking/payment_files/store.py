@@ -6,9 +6,17 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.banking.payment_files.domain import BankOutcome, CreditTransfer, PaymentFile, StatusReport
+from almoner.giving.banking.payment_files.domain import (
+    BankOutcome,
+    CreditTransfer,
+    PaymentFile,
+    PaymentFileStatus,
+    RecordedStatusReport,
+    StatusReport,
+)
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Scheme
 from almoner.kit.money import Money
+from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
@@ -76,6 +84,55 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     return [
         _file(row) for row in await tx.fetch(f"select {_COLUMNS} from payment_file order by id desc limit $1", limit)
     ]
+
+
+_LISTED: Final = _COLUMNS.replace("content_encrypted", "''::bytea")
+"""A list reads no contents."""
+
+
+async def list_for_operators(
+    tx: Tx, status: PaymentFileStatus | None, after: UUID | None, limit: int
+) -> list[PaymentFile]:
+    """The newest files, after one of them, without their contents."""
+    where = keyset.equal({"status": status})
+    return [_file(row) for row in await keyset.rows_after(tx, "payment_file", _LISTED, where, after, limit)]
+
+
+async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, most: int) -> int:
+    """How many there are, at most one more than ``most``."""
+    return await keyset.count_up_to(tx, "payment_file", keyset.equal({"status": status}), most)
+
+
+async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
+    """The file that a disbursement is in, if that was not withdrawn."""
+    found: UUID | None = await tx.fetchval(
+        "select file_id from payment_file_transaction where disbursement_id = $1 and active", disbursement_id
+    )
+    return found
+
+
+async def list_status_reports(tx: Tx, file_id: UUID) -> list[RecordedStatusReport]:
+    """What the bank has said of a file, oldest first."""
+    rows = await tx.fetch(
+        "select message_id, accepted, paid, rejected, recorded_by, recorded_at from payment_status_report "
+        "where file_id = $1 order by id",
+        file_id,
+    )
+    return [RecordedStatusReport(*row) for row in rows]
+
+
+@across_partners("banking")
+async def count_unconfirmed(tx: Tx, file_id: UUID) -> int:
+    """How many disbursements of a file the bank has not answered for."""
+    return int(
+        await tx.fetchval(
+            """
+            select count(*)::int from payment_file_transaction p join disbursement d on d.id = p.disbursement_id
+            where p.file_id = $1 and p.active and d.status = 'SENT'
+            """,
+            file_id,
+        )
+    )
 
 
 _DISBURSEMENTS_IN_FILES: Final = (

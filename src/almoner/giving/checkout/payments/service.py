@@ -15,6 +15,7 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.giving.checkout.payments.store import cancel_uncalled as cancel_uncalled
 from almoner.giving.checkout.payments.store import count_card_tries as count_card_tries
 from almoner.giving.checkout.payments.store import find as find
+from almoner.giving.checkout.payments.store import list_open_of_amount as list_open_of_amount
 from almoner.giving.checkout.payments.store import list_payable_attempts as list_payable_attempts
 from almoner.giving.checkout.payments.store import mark_called as mark_called
 from almoner.giving.checkout.payments.store import newest_attempt as newest_attempt

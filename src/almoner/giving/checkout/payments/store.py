@@ -118,6 +118,22 @@ async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
+async def list_open_of_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
+    """Payments of this amount that are still awaited, the oldest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from payment
+        where status in ('starting', 'open') and provider = $1 and amount_minor = $2 and currency = $3
+        order by created_at limit $4
+        """,
+        provider,
+        money.minor,
+        money.currency,
+        limit,
+    )
+    return [_payment(row) for row in rows]
+
+
 async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     """How many times a card was tried for a donation; a payment that failed was tried at least once."""
     return int(

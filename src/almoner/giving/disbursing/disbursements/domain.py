@@ -156,6 +156,17 @@ class DisbursementFilters:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorFilters:
+    """What operators may narrow the disbursements of all partners by; None: not narrowed."""
+
+    status: DisbursementStatus | None = None
+    waiting_reason: WaitingReason | None = None
+    partner_id: UUID | None = None
+    organisation_id: UUID | None = None
+    money: Money | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DisbursementTotals:
     """Sums over disbursements of one currency."""
 

@@ -31,10 +31,13 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out
+from almoner.giving.disbursing.disbursements.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
+from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
+from almoner.giving.disbursing.disbursements.store import waiting_totals as waiting_totals
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError

@@ -13,11 +13,14 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
+    OperatorFilters,
     PaymentConfirmation,
     WaitingReason,
 )
 from almoner.kit.money import Money
+from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -249,6 +252,44 @@ async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit:
         limit,
     )
     return [_disbursement(row) for row in rows]
+
+
+async def list_for_operators(tx: Tx, filters: OperatorFilters, after: UUID | None, limit: int) -> list[Disbursement]:
+    """Disbursements of all partners that hold something, after one of them: the newest first."""
+    rows = await keyset.rows_after(tx, "disbursement", _COLUMNS, _where(filters), after, limit)
+    return [_disbursement(row) for row in rows]
+
+
+async def count_for_operators(tx: Tx, filters: OperatorFilters, most: int) -> int:
+    """How many match, at most one more than ``most``."""
+    return await keyset.count_up_to(tx, "disbursement", _where(filters), most)
+
+
+def _where(filters: OperatorFilters) -> Conditions:
+    found = keyset.equal(
+        {
+            "partner_id": filters.partner_id,
+            "organisation_id": filters.organisation_id,
+            "status": filters.status,
+            "waiting_reason": filters.waiting_reason,
+            "amount_minor": filters.money and filters.money.minor,
+            "currency": filters.money and filters.money.currency,
+        }
+    )
+    found.add_fixed("donations > 0")
+    return found
+
+
+@across_partners("operators")
+async def waiting_totals(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
+    """Of the disbursements that wait, by their reason: how many, and since when the oldest was begun."""
+    rows = await tx.fetch(
+        """
+        select waiting_reason, count(*)::int, min(created_at) from disbursement
+        where status = 'PENDING' and donations > 0 and waiting_reason is not null group by 1 order by 3
+        """
+    )
+    return [(WaitingReason(row[0]), row[1], row[2]) for row in rows]
 
 
 async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:

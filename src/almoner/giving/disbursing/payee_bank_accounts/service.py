@@ -18,7 +18,9 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccountError,
     PayeeAccountProposed,
 )
+from almoner.giving.disbursing.payee_bank_accounts.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.payee_bank_accounts.store import list_approved_accounts as list_approved_accounts
+from almoner.giving.disbursing.payee_bank_accounts.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.payee_bank_accounts.store import newest_accounts as newest_accounts
 from almoner.giving.disbursing.payee_bank_accounts.store import (
     organisations_sharing_account as organisations_sharing_account,

@@ -8,6 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountReview, Address, PayeeAccount, PayeeStatus
+from almoner.platform.database import keyset
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -100,6 +101,23 @@ async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> lis
         limit,
     )
     return [_account(row) for row in rows]
+
+
+async def list_for_operators(
+    tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
+) -> list[PayeeAccount]:
+    """The newest accounts, after one of them; those that are proposed from the oldest on."""
+    where = keyset.equal({"status": status, "organisation_id": organisation_id})
+    rows = await keyset.rows_after(
+        tx, "payee_bank_account", _COLUMNS, where, after, limit, oldest_first=status == "proposed"
+    )
+    return [_account(row) for row in rows]
+
+
+async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, most: int) -> int:
+    """How many there are, at most one more than ``most``."""
+    where = keyset.equal({"status": status, "organisation_id": organisation_id})
+    return await keyset.count_up_to(tx, "payee_bank_account", where, most)
 
 
 async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:

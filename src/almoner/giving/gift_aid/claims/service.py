@@ -24,8 +24,11 @@ from almoner.giving.gift_aid.claims.domain import (
     GiftAidClaim,
     GiftAidClaimError,
 )
+from almoner.giving.gift_aid.claims.store import count_for_operators as count_for_operators
+from almoner.giving.gift_aid.claims.store import list_for_operators as list_for_operators
 from almoner.giving.gift_aid.claims.store import newest_adjustments as newest_adjustments
 from almoner.giving.gift_aid.claims.store import newest_claims as newest_claims
+from almoner.giving.gift_aid.claims.store import overclaimed_donations as overclaimed_donations
 from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations

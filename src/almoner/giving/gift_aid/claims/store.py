@@ -18,6 +18,7 @@ from almoner.giving.gift_aid.claims.domain import (
     ScheduleEntry,
 )
 from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
@@ -139,6 +140,20 @@ async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> lis
         limit,
     )
     return [_claim(row) for row in rows]
+
+
+async def list_for_operators(
+    tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
+) -> list[GiftAidClaim]:
+    """The newest claims, after one of them."""
+    where = keyset.equal({"organisation_id": organisation_id, "status": status})
+    return [_claim(row) for row in await keyset.rows_after(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
+
+
+async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, most: int) -> int:
+    """How many match, at most one more than ``most``."""
+    where = keyset.equal({"organisation_id": organisation_id, "status": status})
+    return await keyset.count_up_to(tx, "gift_aid_claim", where, most)
 
 
 async def update_status(

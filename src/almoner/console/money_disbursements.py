@@ -1,0 +1,405 @@
+"""Disbursements of all partners: the list, one of them, what may be done with it, and the run that sends them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.acts import ActField, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_downloads import Download, DownloadPages, WrittenFile
+from almoner.console.money_records import (
+    FIRST,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    RecordTable,
+    amount,
+    cursor_of,
+    names_of_organisations,
+    names_of_partners,
+    page_of,
+    parse_choice,
+    parse_filter_id,
+    sentences,
+    show_record,
+)
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.banking.payment_files.domain import PaymentFileError
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import (
+    MAX_NOTE_LENGTH,
+    MAX_REASON_LENGTH,
+    Disbursement,
+    DisbursementError,
+    DisbursementStatus,
+    OperatorFilters,
+    PaymentConfirmation,
+    WaitingReason,
+)
+from almoner.giving.disbursing.disbursements.flows import RunResult
+from almoner.giving.disbursing.remittances import service as remittances
+from almoner.kit.money import format_amount
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "disbursement"
+_PATH: Final = "/disbursements"
+_STATUSES: Final[tuple[DisbursementStatus, ...]] = ("PENDING", "SENT", "PAID", "RETURNED")
+_SHOWN: Final = 100
+_ENOUGH: Final = "It is in a released payment file, so one person may confirm it."
+_NOTE: Final = ActField(
+    "note",
+    "Where you saw that the bank paid",
+    "area",
+    hint="Required if two people must confirm.",
+    required=False,
+    maxlength=MAX_NOTE_LENGTH,
+)
+
+
+async def _get(tx: Tx, disbursement_id: UUID) -> Disbursement:
+    return await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
+
+
+async def _facts(tx: Tx, one: Disbursement) -> Sequence[Fact]:
+    names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id)])
+    partner = (await names_of_partners(tx, [one.partner_id]))[one.partner_id]
+    waits = one.waiting_reason.sentence if one.status == "PENDING" and one.waiting_reason else None
+    return [
+        Fact("Nonprofit", names.get(one.organisation_id)),
+        Fact("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),
+        Fact("Partner", partner),
+        amount("Amount", one.money),
+        Fact("Donations", f"{one.donations:,}"),
+        Fact("End-to-end ID", one.end_to_end_id),
+        Fact("Waits because", waits),
+        Fact("Why it was returned", one.return_reason),
+    ]
+
+
+def _sent(one: Disbursement) -> str:
+    return "" if one.status == "SENT" else f"This disbursement is {one.status}. Only a SENT one can be confirmed."
+
+
+def _returnable(one: Disbursement) -> str:
+    return "" if one.status in ("SENT", "PAID") else f"This disbursement is {one.status}. It was not sent."
+
+
+async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
+    returned = await disbursements.mark_returned(tx, one.id, typed["reason"], recorded_by=officer.id)
+    await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", tx.ids.text(_TYPE, one.id))
+
+
+class DisbursementPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._kind = RecordKind(
+            path=_PATH,
+            id_type=_TYPE,
+            words="Disbursement",
+            get=_get,
+            record_id=lambda one: one.id,
+            facts=_facts,
+            acts=self._acts(),
+            refusals=(DisbursementError, PaymentFileError),
+        )
+
+    def _acts(self) -> tuple[RecordAct[Disbursement], ...]:
+        return (
+            RecordAct(
+                "confirm",
+                "Confirm that the bank paid",
+                self._about_confirmation,
+                self._confirm,
+                (_NOTE,),
+                _sent,
+                "Confirmed: its donations are DISBURSED.",
+                "c",
+            ),
+            RecordAct(
+                "mark-returned",
+                "Record as returned",
+                sentences(
+                    "Its donations go into the next disbursement, and disbursements to this nonprofit are put on "
+                    "hold until somebody releases them. The partner is told.",
+                ),
+                _mark_returned,
+                (ActField("reason", "The bank's reason", "area", maxlength=MAX_REASON_LENGTH),),
+                _returnable,
+                "Recorded as returned. Disbursements to this nonprofit are on hold.",
+                "t",
+            ),
+            RecordAct(
+                "hold",
+                "Hold disbursements to this nonprofit",
+                sentences("Nothing is sent to this nonprofit until somebody releases it. Nobody outside is told."),
+                self._hold,
+                (
+                    ActField(
+                        "whose",
+                        "Whose donations",
+                        "choice",
+                        choices=(("all", "Of all partners"), ("partner", "Of this partner only")),
+                    ),
+                    ActField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
+                ),
+                done="On hold.",
+                key="h",
+            ),
+        )
+
+    def _declared(self) -> ConsoleList:
+        return ConsoleList(
+            path=_PATH,
+            title="Disbursements",
+            about="Donations that are paid out together to one nonprofit appear here.",
+            roles=FINANCE,
+            columns=(
+                Column("Amount", "amount"),
+                Column("Nonprofit"),
+                Column("Donations"),
+                Column("Status", "status"),
+                Column("Waits because"),
+                Column("Created", "age"),
+                Column("Sent", "moment"),
+                Column("Paid", "moment"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("status", "choice", _STATUSES, named="Status"),
+                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Waits because"),
+                Filter("nonprofit", named="Nonprofit ID"),
+                Filter("partner", named="Partner ID"),
+            ),
+            views=(
+                ("On hold", {"status": "PENDING", "waiting": WaitingReason.ON_HOLD.value}),
+                ("Waiting", {"status": "PENDING"}),
+                ("Sent, not confirmed", {"status": "SENT"}),
+                ("Returned", {"status": "RETURNED"}),
+                ("All", {}),
+            ),
+            acts=((f"{_PATH}/run", "Send what is ready"), (f"{_PATH}/holds", "Holds")),
+            order="newest first",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        remittance = Download(
+            f"{_PATH}/{{id}}/remittance",
+            self._about_remittance,
+            self._write_remittance,
+            (DisbursementError,),
+        )
+        return [
+            *ListPages(context).routes(self._declared()),
+            context.route(f"{_PATH}/run", self.run, *FINANCE, fresh=True),
+            *DownloadPages(context).routes(remittance),
+            *ActPages(context).routes(*self._kind.declare_acts(context)),
+            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            filters = OperatorFilters(
+                status=parse_choice(query, "status", _STATUSES),
+                waiting_reason=parse_choice(query, "waiting", tuple(WaitingReason)),
+                partner_id=parse_filter_id(tx, query, "partner", "partner"),
+                organisation_id=parse_filter_id(tx, query, "nonprofit", "organisation"),
+            )
+            found = await disbursements.list_for_operators(tx, filters, after, query.limit + 1)
+            total = await disbursements.count_for_operators(tx, filters, MOST_COUNTED)
+            names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in found])
+            rows = [(one.id, self._row(tx, one, names)) for one in found]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    def _row(self, tx: Tx, one: Disbursement, names: Mapping[UUID, str]) -> ListRow:
+        waits = one.waiting_reason.sentence if one.status == "PENDING" and one.waiting_reason else None
+        values = (one.money, names.get(one.organisation_id), one.donations, one.status, waits, one.created_at)
+        return ListRow(self._kind.address(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One disbursement, its payment file and its first donations."""
+        async with self._context.db.read() as tx:
+            one = await self._kind.find(self._context, tx, visitor)
+            file_id = await payment_files.file_of_disbursement(tx, one.id)
+            found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
+            here = self._kind.address(tx, one)
+            acts = self._kind.offered(tx, one)
+            downloads = [(f"{here}/remittance", "Remittance statement (PDF)")] if one.status in ("SENT", "PAID") else []
+            facts = list(await _facts(tx, one))
+            if file_id is not None:
+                name = tx.ids.text("bankfile", file_id)
+                facts.append(Fact("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
+            table = RecordTable(
+                "Donations",
+                (
+                    Column("Donation", "id"),
+                    Column("Created", "moment"),
+                    Column("Given", "amount"),
+                    Column("Paid out", "amount"),
+                ),
+                [
+                    ListRow("", (tx.ids.text("donation", gift.id), gift.created_at, gift.money, gift.owed))
+                    for gift in found[:_SHOWN]
+                ],
+                "No donations.",
+                f"The first {_SHOWN} are shown." if len(found) > _SHOWN else "",
+            )
+            page = RecordPage(
+                title=f"Disbursement of {format_amount(one.money)}",
+                id=tx.ids.text(_TYPE, one.id),
+                status=one.status,
+                back=_PATH,
+                back_words="Disbursements",
+                facts=facts,
+                steps=_steps(one),
+                acts=acts,
+                tables=[table],
+                downloads=downloads,
+            )
+        return await show_record(self._context, visitor, page, self._kind.message(visitor))
+
+    async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
+        needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
+        told = (
+            f"The bank has paid {format_amount(one.money)}. Its {one.donations:,} donations become "
+            "DISBURSED, and the partner is told."
+        )
+        match needed.people:
+            case 0:
+                return [told, _ENOUGH]
+            case 1:
+                return [told, "The amount is within the limit for one person."]
+            case _:
+                return [told, "Two finance operators must confirm it, each on what they saw: here or with the command."]
+
+    async def _confirm(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> str | None:
+        needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
+        name, note, alone = tx.ids.text(_TYPE, one.id), typed["note"] or None, needed.single_approval_limit_minor
+        stated = PaymentConfirmation(officer.id, alone, note) if needed.people == 1 else None
+        if needed.people == 2:
+            if note is None:
+                raise DisbursementError(
+                    f"{format_amount(one.money)} is above the limit for one person: say where you saw "
+                    "that the bank paid it."
+                )
+            agreed = await officer.decide_with_second(
+                tx, one.partner_id, "payouts.confirm", name, needed.seen, note, always=True
+            )
+            if agreed is None:
+                return FIRST
+            stated = PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
+        confirmed = await disbursements.confirm_paid(tx, one.id, stated)
+        people = 2 if stated and stated.second else 1
+        await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", name, people=people)
+        return None
+
+    async def _hold(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
+        scope = Partner(one.partner_id) if typed["whose"] == "partner" else ALL_PARTNERS
+        await disbursements.hold_disbursements(
+            tx,
+            scope,
+            one.organisation_id,
+            note=typed["note"],
+            decided_by=officer.id,
+            rules=self._context.services.rules,
+        )
+        of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
+        await officer.record_audit_entry(tx, of, "payouts.held", tx.ids.text("organisation", one.organisation_id))
+
+    async def _about_remittance(self, tx: Tx, visitor: Visitor) -> ActPage:
+        one = await self._kind.find(self._context, tx, visitor)
+        return ActPage(
+            "Remittance statement",
+            "Download PDF",
+            self._kind.address(tx, one),
+            "Disbursement",
+            (
+                (
+                    "It lists the donations, the deductions and the total for the nonprofit, in the "
+                    "language of its country."
+                ),
+                (
+                    "It names donors who did not give anonymously. Send it to the nonprofit alone. Each "
+                    "download is recorded."
+                ),
+            ),
+            facts=await _facts(tx, one),
+        )
+
+    async def _write_remittance(self, visitor: Visitor) -> WrittenFile:
+        papers = remittances.RemittanceDocuments(self._context.db.deployment)
+        async with self._context.db.read() as tx:
+            one = await self._kind.find(self._context, tx, visitor)
+            made = await remittances.build_remittance(tx, one.id)
+        document = await papers.render(made)
+        name, digest = self._context.id_text(_TYPE, one.id), sha256_digest(document).hex()
+        async with self._context.db.write() as tx:
+            await Officer(self._context, visitor).record_audit_entry(
+                tx, one.partner_id, "payout.remittance", name, language=made.language, sha256=digest
+            )
+        return WrittenFile(f"{name}.pdf", "application/pdf", document)
+
+    async def run(self, visitor: Visitor) -> Response:
+        """Send what is ready: first what would wait and why, then what was sent."""
+        async with self._context.db.read() as tx:
+            waiting = await disbursements.waiting_totals(tx)
+        ran: RunResult | None = None
+        if visitor.form:
+            officer = Officer(self._context, visitor)
+
+            async def record(tx: Tx, result: RunResult) -> None:
+                sent = sum(sums.payouts for sums in result.sent.values())
+                await officer.record_audit_entry(
+                    tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(result.refused)
+                )
+
+            ran = await disbursements_flows.run_disbursements(
+                self._context.db, self._context.services.rules, record=record
+            )
+            if not ran.refused and not ran.sent:
+                return redirect_to(f"{visitor.place.home}{_PATH}/run?done=nothing")
+            if not ran.refused:
+                return redirect_to(
+                    f"{visitor.place.home}{_PATH}?status={'PAID' if self._context.db.deployment.sandbox else 'SENT'}"
+                )
+        return await self._context.show(
+            visitor,
+            "money_run.html",
+            waiting=waiting,
+            message="Nothing was ready to be sent." if visitor.query.get("done") == "nothing" else "",
+            refused=[(self._context.id_text(_TYPE, one), why) for one, why in ran.refused] if ran else [],
+        )
+
+
+def _steps(one: Disbursement) -> list[TimelineStep]:
+    steps = [TimelineStep("Begun", "done", iso_timestamp(one.created_at))]
+    for words, at in (("Sent", one.sent_at), ("Paid", one.paid_at), ("Returned", one.returned_at)):
+        if at is not None:
+            note = one.return_reason or "" if words == "Returned" else ""
+            steps.append(TimelineStep(words, "done", iso_timestamp(at), note))
+    if one.status == "PENDING":
+        why = one.waiting_reason.sentence if one.waiting_reason else "the next run sends it"
+        steps.append(TimelineStep("Sent", "waiting" if one.waiting_reason else "next", None, why))
+    if one.status == "SENT":
+        steps.append(
+            TimelineStep("Paid", "waiting", None, "the bank's status report or statement, or people, confirm it")
+        )
+    return steps

@@ -1,0 +1,226 @@
+"""Disputes of payments: the list, one of them, and its outcome."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import (
+    NOTE,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    amount,
+    cursor_of,
+    moment,
+    names_of_deciders,
+    page_of,
+    parse_choice,
+    sentences,
+    show_record,
+)
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.disputes.domain import Dispute, DisputeError, DisputeOutcome, Outcome, RetryLater
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "dispute"
+_PATH: Final = "/disputes"
+
+
+def _subject(tx: Tx, one: Dispute) -> str | None:
+    return tx.ids.text_or_none("donation", one.donation_id) or tx.ids.text_or_none(
+        "heldpayment", one.unallocated_payment_id
+    )
+
+
+async def _facts(tx: Tx, one: Dispute) -> Sequence[Fact]:
+    found = [
+        amount("Amount", one.money),
+        Fact("Reason", one.reason),
+        Fact("Donation or payment", _subject(tx, one)),
+        Fact("Provider", one.provider),
+        Fact("Provider's payment", one.provider_payment),
+        Fact("Provider's dispute", one.provider_dispute),
+        moment("Opened", one.opened_at),
+    ]
+    if one.loss:
+        found.append(amount("Absorbed by us", one.loss.absorbed))
+        found.append(Fact("Already disbursed", one.loss.disbursed, "yes_no"))
+        found.append(amount("Recovered", one.loss.recovered))
+    return found
+
+
+def _open(one: Dispute) -> str:
+    return "" if one.status is DisputeStatus.OPEN else f"This dispute is {one.status.value}."
+
+
+async def _refresh(tx: Tx, officer: Officer, one: Dispute, _typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", tx.ids.text(_TYPE, one.id))
+    await disputes.enqueue_refresh(tx, one.provider_payment)
+
+
+_REFRESH: Final = RecordAct(
+    "refresh",
+    "Ask the provider",
+    sentences("A worker fetches the status from the provider, as it does every day."),
+    _refresh,
+    (),
+    _open,
+    "A worker fetches the status.",
+    "r",
+)
+
+
+def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
+    async def end(tx: Tx, officer: Officer, one: Dispute, outcome: Outcome, note: str) -> None:
+        await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.text(_TYPE, one.id))
+        try:
+            await disputes.record_outcome(tx, one.id, DisputeOutcome(outcome, officer.id, note), rules)
+        except RetryLater:
+            raise DisputeError(
+                "A refund or disbursement of this donation is in progress: try again in a minute."
+            ) from None
+
+    async def mark_won(tx: Tx, officer: Officer, one: Dispute, typed: Mapping[str, str]) -> None:
+        await end(tx, officer, one, "won", typed["note"])
+
+    async def mark_lost(tx: Tx, officer: Officer, one: Dispute, typed: Mapping[str, str]) -> None:
+        await end(tx, officer, one, "lost", typed["note"])
+
+    only = "Use this only if the payment provider does not report the outcome."
+    return RecordKind(
+        path=_PATH,
+        id_type=_TYPE,
+        words="Dispute",
+        get=disputes.get,
+        record_id=lambda one: one.id,
+        facts=_facts,
+        acts=(
+            _REFRESH,
+            RecordAct(
+                "mark-won",
+                "Record as won",
+                sentences(only, "The donation is disbursed as usual. The partner is told."),
+                mark_won,
+                (NOTE,),
+                _open,
+                "Recorded as won.",
+                "w",
+            ),
+            RecordAct(
+                "mark-lost",
+                "Record as lost",
+                sentences(
+                    only,
+                    (
+                        "The donation counts as refunded. If it was disbursed already, we absorb the "
+                        "loss. The partner is told."
+                    ),
+                ),
+                mark_lost,
+                (NOTE,),
+                _open,
+                "Recorded as lost.",
+                "l",
+            ),
+        ),
+        refusals=(DisputeError,),
+        missing=(DisputeError,),
+    )
+
+
+class DisputePages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._kind = _kind(context.services.rules)
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Disputes",
+            about="Payments that donors' banks claim back appear here, until the bank has decided and afterwards.",
+            roles=FINANCE,
+            columns=(
+                Column("Amount", "amount"),
+                Column("Opened", "age"),
+                Column("Status", "status"),
+                Column("Reason"),
+                Column("Donation", "id"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(Filter("status", "choice", tuple(one.value for one in DisputeStatus), named="Status"),),
+            views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
+            order="as they came",
+            lead="Evidence goes to the provider in its own dashboard. The outcome arrives here by itself.",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        acts = ActPages(self._context).routes(*self._kind.declare_acts(self._context))
+        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        return [*ListPages(self._context).routes(self._list), *acts, record]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        status = parse_choice(query, "status", tuple(DisputeStatus))
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            found = await disputes.list_for_operators(tx, status, after, query.limit + 1)
+            total = await disputes.count_for_operators(tx, status, MOST_COUNTED)
+            rows = [
+                (
+                    one.id,
+                    ListRow(
+                        self._kind.address(tx, one),
+                        (
+                            one.money,
+                            one.opened_at,
+                            one.status.value,
+                            one.reason,
+                            _subject(tx, one),
+                            tx.ids.text(_TYPE, one.id),
+                        ),
+                    ),
+                )
+                for one in found
+            ]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One dispute, and who bears the loss."""
+        async with self._context.db.read() as tx:
+            one = await self._kind.find(self._context, tx, visitor)
+            by = await names_of_deciders(tx, [one.decided_by])
+            steps = [
+                TimelineStep("Opened by the donor's bank", "done", iso_timestamp(one.opened_at)),
+                TimelineStep("Recorded", "done", iso_timestamp(one.received_at)),
+            ]
+            if one.decided_at is not None:
+                who = by(one.decided_by) or one.provider
+                note = f"{who}: {one.note}" if one.note else who
+                steps.append(TimelineStep(one.status.value.capitalize(), "done", iso_timestamp(one.decided_at), note))
+            else:
+                steps.append(TimelineStep("Outcome", "waiting", None, "the donor's bank decides"))
+            page = RecordPage(
+                title="Dispute",
+                id=tx.ids.text(_TYPE, one.id),
+                status=one.status.value,
+                back=_PATH,
+                back_words="Disputes",
+                facts=await _facts(tx, one),
+                steps=steps,
+                acts=self._kind.offered(tx, one),
+            )
+        return await show_record(self._context, visitor, page, self._kind.message(visitor))

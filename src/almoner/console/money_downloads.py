@@ -1,0 +1,68 @@
+"""Files that are written for an operator: a page that says what is in it, then the file; each time it is recorded."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.console.acts import ActPage
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.headers import NO_PAGE
+
+_REFUSED: Final = 409
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file to save."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file behind a page. ``write`` makes it, with its audit entry; it raises one of ``refusals``."""
+
+    path: str
+    describe: Callable[[Tx, Visitor], Awaitable[ActPage]]
+    write: Callable[[Visitor], Awaitable[WrittenFile]]
+    refusals: tuple[type[Exception], ...]
+
+
+class DownloadPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, *downloads: Download) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(one.path, self._answer(one), *FINANCE, fresh=True) for one in downloads]
+
+    def _answer(self, download: Download) -> VisitorHandler:
+        async def answer(visitor: Visitor) -> Response:
+            refused = ""
+            if visitor.form:
+                try:
+                    file = await download.write(visitor)
+                except download.refusals as error:
+                    refused = str(error)
+                else:
+                    saved_as = f'attachment; filename="{file.name}"'
+                    headers = {**NO_PAGE, "Content-Disposition": saved_as}
+                    return Response(file.content, media_type=file.media_type, headers=headers)
+            async with self._context.db.write() as tx:
+                page = await download.describe(tx, visitor)
+            status = _REFUSED if refused else 200
+            return await self._context.show(
+                visitor, "act.html", status=status, page=page, typed={}, problems={}, refused=refused
+            )
+
+        return answer

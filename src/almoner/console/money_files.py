@@ -1,0 +1,373 @@
+"""Payment files for the bank: made, looked at, released by two where the amount asks for it, downloaded, answered."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.operators import service as operators
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_downloads import Download, DownloadPages, WrittenFile
+from almoner.console.money_records import (
+    NOTE,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    RecordTable,
+    amount,
+    cursor_of,
+    names_of_deciders,
+    names_of_organisations,
+    page_of,
+    parse_choice,
+    sentences,
+    show_record,
+)
+from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.giving.banking.payment_files import flows as payment_files_flows
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile, PaymentFileError, PaymentFileStatus
+from almoner.giving.banking.payment_files.flows import StatusReportResult
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementError, OperatorFilters
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.money import format_amount
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "bankfile"
+_PATH: Final = "/payment-files"
+_STATUSES: Final[tuple[PaymentFileStatus, ...]] = ("created", "released", "withdrawn")
+_SHOWN: Final = 200
+
+
+async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[Fact]:
+    return [
+        amount("Amount", file.total),
+        Fact("Payments", f"{file.payments:,}"),
+        Fact("Execution date", file.execution_date.isoformat()),
+        amount("One person may release up to", file.single_release_limit),
+        Fact("Two people needed", file.requires_second_approval, "yes_no"),
+        Fact("Message ID", file.message_id),
+        Fact("SHA-256", file.sha256),
+    ]
+
+
+async def _audit(tx: Tx, officer: Officer, action: str, file: PaymentFile) -> None:
+    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
+    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
+
+
+def _created(file: PaymentFile) -> str:
+    return "" if file.status == "created" else f"This file is {file.status}."
+
+
+async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
+    by = await names_of_deciders(tx, [file.created_by])
+    who = f"{by(file.created_by)} created the file."
+    two = f"Because of its amount, somebody other than {by(file.created_by)} must release it."
+    return [
+        f"The file can then be downloaded and uploaded to the bank, which pays {format_amount(file.total)}.",
+        f"{who} {two if file.requires_second_approval else 'One person may release it.'}",
+        "A released file cannot be withdrawn here: to stop it, contact the bank.",
+    ]
+
+
+async def _release(tx: Tx, officer: Officer, file: PaymentFile, _typed: Mapping[str, str]) -> None:
+    if file.requires_second_approval:
+        await operators.ensure_independent_operator(tx, officer.person, [file.created_by])
+    released = await payment_files.release_file(tx, file.id, by=officer.id)
+    await _audit(tx, officer, "payment_file.released", released)
+
+
+async def _withdraw(tx: Tx, officer: Officer, file: PaymentFile, typed: Mapping[str, str]) -> None:
+    withdrawn = await payment_files.withdraw_file(tx, file.id, note=typed["note"], by=officer.id)
+    await _audit(tx, officer, "payment_file.withdrawn", withdrawn)
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Payment file",
+    get=payment_files.get,
+    record_id=lambda file: file.id,
+    facts=_facts,
+    acts=(
+        RecordAct("release", "Release file", _about_release, _release, (), _created, "Released. Download it now.", "r"),
+        RecordAct(
+            "withdraw",
+            "Withdraw file",
+            sentences("The file never goes to the bank. Its disbursements can be added to another file."),
+            _withdraw,
+            (NOTE,),
+            _created,
+            "Withdrawn.",
+            "w",
+        ),
+    ),
+    refusals=(PaymentFileError,),
+)
+
+
+class PaymentFilePages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Payment files",
+            about="Files of payments for the bank appear here. Make one of all SENT disbursements in a currency.",
+            roles=FINANCE,
+            columns=(
+                Column("Amount", "amount"),
+                Column("Payments"),
+                Column("Execution date"),
+                Column("Status", "status"),
+                Column("Created by"),
+                Column("Created", "age"),
+                Column("Released by"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(Filter("status", "choice", _STATUSES, named="Status"),),
+            views=(("To release", {"status": "created"}), ("Released", {"status": "released"}), ("All", {})),
+            acts=((f"{_PATH}/new", "Make a file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
+            order="newest first",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        download = Download(f"{_PATH}/{{id}}/download", self._about_download, self._write, (PaymentFileError,))
+        return [
+            *ListPages(context).routes(self._list),
+            context.route(f"{_PATH}/bank-answer", self.import_answer, *FINANCE, fresh=True, upload=BANK_FILE),
+            *DownloadPages(context).routes(download),
+            *ActPages(context).routes(self._new(), *_KIND.declare_acts(context)),
+            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        status = parse_choice(query, "status", _STATUSES)
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            found = await payment_files.list_for_operators(tx, status, after, query.limit + 1)
+            total = await payment_files.count_for_operators(tx, status, MOST_COUNTED)
+            by = await names_of_deciders(tx, [who for one in found for who in (one.created_by, one.released_by)])
+            rows = [
+                (
+                    one.id,
+                    ListRow(
+                        _KIND.address(tx, one),
+                        (
+                            one.total,
+                            one.payments,
+                            one.execution_date.isoformat(),
+                            one.status,
+                            by(one.created_by),
+                            one.created_at,
+                            by(one.released_by),
+                            tx.ids.text(_TYPE, one.id),
+                        ),
+                    ),
+                )
+                for one in found
+            ]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One file: what it pays, what the bank receives in other characters, and what the bank has answered."""
+        async with self._context.db.read() as tx:
+            file = await _KIND.find(self._context, tx, visitor)
+            page = RecordPage(
+                title=f"Payment file of {format_amount(file.total)}",
+                id=tx.ids.text(_TYPE, file.id),
+                status=file.status,
+                back=_PATH,
+                back_words="Payment files",
+                facts=await _facts(tx, file),
+                steps=await self._steps(tx, file),
+                acts=_KIND.offered(tx, file),
+                tables=[await self._payments(tx, file), await self._changed(tx, file)],
+                downloads=[(f"{_KIND.address(tx, file)}/download", "Download file")]
+                if file.status == "released"
+                else [],
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+    async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
+        reports = await payment_files.list_status_reports(tx, file.id)
+        people = [file.created_by, file.released_by, file.withdrawn_by, *(one.recorded_by for one in reports)]
+        by = await names_of_deciders(tx, people)
+        steps = [TimelineStep("Created", "done", iso_timestamp(file.created_at), by(file.created_by) or "")]
+        if file.status == "withdrawn":
+            return [*steps, TimelineStep("Withdrawn", "done", None, f"{by(file.withdrawn_by)}: {file.note}")]
+        if file.released_at is None:
+            who = "somebody else" if file.requires_second_approval else "a finance operator"
+            return [*steps, TimelineStep("Released", "waiting", None, f"{who} releases it")]
+        steps.append(TimelineStep("Released", "done", iso_timestamp(file.released_at), by(file.released_by) or ""))
+        for one in reports:
+            reasons = f"{one.paid:,} paid, {one.accepted:,} accepted, {one.rejected:,} rejected ({by(one.recorded_by)})"
+            steps.append(TimelineStep("The bank answered", "done", iso_timestamp(one.recorded_at), reasons))
+        if left := await payment_files.count_unconfirmed(tx, file.id):
+            steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))
+        return steps
+
+    async def _payments(self, tx: Tx, file: PaymentFile) -> RecordTable:
+        transfers = await payment_files.transfers_of_file(tx, file.id)
+        shown = transfers[:_SHOWN]
+        rows = [
+            ListRow(
+                f"/disbursements/{tx.ids.text('disbursement', payout)}",
+                (tx.ids.text("disbursement", payout), money, masked, end_to_end),
+            )
+            for payout, end_to_end, _, masked, money in shown
+        ]
+        columns = (Column("Disbursement", "id"), Column("Amount", "amount"), Column("Account"), Column("End-to-end ID"))
+        more = f"The first {_SHOWN} of {len(transfers):,} are shown." if len(transfers) > _SHOWN else ""
+        return RecordTable("Payments", columns, rows, more=more)
+
+    async def _changed(self, tx: Tx, file: PaymentFile) -> RecordTable:
+        rows = [
+            ListRow(
+                f"/payee-accounts/{tx.ids.text('payeeaccount', one.account_id)}",
+                (tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent),
+            )
+            for one in await payment_files.transliterated_texts(tx, file.id)
+        ]
+        columns = (Column("Account", "id"), Column("Field"), Column("Entered"), Column("Sent to the bank"))
+        return RecordTable("Sent in other characters", columns, rows[:_SHOWN], "Nothing is sent in other characters.")
+
+    def _new(self) -> Act:
+        return Act(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
+
+    async def _describe_new(self, tx: Tx, _visitor: Visitor) -> ActPage:
+        own = self._context.services.own_accounts or {}
+        sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
+        counted = f"More than {MOST_COUNTED:,}" if sent > MOST_COUNTED else f"{sent:,}"
+        return ActPage(
+            "Make a payment file",
+            "Make file",
+            _PATH,
+            "Payment files",
+            (
+                (
+                    f"{counted} disbursements are SENT. The file takes those in the currency that are "
+                    "in no other file, up "
+                    "to 10,000, in the format pain.001.001.09."
+                ),
+                "Disbursements to nonprofits without an approved account, on hold or flagged are left out.",
+                "Nothing goes to the bank before the file is released.",
+            ),
+            (
+                ActField("currency", "Currency", "choice", choices=[(one, one) for one in own]),
+                ActField(
+                    "date",
+                    "Execution date",
+                    hint="Such as 2026-11-30; empty: today.",
+                    required=False,
+                    value=tx.now.date().isoformat(),
+                    maxlength=10,
+                ),
+            ),
+            closed="" if own else "No account of ours is set: an administrator sets ALMONER_BANK_ACCOUNTS.",
+        )
+
+    async def _create(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        own = (self._context.services.own_accounts or {})[typed["currency"]]
+        try:
+            day = date.fromisoformat(typed["date"]) if typed["date"] else tx.now.date()
+        except ValueError:
+            raise IncorrectParams("date: enter a date such as 2026-11-30") from None
+        officer = Officer(self._context, visitor)
+        made = await payment_files.create_file(tx, own, day, by=officer.id)
+        if made.file is None:
+            raise PaymentFileError(await self._nothing(tx, typed["currency"], made.without_account, made.held))
+        await _audit(tx, officer, "payment_file.made", made.file)
+        left = f"{len(made.without_account)}.{len(made.held)}"
+        return f"{_KIND.address(tx, made.file)}?left={left}"
+
+    async def _nothing(
+        self, tx: Tx, currency: str, homeless: Sequence[Disbursement], held: Sequence[Disbursement]
+    ) -> str:
+        some = [*homeless, *held][:20]
+        names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in some])
+        reasons = [f"There are no disbursements in {currency} to pay."]
+        for found, why in ((homeless, "has no approved payee account"), (held, "is on hold")):
+            reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]
+        return " ".join(reasons)
+
+    async def _about_download(self, tx: Tx, visitor: Visitor) -> ActPage:
+        file = await _KIND.find(self._context, tx, visitor)
+        return ActPage(
+            "Download payment file",
+            "Download file",
+            _KIND.address(tx, file),
+            "Payment file",
+            (
+                "Upload it to the bank only once. The bank rejects a second file with the same message ID.",
+                (
+                    "The file holds account numbers. Delete it from your computer once it is "
+                    "uploaded. Each download is "
+                    "recorded, and is the same file."
+                ),
+            ),
+            facts=await _facts(tx, file),
+            closed="" if file.status == "released" else f"The file is {file.status}: it must be released first.",
+        )
+
+    async def _write(self, visitor: Visitor) -> WrittenFile:
+        async with self._context.db.write() as tx:
+            file = await _KIND.find(self._context, tx, visitor)
+            content = payment_files.released_content(tx, file)
+            await _audit(tx, Officer(self._context, visitor), "payment_file.written", file)
+        return WrittenFile(f"{file.message_id}.xml", "application/xml", content)
+
+    async def import_answer(self, visitor: Visitor) -> Response:
+        """Import the bank's status report (pain.002), and say what it did."""
+        reported: StatusReportResult | None = None
+        problems: dict[str, str] = {}
+        refused = ""
+        if visitor.form:
+            officer = Officer(self._context, visitor)
+
+            async def record(tx: Tx, file: PaymentFile, counts: dict[BankOutcome, int]) -> None:
+                facts = {verdict.value: count for verdict, count in counts.items()}
+                await officer.record_audit_entry(
+                    tx, DEPLOYMENT, "payment_file.answered", tx.ids.text(_TYPE, file.id), **facts
+                )
+
+            if (content := uploaded_bytes(visitor)) is None:
+                problems = {"file": upload_problem(visitor)}
+            else:
+                try:
+                    reported = await payment_files_flows.import_status_report(
+                        self._context.db, content, by=officer.id, record=record
+                    )
+                except (PaymentFileError, DisbursementError) as error:
+                    refused = str(error)
+        if reported is not None and not (reported.contradicted or reported.refused):
+            name = self._context.id_text(_TYPE, reported.file.id)
+            done = "answered" if reported.counts else "known"
+            return redirect_to(f"{visitor.place.home}{_PATH}/{name}?done={done}")
+        ids = self._context.db.deployment.ids
+        return await self._context.show(
+            visitor,
+            "money_bank_answer.html",
+            status=422 if problems else 409 if refused else 200,
+            problems=problems,
+            refused=refused,
+            reported=reported,
+            contradicted=[ids.text("disbursement", one) for one in reported.contradicted] if reported else [],
+            failed=[(ids.text("disbursement", one), why) for one, why in reported.refused] if reported else [],
+        )

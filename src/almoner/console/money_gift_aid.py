@@ -1,0 +1,434 @@
+"""Gift Aid claims: drafted, compared with what changed, exported for HMRC and marked as sent."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_downloads import Download, DownloadPages, WrittenFile
+from almoner.console.money_records import (
+    NOTE,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    RecordTable,
+    amount,
+    cursor_of,
+    moment,
+    names_of_deciders,
+    names_of_organisations,
+    page_of,
+    parse_choice,
+    parse_filter_id,
+    parse_typed_amount,
+    sentences,
+    show_record,
+)
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
+from almoner.giving.gift_aid.claims.domain import ClaimStatus, GiftAidClaim, GiftAidClaimError, format_pounds
+from almoner.giving.gift_aid.declarations.domain import CURRENCY
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.money import Money
+from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = gift_aid_claims.ID_TYPE
+_PATH: Final = "/gift-aid-claims"
+_STATUSES: Final[tuple[ClaimStatus, ...]] = ("drafted", "submitted", "paid", "rejected", "withdrawn")
+_SHOWN: Final = 100
+
+
+def _pounds(minor: int | None) -> Money | None:
+    return None if minor is None else Money(minor, CURRENCY)
+
+
+async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[Fact]:
+    names = await names_of_organisations(tx, [(None, claim.organisation_id)])
+    return [
+        Fact("Charity", names.get(claim.organisation_id)),
+        Fact("Charity ID", tx.ids.text("organisation", claim.organisation_id)),
+        Fact("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
+        amount("Donations come to", _pounds(claim.minor)),
+        amount("Tax claimed", _pounds(claim.tax_minor)),
+        amount("Adjustment", _pounds(claim.adjustment_minor)),
+        amount("Due", _pounds(claim.due_minor)),
+        amount("Paid", _pounds(claim.paid_minor)),
+        moment("Donations before", claim.cutoff_at),
+        Fact("HMRC's reference", claim.reference),
+        Fact("Note", claim.note),
+    ]
+
+
+def _is(*statuses: ClaimStatus) -> Callable[[GiftAidClaim], str]:
+    def closed(claim: GiftAidClaim) -> str:
+        return "" if claim.status in statuses else f"This claim is {claim.status}."
+
+    return closed
+
+
+async def _audit(tx: Tx, officer: Officer, action: str, claim: GiftAidClaim) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, f"gift_aid_claim.{action}", tx.ids.text(_TYPE, claim.id))
+
+
+async def _submit(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+    await _audit(tx, officer, "submitted", claim)
+    await gift_aid_claims.mark_submitted(tx, claim.id, typed["reference"], by=officer.id)
+
+
+async def _pay(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+    minor = parse_typed_amount("amount", typed["amount"], CURRENCY) if typed["amount"] else None
+    await _audit(tx, officer, "paid", claim)
+    await gift_aid_claims.mark_paid(tx, claim.id, minor, note=typed["note"] or None, by=officer.id)
+
+
+async def _reject(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+    await _audit(tx, officer, "rejected", claim)
+    await gift_aid_claims.mark_rejected(tx, claim.id, typed["note"], by=officer.id)
+
+
+async def _withdraw(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+    await _audit(tx, officer, "withdrawn", claim)
+    await gift_aid_claims.withdraw_draft(tx, claim.id, typed["note"], by=officer.id)
+
+
+async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
+    return [f"HMRC has paid the charity. {format_pounds(claim.due_minor)} is due; for another amount, say why."]
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Gift Aid claim",
+    get=gift_aid_claims.get,
+    record_id=lambda claim: claim.id,
+    facts=_facts,
+    acts=(
+        RecordAct(
+            "mark-submitted",
+            "Mark as sent to HMRC",
+            sentences("Donations refunded since the claim was drafted are deducted from the next claim."),
+            _submit,
+            (ActField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
+            _is("drafted"),
+            "Marked as sent.",
+            "s",
+        ),
+        RecordAct(
+            "mark-paid",
+            "Record HMRC's payment",
+            _about_payment,
+            _pay,
+            (
+                ActField(
+                    "amount", "Amount in GBP", hint="Only if it is not the amount due.", required=False, maxlength=30
+                ),
+                ActField("note", "Why HMRC paid another amount", "area", required=False),
+            ),
+            _is("submitted"),
+            "Recorded as paid.",
+            "p",
+        ),
+        RecordAct(
+            "mark-rejected",
+            "Record that HMRC rejected it",
+            sentences("The donations in the claim can be claimed again."),
+            _reject,
+            (NOTE,),
+            _is("submitted"),
+            "Recorded as rejected.",
+        ),
+        RecordAct(
+            "withdraw",
+            "Withdraw draft",
+            sentences("The donations in the claim can be claimed again."),
+            _withdraw,
+            (NOTE,),
+            _is("drafted"),
+            "Withdrawn.",
+            "w",
+        ),
+    ),
+    refusals=(GiftAidClaimError,),
+)
+
+
+class GiftAidClaimPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Gift Aid claims",
+            about="Claims of UK charities to HMRC appear here. Draft one for a charity.",
+            roles=FINANCE,
+            columns=(
+                Column("Due", "amount"),
+                Column("Charity"),
+                Column("Status", "status"),
+                Column("Donations"),
+                Column("Come to", "amount"),
+                Column("Adjustment", "amount"),
+                Column("Paid", "amount"),
+                Column("Drafted", "age"),
+                Column("HMRC's reference"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("status", "choice", _STATUSES, named="Status"),
+                Filter("charity", named="Charity ID"),
+            ),
+            views=(("Drafts", {"status": "drafted"}), ("With HMRC", {"status": "submitted"}), ("All", {})),
+            acts=((f"{_PATH}/draft", "Draft a claim"), (f"{_PATH}/adjustments", "Adjustments")),
+            order="newest first",
+        )
+        self._adjustments = ConsoleList(
+            path=f"{_PATH}/adjustments",
+            title="Adjustments to Gift Aid claims",
+            about="A claimed donation that is refunded, reassigned or loses its declaration appears here.",
+            roles=FINANCE,
+            columns=(
+                Column("Donation", "id"),
+                Column("Amount", "amount"),
+                Column("Not yet deducted", "amount"),
+                Column("Reason", "status"),
+                Column("Recorded", "age"),
+                Column("Claim", "id"),
+            ),
+            load=self._load_adjustments,
+            filters=(Filter("charity", named="Charity ID"),),
+            order="newest first",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        draft = Act(f"{_PATH}/draft", FINANCE, self._describe_draft, self._draft, (GiftAidClaimError,), fresh=True)
+        schedule = Download(
+            f"{_PATH}/{{id}}/schedule", self._about_schedule, self._write_schedule, (GiftAidClaimError,)
+        )
+        return [
+            *ListPages(context).routes(self._adjustments, self._list),
+            *DownloadPages(context).routes(schedule),
+            *ActPages(context).routes(draft, *_KIND.declare_acts(context)),
+            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        status, after = parse_choice(query, "status", _STATUSES), cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            charity = parse_filter_id(tx, query, "charity", "organisation")
+            found = await gift_aid_claims.list_for_operators(tx, status, charity, after, query.limit + 1)
+            total = await gift_aid_claims.count_for_operators(tx, status, charity, MOST_COUNTED)
+            names = await names_of_organisations(tx, [(None, one.organisation_id) for one in found])
+            rows = [
+                (
+                    one.id,
+                    ListRow(
+                        _KIND.address(tx, one),
+                        (
+                            _pounds(one.due_minor),
+                            names.get(one.organisation_id),
+                            one.status,
+                            one.donations,
+                            _pounds(one.minor),
+                            _pounds(one.adjustment_minor),
+                            _pounds(one.paid_minor),
+                            one.drafted_at,
+                            one.reference,
+                            tx.ids.text(_TYPE, one.id),
+                        ),
+                    ),
+                )
+                for one in found
+            ]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    async def _load_adjustments(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            charity = parse_filter_id(tx, query, "charity", "organisation")
+            found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit)
+            rows = [
+                ListRow(
+                    f"{_PATH}/{tx.ids.text(_TYPE, one.claim_id)}",
+                    (
+                        tx.ids.text("donation", one.donation_id),
+                        _pounds(one.minor),
+                        _pounds(one.left_minor),
+                        one.reason,
+                        one.created_at,
+                        tx.ids.text(_TYPE, one.claim_id),
+                    ),
+                )
+                for one in found
+            ]
+            return ListPage(rows)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One claim, and what of it has changed since it was drafted."""
+        async with self._context.db.read() as tx:
+            claim = await _KIND.find(self._context, tx, visitor)
+            over = await gift_aid_claims.overclaimed_donations(tx, claim.id)
+            by = await names_of_deciders(tx, [claim.drafted_by])
+            steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
+            match claim.status:
+                case "drafted":
+                    steps.append(TimelineStep("Sent to HMRC", "waiting", None, "export the schedule and submit it"))
+                case "submitted":
+                    steps.append(TimelineStep("Sent to HMRC", "done", None, claim.reference or ""))
+                    steps.append(TimelineStep("Paid", "waiting", None, "HMRC pays the charity"))
+                case other:
+                    steps.append(TimelineStep(other.capitalize(), "done", None, claim.note or ""))
+            changed = RecordTable(
+                "Differences since it was drafted",
+                (Column("Donation", "id"),),
+                [ListRow("", (tx.ids.text("donation", one),)) for one in over[:_SHOWN]],
+                "Every donation in the claim can still be claimed.",
+                f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
+            )
+            here = _KIND.address(tx, claim)
+            page = RecordPage(
+                title=f"Gift Aid claim of {format_pounds(claim.due_minor)}",
+                id=tx.ids.text(_TYPE, claim.id),
+                status=claim.status,
+                back=_PATH,
+                back_words="Gift Aid claims",
+                facts=await _facts(tx, claim),
+                steps=steps,
+                acts=_KIND.offered(tx, claim),
+                tables=[changed],
+                downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
+                notices=[_told(visitor)] if _told(visitor) else [],
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+    async def _describe_draft(self, _tx: Tx, _visitor: Visitor) -> ActPage:
+        return ActPage(
+            "Draft a Gift Aid claim",
+            "Draft claim",
+            _PATH,
+            "Gift Aid claims",
+            (
+                (
+                    "The draft takes the donations that the charity can claim now. Donations that "
+                    "HMRC would reject are left "
+                    "out, with the reasons. A charity has one draft at a time."
+                ),
+            ),
+            (
+                ActField("charity", "Charity ID", maxlength=255),
+                ActField(
+                    "before",
+                    "Donations before",
+                    hint="Such as 2026-11-01; empty: until now.",
+                    required=False,
+                    maxlength=30,
+                ),
+                ActField(
+                    "year_end",
+                    "Last day of the charity's accounting year",
+                    hint="Month and day. 04-05 for a trust.",
+                    value="04-05",
+                    maxlength=5,
+                ),
+                ActField(
+                    "aggregate",
+                    "Combine donations of up to 20 GBP each, without donor names",
+                    "check",
+                    hint="As HMRC allows.",
+                    required=False,
+                ),
+            ),
+        )
+
+    async def _draft(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        officer, charity = Officer(self._context, visitor), tx.ids.parse("organisation", typed["charity"])
+        try:
+            year = gift_aid_claims_domain.parse_year_end(typed["year_end"])
+        except ValueError as error:
+            raise IncorrectParams(f"year_end: {error}") from None
+        try:
+            if charity is None:
+                raise NotFound
+            made = await gift_aid_claims.draft_claim(
+                tx,
+                charity,
+                _before(typed["before"]) or tx.now,
+                year=year,
+                together=typed["aggregate"] == "yes",
+                by=officer.id,
+            )
+        except NotFound:
+            raise IncorrectParams("charity: there is no organisation with this ID") from None
+        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:20]]
+        if made.claim is None:
+            raise GiftAidClaimError(" ".join(["There is nothing to claim.", *left]))
+        claim_id = tx.ids.text(_TYPE, made.claim.id)
+        await officer.record_audit_entry(
+            tx,
+            DEPLOYMENT,
+            "gift_aid_claim.drafted",
+            claim_id,
+            donations=made.claim.donations,
+            charity=typed["charity"],
+        )
+        return f"{_PATH}/{claim_id}?left={len(made.left_out)}&expired={made.expired}&waiting={made.waiting}"
+
+    async def _about_schedule(self, tx: Tx, visitor: Visitor) -> ActPage:
+        claim = await _KIND.find(self._context, tx, visitor)
+        return ActPage(
+            "HMRC's schedule",
+            "Download CSV",
+            _KIND.address(tx, claim),
+            "Gift Aid claim",
+            (
+                (
+                    "The file has the columns of HMRC's schedule spreadsheet and includes donors' names and addresses. "
+                    "Delete it after you submit it. Each download is recorded."
+                ),
+            ),
+            facts=await _facts(tx, claim),
+        )
+
+    async def _write_schedule(self, visitor: Visitor) -> WrittenFile:
+        async with self._context.db.write() as tx:
+            claim = await _KIND.find(self._context, tx, visitor)
+            schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
+            await _audit(tx, Officer(self._context, visitor), "written", claim)
+            name = tx.ids.text(_TYPE, claim.id)
+        return WrittenFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
+
+
+def _before(typed: str) -> datetime | None:
+    if not typed:
+        return None
+    try:
+        return parse_day_or_timestamp(typed)
+    except ValueError:
+        raise IncorrectParams("before: enter a day such as 2026-11-01") from None
+
+
+def _told(visitor: Visitor) -> str:
+    """What the draft left out, as the address says."""
+    found = []
+    for name, words in (
+        ("left", "left out, because HMRC would reject them"),
+        ("expired", "past HMRC's deadline"),
+        ("waiting", "for the next claim, because this one is full"),
+    ):
+        text = visitor.query.get(name, "")
+        if text.isdecimal() and int(text[:9]):
+            found.append(f"{int(text[:9]):,} donations are {words}.")
+    return " ".join(found)

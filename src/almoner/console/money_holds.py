@@ -1,0 +1,162 @@
+"""Holds on disbursements: the list, oldest first, and their release."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import (
+    FIRST,
+    Officer,
+    names_of_deciders,
+    names_of_organisations,
+    names_of_partners,
+)
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.pages.record_tables import Column, Fact
+
+_PATH: Final = "/disbursements/holds"
+_ALL: Final = "all"
+_NOTE: Final = ActField(
+    "note",
+    "What you found out",
+    "area",
+    hint="Why the nonprofit can be paid again.",
+    maxlength=MAX_NOTE_LENGTH,
+)
+
+
+class HoldPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Holds on disbursements",
+            about="Nonprofits that are not paid because somebody, or a rule, has put them on hold appear here.",
+            roles=FINANCE,
+            columns=(
+                Column("Nonprofit"),
+                Column("Partner"),
+                Column("Since", "age"),
+                Column("By"),
+                Column("Reason"),
+                Column("Nonprofit ID", "id"),
+            ),
+            load=self._load,
+            order="oldest first",
+            lead=(
+                "Flags of verifications and changed payee accounts hold disbursements, too: they "
+                "end by their own review."
+            ),
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        release = Act(
+            f"{_PATH}/{{organisation}}/{{whose}}/release",
+            FINANCE,
+            self._describe,
+            self._release,
+            (DisbursementError,),
+            fresh=True,
+        )
+        return [*ListPages(self._context).routes(self._list), *ActPages(self._context).routes(release)]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            held = await disbursements.active_holds(tx)
+            shown = held[: query.limit]
+            names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in shown])
+            partners = await names_of_partners(tx, [one.partner_id for one in shown if one.partner_id])
+            by = await names_of_deciders(tx, [one.decided_by for one in shown])
+            rows = [
+                ListRow(
+                    self._address(one),
+                    (
+                        names.get(one.organisation_id) or tx.ids.text("organisation", one.organisation_id),
+                        partners[one.partner_id] if one.partner_id else "All partners",
+                        one.decided_at,
+                        by(one.decided_by),
+                        one.note,
+                        tx.ids.text("organisation", one.organisation_id),
+                    ),
+                )
+                for one in shown
+            ]
+            return ListPage(rows, None, len(held))
+
+    def _address(self, one: DisbursementHold) -> str:
+        whose = self._context.id_text("partner", one.partner_id) if one.partner_id else _ALL
+        return f"{_PATH}/{self._context.id_text('organisation', one.organisation_id)}/{whose}/release"
+
+    def _named(self, visitor: Visitor) -> tuple[UUID, Partner | AllPartners]:
+        """The nonprofit and the partner of the address. Raises NotFound."""
+        nonprofit, whose, _ = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")
+        scope = ALL_PARTNERS if whose == _ALL else Partner(self._context.parse_id("partner", whose))
+        return self._context.parse_id("organisation", nonprofit), scope
+
+    async def _describe(self, tx: Tx, visitor: Visitor) -> ActPage:
+        organisation_id, scope = self._named(visitor)
+        of = scope.id if isinstance(scope, Partner) else None
+        held = [
+            one
+            for one in await disbursements.active_holds(tx)
+            if one.organisation_id == organisation_id and (of is None or one.partner_id == of)
+        ]
+        if not held:
+            raise NotFound
+        names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in held])
+        by = await names_of_deciders(tx, [one.decided_by for one in held])
+        facts = [Fact("Nonprofit", names.get(organisation_id))]
+        facts += [Fact(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}") for one in held]
+        return ActPage(
+            "Release disbursements",
+            "Release disbursements",
+            _PATH,
+            "Holds on disbursements",
+            (
+                (
+                    "The next run sends what is ready. Who placed a hold cannot release it alone. "
+                    "Where two-person approval "
+                    "is on, two finance operators must release it: here or with the command."
+                ),
+                "All holds on this nonprofit end." if of is None else "The hold on this partner's donations ends.",
+            ),
+            (_NOTE,),
+            facts,
+        )
+
+    async def _release(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        organisation_id, scope = self._named(visitor)
+        officer, organisation = Officer(self._context, visitor), tx.ids.text("organisation", organisation_id)
+        whose = f" for {tx.ids.text('partner', scope.id)}" if isinstance(scope, Partner) else ""
+        of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
+        seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
+        agreed = await officer.decide_with_second(
+            tx, of, "payouts.release", f"{organisation}{whose}", seen, typed["note"], always=False
+        )
+        if agreed is None:
+            return f"/money?done={FIRST}"
+        await disbursements.release_holds(
+            tx,
+            scope,
+            organisation_id,
+            note=agreed.note,
+            decided_by=agreed.by,
+            rules=self._context.services.rules,
+            second=agreed.second,
+        )
+        await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
+        return _PATH

@@ -1,0 +1,368 @@
+"""The ledger: its trial balance, one account by day, any transfer by its reference, and files for accounting."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console import store
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import SignedAmount
+from almoner.console.money_records import Officer, names_of_organisations
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.ledger.domain import (
+    AccountBalance,
+    AccountKind,
+    AccountTotals,
+    LedgerAccount,
+    PostedTransfer,
+    TransferKind,
+)
+from almoner.kit.errors import NotFound
+from almoner.kit.money import currency_exponent
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.record_tables import readable
+
+_PATH: Final = "/ledger"
+_PAGE: Final = 100
+_BATCH: Final = 1000
+_LONGEST: Final = timedelta(days=366)
+_BEANCOUNT: Final = {
+    AccountKind.PROVIDER_CLEARING: "Assets:Clearing",
+    AccountKind.DONATION_LIABILITY: "Liabilities:Donations",
+    AccountKind.FEES: "Expenses:Fees",
+    AccountKind.DISBURSEMENT_IN_TRANSIT: "Liabilities:InTransit",
+    AccountKind.BANK: "Assets:Bank",
+    AccountKind.SUSPENSE: "Liabilities:Unallocated",
+    AccountKind.REFUNDS: "Liabilities:Refunds",
+    AccountKind.REQUEST_CLEARING: "Liabilities:RequestClearing",
+    AccountKind.DISPUTED: "Assets:Disputed",
+}
+_OPENING: Final = "Equity:OpeningBalances"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A transfer as a page shows it. ``amount``: what it adds to the account that is looked at, or its amount."""
+
+    posted_at: datetime
+    kind: str
+    debit: str
+    credit: str
+    amount: SignedAmount
+    owner: str
+
+
+class LedgerPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        return [
+            context.route(_PATH, self.trial_balance, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/account", self.account, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/transfers", self.transfers, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/export", self.export, *FINANCE, fresh=True),
+        ]
+
+    async def trial_balance(self, visitor: Visitor) -> Response:
+        """Every kind of account with its balance, and that they come to zero."""
+        async with self._context.db.read() as tx:
+            totals = await ledger.list_totals(tx)
+        sums = {
+            currency: sum(one.balance_minor for one in totals if one.currency == currency)
+            for currency in dict.fromkeys(one.currency for one in totals)
+        }
+        return await self._context.show(
+            visitor,
+            "money_ledger.html",
+            totals=totals,
+            sums=sums,
+            account_key=_group_key,
+            readable=readable,
+            balanced=not any(sums.values()),
+        )
+
+    async def account(self, visitor: Visitor) -> Response:
+        """One account: its transfers, the newest first, and what moved on each day of a month."""
+        key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
+        before = visitor.query.get("before", "")
+        async with self._context.db.read() as tx:
+            found = await ledger.find_account(tx, key)
+            if found is None:
+                raise NotFound
+            since, until = _bounds(month) if month else (None, None)
+            page = await ledger.list_of_account(
+                tx, key, since, until, int(before) if before.isdecimal() and len(before) < 19 else None, _PAGE + 1
+            )
+            days = await ledger.days_of_account(tx, key, since, until) if since and until else []
+            names = await self._names(tx, page)
+        shown = page[:_PAGE]
+        return await self._context.show(
+            visitor,
+            "money_account.html",
+            key=key,
+            title=_account_name(found.account, names),
+            balance=SignedAmount(found.debits - found.credits, found.account.currency),
+            lines=[self._line(one, names, key) for one in shown],
+            days=days,
+            currency=found.account.currency,
+            month=month,
+            months=self._months(),
+            following=shown[-1].id if len(page) > _PAGE else None,
+        )
+
+    def _months(self) -> list[date]:
+        """The last twelve, the newest first."""
+        day = self._context.db.deployment.clock.now().date().replace(day=1)
+        found = []
+        for _ in range(12):
+            found.append(day)
+            day = (day - timedelta(days=1)).replace(day=1)
+        return found
+
+    async def transfers(self, visitor: Visitor) -> Response:
+        """The transfers that a record caused, by any of its identifiers."""
+        asked = visitor.query.get("q", "").strip()[:255]
+        lines: list[_Line] = []
+        problem = ""
+        if asked:
+            async with self._context.db.read() as tx:
+                owners = await store.ledger_owners_of(tx, asked)
+                found = await ledger.list_of_owners(tx, owners) if owners else []
+                names = await self._names(tx, found)
+            lines = [self._line(one, names, None) for one in found]
+            problem = "" if lines else "No transfer belongs to this reference."
+        return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
+
+    async def export(self, visitor: Visitor) -> Response:
+        """All transfers of a period as a file: CSV, or Beancount with opening balances and assertions."""
+        first, last = _day(visitor.form_value("from")), _day(visitor.form_value("to"))
+        kind = visitor.form_value("format")
+        problems: dict[str, str] = {}
+        if visitor.form:
+            if first is None:
+                problems["from"] = "Enter the first day."
+            if last is None:
+                problems["to"] = "Enter the last day."
+            if first and last and not first <= last <= first + _LONGEST:
+                problems["to"] = "Enter a day after the first one, at most a year later."
+            if kind not in ("csv", "beancount"):
+                problems["format"] = "Choose a format."
+            if first and last and not problems:
+                return await self._download(visitor, first, last, kind)
+        month = (self._context.db.deployment.clock.now().date().replace(day=1) - timedelta(days=1)).replace(day=1)
+        ends = (month + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+        return await self._context.show(
+            visitor,
+            "money_export.html",
+            status=422 if problems else 200,
+            problems=problems,
+            typed={
+                "from": visitor.form_value("from") or month.isoformat(),
+                "to": visitor.form_value("to") or ends.isoformat(),
+                "format": kind or "csv",
+            },
+        )
+
+    async def _download(self, visitor: Visitor, first: date, last: date, kind: str) -> Response:
+        since, until = _bounds_of_days(first, last)
+        async with self._context.db.write() as tx:
+            await Officer(self._context, visitor).record_audit_entry(
+                tx, DEPLOYMENT, "ledger.exported", f"{first}/{last}", format=kind
+            )
+        name = f"ledger-{first}-{last}.{kind}"
+        lines = self._csv(since, until) if kind == "csv" else self._beancount(since, until)
+        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
+        media_type = "text/csv; charset=utf-8" if kind == "csv" else "text/plain; charset=utf-8"
+        return StreamingResponse(lines, media_type=media_type, headers=headers)
+
+    async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
+        """Batch by batch: no connection is held while somebody reads slowly."""
+        async with self._context.db.read() as tx:
+            bounds = await ledger.bounds_of_period(tx, since, until)
+        if bounds is None:
+            return
+        after, last = bounds[0] - 1, bounds[1]
+        while True:
+            async with self._context.db.read() as tx:
+                found = await ledger.list_of_period(tx, since, until, after, last, _BATCH)
+            if not found:
+                return
+            yield found
+            after = found[-1].id
+
+    async def _csv(self, since: datetime, until: datetime) -> AsyncIterator[bytes]:
+        yield csv_line(("id", "postedAt", "kind", "record", "debit", "credit", "amount", "currency"))
+        async for found in self._batches(since, until):
+            yield b"".join(
+                csv_line(
+                    (
+                        str(one.id),
+                        iso_timestamp(one.posted_at),
+                        one.kind.value,
+                        str(one.owner_id),
+                        self._key(one.debit),
+                        self._key(one.credit),
+                        _decimal(one.minor, one.currency),
+                        one.currency,
+                    )
+                )
+                for one in found
+            )
+
+    async def _beancount(self, since: datetime, until: datetime) -> AsyncIterator[bytes]:
+        async with self._context.db.read() as tx:
+            opening = await ledger.balances_at(tx, since)
+        balances = {self._beancount_name(one.account): one for one in opening}
+        first = since.date()
+        yield "".join(_beancount_head(first, balances)).encode()
+        moved: dict[str, int] = {}
+        async for found in self._batches(since, until):
+            yield "".join(self._beancount_entry(one, moved) for one in found).encode()
+        yield "".join(_beancount_assertions(until.date(), balances, moved)).encode()
+
+    def _beancount_entry(self, one: PostedTransfer, moved: dict[str, int]) -> str:
+        debit, credit = self._beancount_name(one.debit), self._beancount_name(one.credit)
+        moved[debit] = moved.get(debit, 0) + one.minor
+        moved[credit] = moved.get(credit, 0) - one.minor
+        amount = f"{_decimal(one.minor, one.currency):f} {one.currency}"
+        return (
+            f'{one.posted_at:%Y-%m-%d} * "{readable(one.kind.value)}" ^{one.owner_id}\n'
+            f'  transfer: "{one.id}"\n  {debit}  {amount}\n  {credit}  -{amount}\n\n'
+        )
+
+    def _beancount_name(self, account: LedgerAccount) -> str:
+        """``Liabilities:Donations:01K...:USD``: parts begin with a capital or a figure, and have no underscore."""
+        parts = [_BEANCOUNT[account.kind]]
+        if account.provider:
+            parts.append("-".join(part.capitalize() for part in account.provider.split("_") if part))
+        if account.organisation_id:
+            parts.append(self._organisation(account.organisation_id).rpartition("_")[2].upper())
+        return ":".join([*parts, account.currency])
+
+    def _organisation(self, organisation_id: UUID) -> str:
+        return self._context.id_text("organisation", organisation_id)
+
+    def _key(self, account: LedgerAccount) -> str:
+        owner = self._organisation(account.organisation_id) if account.organisation_id else account.provider
+        return ":".join([account.kind.value, account.currency, *([owner] if owner else [])])
+
+    async def _names(self, tx: Tx, found: Sequence[PostedTransfer]) -> dict[UUID, str]:
+        sides = {side.organisation_id for one in found for side in (one.debit, one.credit) if side.organisation_id}
+        return await names_of_organisations(tx, [(None, one) for one in sides])
+
+    def _line(self, one: PostedTransfer, names: dict[UUID, str], key: str | None) -> _Line:
+        sign = -1 if key is not None and one.credit.key == key else 1
+        return _Line(
+            one.posted_at,
+            readable(one.kind.value),
+            _account_name(one.debit, names),
+            _account_name(one.credit, names),
+            SignedAmount(sign * one.minor, one.currency),
+            self._owner(one),
+        )
+
+    def _owner(self, one: PostedTransfer) -> str:
+        id_type = _OWNER_TYPES.get(one.kind)
+        return self._context.id_text(id_type, one.owner_id) if id_type else str(one.owner_id)
+
+
+_OWNER_TYPES: Final = {
+    **dict.fromkeys((one for one in TransferKind if one.value.startswith("disbursement_")), "disbursement"),
+    **dict.fromkeys((one for one in TransferKind if one.value.startswith("donation_refund_")), "refund"),
+    **dict.fromkeys((one for one in TransferKind if one.value.startswith("unallocated_")), "heldpayment"),
+    TransferKind.PAYMENT_UNALLOCATED: "heldpayment",
+    TransferKind.REQUEST_ALLOCATED: "donation",
+    **dict.fromkeys(
+        (
+            TransferKind.DISPUTE_DEBITED,
+            TransferKind.DISPUTE_RETURNED,
+            TransferKind.DISPUTE_LOST,
+            TransferKind.DISPUTE_ABSORBED,
+            TransferKind.DISPUTE_RECOVERED,
+        ),
+        "dispute",
+    ),
+}
+"""What the identifier of the record that caused a transfer begins with, where people see it elsewhere."""
+
+
+def _group_key(one: AccountTotals) -> str | None:
+    """The account's key, where there is one of them alone."""
+    if one.kind in (AccountKind.DONATION_LIABILITY, AccountKind.DISBURSEMENT_IN_TRANSIT):
+        return None
+    return LedgerAccount(one.kind, one.currency, one.provider).key
+
+
+def _account_name(account: LedgerAccount, names: dict[UUID, str]) -> str:
+    whose = account.provider or (names.get(account.organisation_id, "") if account.organisation_id else "")
+    return f"{readable(account.kind.value)} {account.currency}{f', {whose}' if whose else ''}"
+
+
+def _decimal(minor: int, currency: str) -> Decimal:
+    return Decimal(minor).scaleb(-currency_exponent(currency))
+
+
+def _month(text: str | None) -> date | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(f"{text}-01")
+    except ValueError:
+        raise NotFound from None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def _bounds(month: date) -> tuple[datetime, datetime]:
+    return _bounds_of_days(month, (month + timedelta(days=32)).replace(day=1) - timedelta(days=1))
+
+
+def _bounds_of_days(first: date, last: date) -> tuple[datetime, datetime]:
+    return datetime.combine(first, time(), UTC), datetime.combine(last + timedelta(days=1), time(), UTC)
+
+
+def _beancount_head(first: date, balances: dict[str, AccountBalance]) -> Iterator[str]:
+    """The accounts, and what stood on each before the period."""
+    yield 'option "title" "Almoner ledger"\n'
+    for currency in sorted({one.account.currency for one in balances.values()}):
+        yield f'option "operating_currency" "{currency}"\n'
+    yield "\n"
+    for name in [*balances, _OPENING]:
+        yield f"{first} open {name}\n"
+    yield "\n"
+    for name, one in balances.items():
+        if minor := one.debits - one.credits:
+            currency = one.account.currency
+            amount = f"{_decimal(minor, currency):f} {currency}"
+            back = f"{_decimal(-minor, currency):f} {currency}"
+            yield f'{first} * "Opening balance"\n  {name}  {amount}\n  {_OPENING}  {back}\n\n'
+
+
+def _beancount_assertions(until: date, balances: dict[str, AccountBalance], moved: dict[str, int]) -> Iterator[str]:
+    """What each account has to come to when the period is over."""
+    for name, one in balances.items():
+        currency = one.account.currency
+        minor = one.debits - one.credits + moved.get(name, 0)
+        yield f"{until} balance {name}  {_decimal(minor, currency):f} {currency}\n"

@@ -1,0 +1,331 @@
+"""Lines of bank statements: those that wait, with what each may be matched to, and what was decided of the others."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import ActField, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.money_records import (
+    NOTE,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    RecordTable,
+    cursor_of,
+    names_of_deciders,
+    page_of,
+    parse_choice,
+    sentences,
+    show_record,
+)
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.banking.bank_statements.domain import (
+    BankLine,
+    LineDetails,
+    LineFilters,
+    LineStatus,
+    MatchProposal,
+    OpenLineReason,
+    StatementError,
+)
+from almoner.giving.checkout.donation_requests import service as donation_requests
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.money import MAX_MINOR, format_amount
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "bankline"
+_PATH: Final = "/bank-statement-lines"
+_STATUSES: Final[tuple[LineStatus, ...]] = ("open", "matched", "dismissed")
+_PROPOSED: Final = 8
+_KINDS: Final = {
+    "request": "Donation request",
+    "donation": "Donation",
+    "provider_payout": "Provider payout",
+    "disbursement": "Disbursement",
+}
+_AUDITED: Final = {"request": "request", "donation": "donation", "provider_payout": "report", "disbursement": "payout"}
+"""As the command's audit entry names what was given."""
+
+
+async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
+    line, moved = one.line, one.line.movement
+    why = line.reason.sentence if line.reason else None
+    if line.booking_error:
+        why = f"{why}: {line.booking_error}"
+    return [
+        Fact("Amount", moved.minor, "amount", currency=moved.currency),
+        Fact("Direction", "came in" if moved.minor > 0 else "went out"),
+        Fact("Booked on", moved.booked_on.isoformat()),
+        Fact("Counterparty", moved.counterparty),
+        Fact("Text", moved.remittance_information),
+        Fact("End-to-end ID", moved.end_to_end_id),
+        Fact("Bank's reference", moved.reference),
+        Fact("Why it came back", moved.return_reason),
+        Fact("Account", line.account),
+        Fact("Statement", one.statement),
+        Fact("Waits because", why),
+    ]
+
+
+def _open(one: LineDetails) -> str:
+    return "" if one.line.status == "open" else f"This line is {one.line.status}. That cannot be undone."
+
+
+async def _match(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
+    kind, thing = typed["kind"], typed["record"]
+    try:
+        await _assign(tx, one.line.id, kind, thing, officer.id)
+    except NotFound:
+        raise StatementError(f"There is no {_KINDS[kind].lower()} {thing}.") from None
+    name = tx.ids.text(_TYPE, one.line.id)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", name, **{_AUDITED[kind]: thing})
+
+
+async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
+    match kind:
+        case "donation":
+            await bank_statements.assign_line_to_donation(tx, line_id, _parsed(tx, "donation", thing), by=by)
+        case "disbursement":
+            await bank_statements.assign_line_to_disbursement(tx, line_id, _parsed(tx, "disbursement", thing), by=by)
+        case "provider_payout":
+            provider, _, reference = thing.partition("/")
+            await bank_statements.assign_line_to_report(tx, line_id, provider, reference, by=by)
+        case _:
+            found = await donation_requests.find_by_reference(tx, thing)
+            request_id = found or _parsed(tx, "donationrequest", thing)
+            await bank_statements.assign_line_to_request(tx, line_id, request_id, by=by)
+
+
+def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
+    if (found := tx.ids.parse(id_type, thing)) is None:
+        raise NotFound
+    return found
+
+
+async def _dismiss(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.text(_TYPE, one.line.id))
+    await bank_statements.dismiss_line(tx, one.line.id, note=typed["note"], by=officer.id)
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Bank statement line",
+    get=bank_statements.get_details,
+    record_id=lambda one: one.line.id,
+    facts=_facts,
+    acts=(
+        RecordAct(
+            "match",
+            "Match line",
+            sentences(
+                "The line is booked as the movement of this record, by the same rules as a line with "
+                "its reference: the "
+                "amount, currency and status must be right. A match cannot be undone.",
+            ),
+            _match,
+            (
+                ActField("kind", "Match to", "choice", choices=tuple(_KINDS.items())),
+                ActField(
+                    "record",
+                    "Which",
+                    hint="Its ID; of a donation request its reference, of a provider payout provider/reference.",
+                    maxlength=255,
+                ),
+            ),
+            _open,
+            "Matched.",
+            "m",
+        ),
+        RecordAct(
+            "dismiss",
+            "Dismiss line",
+            sentences(
+                "Use this for a line that belongs to none of our records, such as a bank fee.",
+                "A dismissed line is not booked in the ledger, so the balance of the bank account "
+                "differs by its amount. "
+                "That cannot be undone.",
+            ),
+            _dismiss,
+            (NOTE,),
+            _open,
+            "Dismissed.",
+            "d",
+        ),
+    ),
+    refusals=(StatementError,),
+)
+
+
+class LinePages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Bank statement lines",
+            about="Lines of imported statements appear here. Those that no rule can match wait for you.",
+            roles=FINANCE,
+            columns=(
+                Column("Amount", "amount"),
+                Column("Booked on"),
+                Column("Counterparty"),
+                Column("Text"),
+                Column("Status", "status"),
+                Column("Why, or what it is"),
+                Column("Since", "age"),
+                Column("Account"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("status", "choice", _STATUSES, named="Status"),
+                Filter("reason", "choice", tuple(one.value for one in OpenLineReason), named="Why it waits"),
+                Filter("amount", named="Amount"),
+                Filter("booked", "day", named="Booked on"),
+                Filter("account", named="Account"),
+            ),
+            views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
+            acts=(("/bank-statements/upload", "Upload a statement"),),
+            order="as imported",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
+        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        return [*ListPages(self._context).routes(self._list), *acts, record]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        filters = LineFilters(
+            status=parse_choice(query, "status", _STATUSES),
+            reason=parse_choice(query, "reason", tuple(OpenLineReason)),
+            account=query.filters.get("account"),
+            minors=_minors(query.filters.get("amount")),
+            booked_on=_day(query.filters.get("booked")),
+        )
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            found = await bank_statements.list_page(tx, filters, after, query.limit + 1)
+            total = await bank_statements.count_lines(tx, filters, MOST_COUNTED)
+            return page_of(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One line, with what it may be matched to."""
+        async with self._context.db.read() as tx:
+            one = await _KIND.find(self._context, tx, visitor)
+            is_open = one.line.status == "open"
+            proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
+            here = _KIND.address(tx, one)
+            by = await names_of_deciders(tx, [one.decided_by])
+            steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
+            if one.decided_at is not None:
+                note = " ".join(part for part in (by(one.decided_by), one.note) if part)
+                steps.append(TimelineStep(one.line.status.capitalize(), "done", iso_timestamp(one.decided_at), note))
+            else:
+                steps.append(
+                    TimelineStep("Matched", "waiting", None, one.line.reason.sentence if one.line.reason else "")
+                )
+            page = RecordPage(
+                title=f"{format_amount(one.line.movement.money)} {'in' if one.line.movement.minor > 0 else 'out'}",
+                id=tx.ids.text(_TYPE, one.line.id),
+                status=one.line.status,
+                back=f"{_PATH}?status=open",
+                back_words="Lines to match",
+                facts=await _facts(tx, one),
+                steps=steps,
+                acts=_KIND.offered(tx, one),
+                tables=[_proposals(tx, here, proposed)] if is_open else [],
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+
+def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTable:
+    rows = []
+    for one in proposed:
+        record = _record_name(tx, one)
+        difference = one.difference_minor
+        differs = SignedAmount(difference, one.currency) if difference else None
+        why = "The line names it" if one.is_named else "Same amount" if not difference else "Nearly the same amount"
+        path = f"{here}/match?kind={one.kind}&record={record}"
+        values = (record, _KINDS[one.kind], SignedAmount(one.minor, one.currency), differs, why)
+        rows.append(ListRow(path, values))
+    return RecordTable(
+        "It may be",
+        (
+            Column("Record"),
+            Column("Kind"),
+            Column("Amount", "amount"),
+            Column("Line is more by", "amount"),
+            Column("Why"),
+        ),
+        rows,
+        "No record is named in the line or has its amount. Match it by hand, or dismiss it with a note.",
+    )
+
+
+def _record_name(tx: Tx, one: MatchProposal) -> str:
+    match one.kind:
+        case "donation":
+            return tx.ids.text("donation", one.record_id)
+        case "disbursement":
+            return tx.ids.text("disbursement", one.record_id)
+        case _:
+            return one.name
+
+
+def _row(tx: Tx, one: BankLine) -> ListRow:
+    moved, name = one.movement, tx.ids.text(_TYPE, one.id)
+    why = one.reason.sentence if one.reason else (one.matched_as or "").replace("_", " ")
+    return ListRow(
+        f"{_PATH}/{name}",
+        (
+            SignedAmount(moved.minor, moved.currency),
+            moved.booked_on.isoformat(),
+            moved.counterparty,
+            (moved.text or "")[:80] or None,
+            one.status,
+            why or None,
+            one.since,
+            one.account,
+            name,
+        ),
+    )
+
+
+def _minors(text: str | None) -> list[int] | None:
+    """What an amount may come to in minor units, whatever its currency. Raises IncorrectParams."""
+    if text is None:
+        return None
+    try:
+        value = Decimal(text.replace(",", "").lstrip("-+"))
+    except InvalidOperation:
+        raise IncorrectParams("amount: enter an amount such as 12.50") from None
+    scaled = [value.scaleb(exponent) for exponent in (0, 2, 3)]
+    found = [int(one) for one in scaled if one == one.to_integral_value() and 0 < one <= MAX_MINOR]
+    if not found:
+        raise IncorrectParams("amount: enter an amount such as 12.50")
+    return found
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise IncorrectParams("booked: enter a day such as 2026-11-01") from None

@@ -1,0 +1,196 @@
+"""What waits for finance: what needs a second person first, then each kind of work with its age."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import Approval
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.desk_pages import DeskLine
+from almoner.console.links import FINANCE
+from almoner.console.money_records import FIRST, WAITS, names_of_deciders, names_of_organisations
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.banking.bank_statements.domain import LineFilters
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import OperatorFilters, WaitingReason
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
+from almoner.kit.money import format_amount
+from almoner.platform.database.transactions import Tx
+
+_PATH: Final = "/money"
+_LISTED: Final = 50
+_CONFIRM: Final = "payouts.confirm"
+_RELEASE: Final = "payouts.release"
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """A decision that one operator has made and another must make, too. ``mine``: the visitor made the first."""
+
+    words: str
+    path: str
+    by: str
+    since: datetime
+    note: str
+    mine: bool
+
+
+class MoneyInboxPages:
+    """The page."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """Everything that waits."""
+        async with self._context.db.read() as tx:
+            looks = await list_second_looks(tx, self._context.operator_id(visitor))
+            lines = await list_waiting(tx)
+            held = [
+                (reason.sentence, reason.value, count, oldest)
+                for reason, count, oldest in await disbursements.waiting_totals(tx)
+                if reason is not WaitingReason.BELOW_THRESHOLD
+            ]
+        return await self._context.show(
+            visitor,
+            "money_inbox.html",
+            looks=looks,
+            lines=[line for line in lines if line.count],
+            held=held,
+            most=MOST_COUNTED,
+            message=WAITS if visitor.query.get("done") == FIRST else "",
+        )
+
+
+async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
+    """What waits for a second person: decisions, payment files and payee accounts. ``by``: who looks."""
+    found = [
+        SecondLook(
+            words, path, person.shown_name, one.first.at, one.first.note, one.first.by == tx.ids.parse(operators.ID, by)
+        )
+        for one, person in await operators.list_pending_approvals(tx)
+        if (address := _address_of(one)) is not None
+        for words, path in (address,)
+    ]
+    files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
+    accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
+    names = await names_of_organisations(tx, [(None, one.organisation_id) for one in accounts])
+    shown = await names_of_deciders(tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)])
+    found += [
+        SecondLook(
+            f"Release the payment file of {format_amount(one.total)}",
+            f"/payment-files/{tx.ids.text('bankfile', one.id)}",
+            shown(one.created_by) or "",
+            one.created_at,
+            f"{one.payments:,} payments",
+            one.created_by == by,
+        )
+        for one in files
+        if one.requires_second_approval
+    ]
+    found += [
+        SecondLook(
+            f"Approve the account of {names.get(one.organisation_id) or one.holder}",
+            f"/payee-accounts/{tx.ids.text('payeeaccount', one.id)}",
+            shown(one.proposed.by) or "",
+            one.proposed.at,
+            f"{one.reviews_done} of {one.reviews_needed} approvals",
+            by in (one.proposed.by, one.first.by if one.first else None),
+        )
+        for one in accounts
+    ]
+    return sorted(found, key=lambda one: one.since)
+
+
+def _address_of(one: Approval) -> tuple[str, str] | None:
+    """What a first look of finance is about, and where the second is made; None of other roles' decisions."""
+    match one.action:
+        case "payouts.confirm":
+            return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
+        case "payouts.release":
+            organisation, _, partner = one.subject.partition(" for ")
+            return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
+        case _:
+            return None
+
+
+async def list_waiting(tx: Tx) -> list[DeskLine]:
+    """How much waits of each kind of work, and since when the oldest."""
+    return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
+
+
+async def _banking_work(tx: Tx) -> list[DeskLine]:
+    open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
+    oldest_line = await bank_statements.oldest_open_since(tx)
+    unbooked = await settlements.unbooked_lines(tx, 1)
+    unbooked_count = sum(one.lines for one in await settlements.unbooked_sums(tx))
+    payouts = await bank_statements.missing_provider_payouts(tx, MOST_COUNTED)
+    gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED)
+    uploads = await bank_statements.list_uploads(tx, _LISTED)
+    uploaded_at = uploads[-1].uploaded_at if uploads else None
+    unbooked_since = unbooked[0].stored.since if unbooked else None
+    return [
+        DeskLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
+        DeskLine("Uploaded statements that are not booked", "/bank-statements/upload", len(uploads), uploaded_at),
+        DeskLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
+        DeskLine(
+            "Provider payouts without a bank line",
+            "/settlements/provider-payouts",
+            len(payouts),
+            payouts[0].since if payouts else None,
+        ),
+        DeskLine(
+            "Missing or incomplete statements", "/bank-statements/gaps", len(gaps), gaps[0].since if gaps else None
+        ),
+    ]
+
+
+async def _payment_work(tx: Tx) -> list[DeskLine]:
+    held = await suspense.list_for_operators(tx, "held", None, None, 1)
+    held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
+    unsent = await refunds.unsent_refunds(tx, 1)
+    unsent_count = await refunds.count_unsent(tx)
+    disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
+    disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
+    return [
+        DeskLine(
+            "Unallocated payments",
+            "/unallocated-payments?status=held",
+            held_count,
+            held[0].received_at if held else None,
+        ),
+        DeskLine("Failed refunds", "/refunds/failed", unsent_count, unsent[0].ended_at if unsent else None),
+        DeskLine("Open disputes", "/disputes?status=open", disputed_count, disputed[0].opened_at if disputed else None),
+    ]
+
+
+async def _disbursing_work(tx: Tx) -> list[DeskLine]:
+    proposed = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, 1)
+    proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
+    holds = await disbursements.active_holds(tx)
+    sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
+    return [
+        DeskLine(
+            "Payee accounts to approve",
+            "/payee-accounts?status=proposed",
+            proposed_count,
+            proposed[0].proposed.at if proposed else None,
+        ),
+        DeskLine("Nonprofits on hold", "/disbursements/holds", len(holds), holds[0].decided_at if holds else None),
+        DeskLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent),
+    ]

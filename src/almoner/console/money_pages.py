@@ -1,0 +1,87 @@
+"""The pages about money, put together."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
+from almoner.console.desk_pages import DeskLine, DeskSection
+from almoner.console.links import FINANCE
+from almoner.console.money_disbursements import DisbursementPages
+from almoner.console.money_disputes import DisputePages
+from almoner.console.money_files import PaymentFilePages
+from almoner.console.money_gift_aid import GiftAidClaimPages
+from almoner.console.money_holds import HoldPages
+from almoner.console.money_ledger import LedgerPages
+from almoner.console.money_lines import LinePages
+from almoner.console.money_month_end import MonthEndPages
+from almoner.console.money_overview import MoneyInboxPages, list_waiting
+from almoner.console.money_payees import PayeeAccountPages
+from almoner.console.money_refunds import RefundPages
+from almoner.console.money_settlements import SettlementPages
+from almoner.console.money_statements import StatementPages
+from almoner.console.money_unallocated import UnallocatedPaymentPages
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.banking.bank_statements.domain import LineFilters
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
+from almoner.platform.database.transactions import Tx
+
+
+async def _open_lines(tx: Tx) -> int:
+    return await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
+
+
+async def _held_payments(tx: Tx) -> int:
+    return await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
+
+
+async def _open_disputes(tx: Tx) -> int:
+    return await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
+
+
+async def _proposed_accounts(tx: Tx) -> int:
+    return await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
+
+
+COUNTERS: Final[Mapping[str, Counter]] = {
+    "/bank-statement-lines": _open_lines,
+    "/unallocated-payments": _held_payments,
+    "/refunds": refunds.count_unsent,
+    "/disputes": _open_disputes,
+    "/payee-accounts": _proposed_accounts,
+}
+
+
+def routes(context: ConsoleContext) -> list[Route]:
+    """Starlette routes."""
+    return [
+        *MoneyInboxPages(context).routes(),
+        *StatementPages(context).routes(),
+        *LinePages(context).routes(),
+        *SettlementPages(context).routes(),
+        *UnallocatedPaymentPages(context).routes(),
+        *RefundPages(context).routes(),
+        *DisputePages(context).routes(),
+        *HoldPages(context).routes(),
+        *DisbursementPages(context).routes(),
+        *PaymentFilePages(context).routes(),
+        *PayeeAccountPages(context).routes(),
+        *GiftAidClaimPages(context).routes(),
+        *LedgerPages(context).routes(),
+        *MonthEndPages(context).routes(),
+    ]
+
+
+def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+    """What waits for finance."""
+
+    async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
+        return await list_waiting(tx)
+
+    return [DeskSection("Money", FINANCE, waiting)]

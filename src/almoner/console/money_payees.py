@@ -1,0 +1,330 @@
+"""Bank accounts of nonprofits: proposed by one, compared with the evidence and approved by others."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import (
+    NOTE,
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    cursor_of,
+    moment,
+    names_of_deciders,
+    names_of_organisations,
+    page_of,
+    parse_choice,
+    parse_filter_id,
+    sentences,
+    show_record,
+)
+from almoner.giving.account_notices import service as account_notices
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
+from almoner.giving.disbursing.payee_bank_accounts.domain import (
+    MIN_MATCHING_SCORE,
+    Address,
+    PayeeAccount,
+    PayeeAccountError,
+    PayeeStatus,
+)
+from almoner.kit.text import to_one_line
+from almoner.kit.time import iso_timestamp
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "payeeaccount"
+_PATH: Final = "/payee-accounts"
+_STATUSES: Final[Mapping[str, PayeeStatus]] = {
+    "proposed": "proposed",
+    "approved": "approved",
+    "rejected": "refused",
+    "replaced": "replaced",
+}
+_WORDS: Final = {stored: shown for shown, stored in _STATUSES.items()}
+_NUMBERS: Final = {
+    "iban": ("IBAN", ""),
+    "bic": ("BIC", "If the bank asks for it."),
+    "account": ("Account number", "If the account has no IBAN."),
+    "sort_code": ("Sort code", "United Kingdom."),
+    "routing": ("Routing number", "United States."),
+    "bsb": ("BSB number", "Australia."),
+    "institution": ("Institution number", "Canada."),
+    "transit": ("Transit number", "Canada."),
+}
+_PLACES: Final = {"street": "Street", "building": "Building number", "postcode": "Postcode"}
+
+
+def _short(name: str, label: str, hint: str = "", *, required: bool = True) -> ActField:
+    return ActField(name, label, hint=hint, required=required, maxlength=255)
+
+
+_PROPOSAL: Final = (
+    _short("organisation", "Nonprofit ID"),
+    _short("currency", "Currency", "Such as EUR."),
+    _short("holder", "Account holder", "As registered with the bank."),
+    *(_short(name, label, hint, required=False) for name, (label, hint) in _NUMBERS.items()),
+    _short("town", "Town of the holder"),
+    _short("country", "Country of the holder", "Three letters, such as DEU."),
+    *(_short(name, label, required=False) for name, label in _PLACES.items()),
+    NOTE,
+)
+
+
+async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[Fact]:
+    organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
+    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare them")
+    where = one.address
+    parts = (where.street, where.building, where.postcode, where.town, where.country)
+    others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
+    return [
+        Fact("Nonprofit in the register", organisation.name),
+        Fact("Account holder as proposed", one.holder),
+        Fact("Names agree", agrees),
+        Fact("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
+        Fact("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
+        Fact("Currency", one.currency),
+        Fact("Number", f"{one.masked_number} ({one.scheme})"),
+        Fact("Address of the holder", ", ".join(part for part in parts if part)),
+        Fact("Approvals", f"{one.reviews_done} of {one.reviews_needed}"),
+        Fact("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
+        moment("Denied by the nonprofit", one.denied_at),
+    ]
+
+
+async def _audit(tx: Tx, officer: Officer, action: str, account: PayeeAccount) -> None:
+    organisation = tx.ids.text("organisation", account.organisation_id)
+    await officer.record_audit_entry(
+        tx,
+        DEPLOYMENT,
+        action,
+        tx.ids.text(_TYPE, account.id),
+        organisation=organisation,
+        currency=account.currency,
+    )
+
+
+def _proposed(one: PayeeAccount) -> str:
+    return "" if one.status == "proposed" else f"This account is {_WORDS[one.status]}."
+
+
+async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
+    left = one.reviews_needed - one.reviews_done
+    warnings = await payee_bank_accounts.account_warnings(tx, one)
+    return [
+        (
+            "Enter the number from your own evidence: a letter, or a call to a number that you "
+            "already had. Nobody is shown "
+            "what was proposed, so that two people have read the same number."
+        ),
+        "Once it is approved, disbursements are paid to this account. The nonprofit is told at its contact address."
+        if left == 1
+        else "Another finance operator must approve it, too. Disbursements to it wait until then.",
+        *(f"Look at this: {one}." for one in warnings),
+    ]
+
+
+async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, typed: Mapping[str, str]) -> str | None:
+    earlier = [one.proposed.by, *([one.first.by] if one.first else [])]
+    await operators.ensure_independent_operator(tx, officer.person, earlier)
+    seen = await payee_bank_accounts.approve(tx, one.id, number=typed["number"], note=typed["note"], by=officer.id)
+    await _audit(tx, officer, "payee.approved", seen)
+    return "first" if seen.status == "proposed" else None
+
+
+async def _reject(tx: Tx, officer: Officer, one: PayeeAccount, typed: Mapping[str, str]) -> None:
+    refused = await payee_bank_accounts.refuse(tx, one.id, note=typed["note"], by=officer.id)
+    await _audit(tx, officer, "payee.refused", refused)
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Payee account",
+    get=payee_bank_accounts.get,
+    record_id=lambda one: one.id,
+    facts=_facts,
+    acts=(
+        RecordAct(
+            "approve",
+            "Approve account",
+            _about_approval,
+            _approve,
+            (
+                _short(
+                    "number", "Number", "The IBAN, or the bank number and account number, exactly as in your evidence."
+                ),
+                NOTE,
+            ),
+            _proposed,
+            "Approved.",
+            "a",
+        ),
+        RecordAct(
+            "reject",
+            "Reject account",
+            sentences("Nothing is ever paid to a rejected account. What waited for it goes on as before."),
+            _reject,
+            (NOTE,),
+            _proposed,
+            "Rejected.",
+            "r",
+        ),
+    ),
+    refusals=(PayeeAccountError,),
+)
+
+
+class PayeeAccountPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Payee accounts",
+            about="Bank accounts of nonprofits appear here. Propose one; others approve it.",
+            roles=FINANCE,
+            columns=(
+                Column("Holder"),
+                Column("Nonprofit"),
+                Column("Currency"),
+                Column("Number"),
+                Column("Names agree"),
+                Column("Status", "status"),
+                Column("Approvals"),
+                Column("Proposed", "age"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("status", "choice", tuple(_STATUSES), named="Status"),
+                Filter("nonprofit", named="Nonprofit ID"),
+            ),
+            views=(("To approve", {"status": "proposed"}), ("Approved", {"status": "approved"}), ("All", {})),
+            acts=((f"{_PATH}/propose", "Propose an account"),),
+            order="as proposed",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        propose = Act(
+            f"{_PATH}/propose", FINANCE, self._describe_proposal, self._propose, (PayeeAccountError,), fresh=True
+        )
+        return [
+            *ListPages(context).routes(self._list),
+            *ActPages(context).routes(propose, *_KIND.declare_acts(context)),
+            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        shown = parse_choice(query, "status", tuple(_STATUSES))
+        status = _STATUSES[shown] if shown else None
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            nonprofit = parse_filter_id(tx, query, "nonprofit", "organisation")
+            found = await payee_bank_accounts.list_for_operators(tx, status, nonprofit, after, query.limit + 1)
+            total = await payee_bank_accounts.count_for_operators(tx, status, nonprofit, MOST_COUNTED)
+            names = await names_of_organisations(tx, [(None, one.organisation_id) for one in found])
+            rows = [
+                (
+                    one.id,
+                    ListRow(
+                        _KIND.address(tx, one),
+                        (
+                            one.holder,
+                            names.get(one.organisation_id),
+                            one.currency,
+                            one.masked_number,
+                            f"{one.name_score} %",
+                            _WORDS[one.status],
+                            f"{one.reviews_done} of {one.reviews_needed}",
+                            one.proposed.at,
+                            tx.ids.text(_TYPE, one.id),
+                        ),
+                    ),
+                )
+                for one in found
+            ]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One account and its approvals."""
+        async with self._context.db.read() as tx:
+            one = await _KIND.find(self._context, tx, visitor)
+            notice = await account_notices.find(tx, one.id)
+            looks = [("Proposed", one.proposed), ("Approved", one.first), ("Approved", one.second)]
+            by = await names_of_deciders(tx, [*(look.by for _, look in looks if look), one.refused_by])
+            steps = [
+                TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")
+                for what, look in looks
+                if look
+            ]
+            if one.refused_by:
+                steps.append(TimelineStep("Rejected", "done", None, f"{by(one.refused_by)}: {one.refused_note}"))
+            elif one.status == "proposed":
+                left = one.reviews_needed - one.reviews_done
+                who = "another finance operator" if left == 1 else "two other finance operators"
+                steps.append(TimelineStep("Approved", "waiting", None, f"{who} must approve it"))
+            if notice is not None:
+                steps.append(TimelineStep("Nonprofit told", "done", iso_timestamp(notice.notified_at)))
+            warnings = await payee_bank_accounts.account_warnings(tx, one)
+            page = RecordPage(
+                title="Payee account",
+                id=tx.ids.text(_TYPE, one.id),
+                status=_WORDS[one.status],
+                back=_PATH,
+                back_words="Payee accounts",
+                facts=await _facts(tx, one),
+                steps=steps,
+                acts=_KIND.offered(tx, one),
+                notices=[f"{warning[:1].upper()}{warning[1:]}." for warning in warnings],
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+    async def _describe_proposal(self, _tx: Tx, _visitor: Visitor) -> ActPage:
+        return ActPage(
+            "Propose a payee account",
+            "Propose account",
+            _PATH,
+            "Payee accounts",
+            (
+                (
+                    "Another finance operator must approve it. If it replaces an account, or the "
+                    "nonprofit was checked with "
+                    "another one, two others must approve it, and disbursements to the nonprofit wait until then."
+                ),
+                "The nonprofit is told at its contact address, if it has one.",
+                "Call the nonprofit on a number that you already had, never on one from the request.",
+            ),
+            _PROPOSAL,
+        )
+
+    async def _propose(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        officer = Officer(self._context, visitor)
+        places = (to_one_line(typed[name]).strip() or None for name in _PLACES)
+        address = Address(to_one_line(typed["town"]).strip(), typed["country"].upper(), *places)
+        proposal = await payee_bank_accounts.parse_proposal(
+            tx,
+            tx.ids.parse("organisation", typed["organisation"]),
+            currency=typed["currency"].upper(),
+            holder=to_one_line(typed["holder"]).strip(),
+            address=address,
+            given={name: typed[name] or None for name in _NUMBERS},
+            note=typed["note"],
+        )
+        made = await payee_bank_accounts.propose_account(tx, proposal, note=typed["note"], by=officer.id)
+        await _audit(tx, officer, "payee.proposed", made)
+        return _KIND.address(tx, made)

@@ -1,0 +1,283 @@
+"""What the pages about money have in common: records with facts and acts, names, and who acts."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+from uuid import UUID
+
+from babel import Locale
+from starlette.responses import Response
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import Approval, ApprovedDecision
+from almoner.access.partners import service as partners
+from almoner.access.people.domain import Person
+from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ListPage, ListQuery, ListRow
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.money import Money
+from almoner.kit.time import iso_timestamp
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.pages import numbers
+from almoner.platform.pages.numbers import AmountProblem
+from almoner.platform.pages.record_tables import Column, Fact, TimelineStep
+
+R = TypeVar("R")
+_ENGLISH: Final = Locale("en")
+
+NOTE: Final = ActField("note", "Evidence", "area", hint="What you saw, or where it is kept.")
+FIRST: Final = "first"
+"""What is done where the decision waits for a second person."""
+WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role finance must confirm it, too, within 7 days."
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """Rows below the facts of a record. ``more``: what is said when not all of them are shown."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[ListRow]
+    empty: str = ""
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """One record. ``acts``: paths below ``/operator``, words, and the letter that opens each.
+
+    ``notices``: what is to be known before anything is done with it.
+    """
+
+    title: str
+    id: str
+    status: str
+    back: str
+    back_words: str
+    facts: Sequence[Fact]
+    steps: Sequence[TimelineStep] = ()
+    acts: Sequence[tuple[str, str, str]] = ()
+    tables: Sequence[RecordTable] = ()
+    notices: Sequence[str] = ()
+    downloads: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Officer:
+    """The finance operator who acts on a page: as ``Caller`` is of a command."""
+
+    context: ConsoleContext
+    visitor: Visitor
+
+    @property
+    def id(self) -> str:
+        """The text ID stored with decisions."""
+        return self.context.operator_id(self.visitor)
+
+    @property
+    def person(self) -> Person:
+        """Who it is."""
+        return self.visitor.person
+
+    async def record_audit_entry(
+        self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+    ) -> None:
+        """The entry that the command of the same action writes."""
+        await self.context.record_audit_entry(tx, self.visitor, scope, action, subject, **details)
+
+    async def decide_with_second(
+        self, tx: Tx, scope: UUID, action: str, subject: str, seen: bytes, note: str, *, always: bool
+    ) -> ApprovedDecision | None:
+        """The decision of two operators; None while a second one must confirm it. Commands count as pages do.
+
+        ``always``: also where dual control is off. Raises OperatorRefused.
+        """
+        decide = operators.require_two_people if always else operators.require_approval
+        decided = await decide(tx, self.person, "finance", action, subject, seen, note)
+        if isinstance(decided, Approval):
+            await self.record_audit_entry(tx, scope, action, subject, look=1)
+            return None
+        return decided
+
+
+Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
+"""Does it, with its audit entry; says what is done where that is not the act's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAct(Generic[R]):
+    """What can be done to a record. ``name``: the end of its address; ``closed``: why it cannot be done, or empty.
+
+    ``about``: what will happen, and to whom. ``key``: the letter that opens its page.
+    """
+
+    name: str
+    button: str
+    about: Callable[[Tx, R], Awaitable[Sequence[str]]]
+    perform: Perform[R]
+    fields: Sequence[ActField] = (NOTE,)
+    closed: Callable[[R], str] = field(default=lambda _record: "")
+    done: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind(Generic[R]):
+    """Records with pages of their own, below ``path``. ``get`` raises one of ``missing``; ``facts``: for the act pages.
+
+    ``refusals``: the errors of the service whose message says why.
+    """
+
+    path: str
+    id_type: str
+    words: str
+    get: Callable[[Tx, UUID], Awaitable[R]]
+    record_id: Callable[[R], UUID]
+    facts: Callable[[Tx, R], Awaitable[Sequence[Fact]]]
+    acts: Sequence[RecordAct[R]]
+    refusals: tuple[type[Exception], ...]
+    missing: tuple[type[Exception], ...] = (NotFound,)
+
+    async def find(self, context: ConsoleContext, tx: Tx, visitor: Visitor) -> R:
+        """The record of the address. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{self.path}/").split("/")[0]
+        try:
+            return await self.get(tx, context.parse_id(self.id_type, name))
+        except self.missing:
+            raise NotFound from None
+
+    def address(self, tx: Tx, record: R) -> str:
+        """Its page, below ``/operator``."""
+        return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
+
+    def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
+        """The acts that can be done to it now."""
+        here = self.address(tx, record)
+        return [(f"{here}/{one.name}", one.button, one.key) for one in self.acts if not one.closed(record)]
+
+    def message(self, visitor: Visitor) -> str:
+        """What has just been done."""
+        done = visitor.query.get("done", "")
+        if done == FIRST:
+            return WAITS
+        return next((one.done or f"{one.button}: done." for one in self.acts if one.name == done), "")
+
+    def declare_acts(self, context: ConsoleContext) -> list[Act]:
+        """The pages of its acts."""
+        return [self._declare(context, one) for one in self.acts]
+
+    def _declare(self, context: ConsoleContext, act: RecordAct[R]) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            record = await self.find(context, tx, visitor)
+            back = self.address(tx, record)
+            facts = await self.facts(tx, record)
+            closed = act.closed(record)
+            about = [] if closed else await act.about(tx, record)
+            return ActPage(act.button, act.button, back, self.words, about, act.fields, facts, closed=closed)
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            record = await self.find(context, tx, visitor)
+            done = await act.perform(tx, Officer(context, visitor), record, typed)
+            return f"{self.address(tx, record)}?done={done or act.name}"
+
+        return Act(f"{self.path}/{{id}}/{act.name}", FINANCE, describe, perform, self.refusals, fresh=True)
+
+
+def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
+    """What an act says of every record alike."""
+
+    async def about(_tx: Tx, _record: Any) -> Sequence[str]:
+        return told
+
+    return about
+
+
+async def show_record(
+    context: ConsoleContext,
+    visitor: Visitor,
+    page: RecordPage,
+    message: str = "",
+    template: str = "money_record.html",
+    **more: Any,
+) -> Response:
+    """The page of a record."""
+    keys = [(key, words) for _, words, key in page.acts if key]
+    return await context.show(visitor, template, page_keys=keys, page=page, message=message, **more)
+
+
+def amount(label: str, money: Money | None) -> Fact:
+    """An amount among the facts."""
+    return Fact(label, money.minor if money else None, "amount", currency=money.currency if money else None)
+
+
+def moment(label: str, at: Any) -> Fact:
+    """A moment among the facts."""
+    return Fact(label, iso_timestamp(at) if at else None, "moment")
+
+
+async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID]]) -> dict[UUID, str]:
+    """What nonprofits are called: pairs of a partner, who may have added it, and the nonprofit."""
+    by_partner: dict[UUID | None, set[UUID]] = {}
+    for partner_id, organisation_id in given:
+        by_partner.setdefault(partner_id, set()).add(organisation_id)
+    found: dict[UUID, str] = {}
+    for partner_id, ids in by_partner.items():
+        scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
+        found |= await organisations.readable_names(tx, scope, ids)
+    return found
+
+
+async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
+    """What partners are called."""
+    return {one: (await partners.get(tx, Partner(one))).name for one in set(partner_ids)}
+
+
+async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+    """A function that shows deciders by name; a rule and a nonprofit as what they are."""
+    names = await operators.find_display_names(tx, deciders)
+    return lambda by: names.get(by, by) if by else None
+
+
+def cursor_of(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID | None:
+    """The record after which the page begins. Raises NotFound."""
+    return context.parse_id(id_type, query.cursor) if query.cursor else None
+
+
+def page_of(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
+    """A page of a list. ``found``: one more than is shown where there are more; ``total``: as counted."""
+    shown = found[:limit]
+    following = tx.ids.text(id_type, shown[-1][0]) if len(found) > limit else None
+    return ListPage([row for _, row in shown], following, min(total, MOST_COUNTED), total > MOST_COUNTED)
+
+
+def parse_filter_id(tx: Tx, query: ListQuery, name: str, id_type: str) -> UUID | None:
+    """The record that a filter names. Raises IncorrectParams."""
+    if not (text := query.filters.get(name)):
+        return None
+    if (found := tx.ids.parse(id_type, text)) is None:
+        raise IncorrectParams(f"{name}: enter an ID such as {tx.ids.example(id_type)}")
+    return found
+
+
+def parse_typed_amount(name: str, typed: str, currency: str) -> int:
+    """What was typed, such as ``12.34``, in minor units. Raises IncorrectParams."""
+    found = numbers.parse_amount(typed, currency, _ENGLISH)
+    if isinstance(found, AmountProblem) or found < 1:
+        raise IncorrectParams(f"{name}: enter an amount in {currency} such as 12.50")
+    return found
+
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def parse_choice(query: ListQuery, name: str, among: Sequence[Choice]) -> Choice | None:
+    """Which of a few values a filter has; None: it is not set. Raises IncorrectParams."""
+    if not (text := query.filters.get(name)):
+        return None
+    if (found := next((one for one in among if one == text), None)) is None:
+        raise IncorrectParams(f"{name}: choose one of the list")
+    return found

@@ -1,0 +1,330 @@
+"""Refunds of donations: those that wait, those that failed, one of them, and what may be done about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import (
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    amount,
+    cursor_of,
+    moment,
+    names_of_deciders,
+    page_of,
+    parse_choice,
+    parse_typed_amount,
+    sentences,
+    show_record,
+)
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds.domain import NOTE_LENGTH, NoSuchRefund, Refund, RefundError, RefundStatus
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import InvalidState
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "refund"
+_PATH: Final = "/refunds"
+_STATUSES: Final[Mapping[str, RefundStatus]] = {"pending": "pending", "sent": "sent", "failed": "refused"}
+_WORDS: Final = {stored: shown for shown, stored in _STATUSES.items()}
+_NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
+_REFERENCE: Final = ActField(
+    "reference", "Reference", hint="Of the bank transfer, or the provider's ID of the refund.", maxlength=255
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A refund, and whether it failed and nobody has handled that."""
+
+    refund: Refund
+    unsent: bool
+
+
+async def _get(tx: Tx, refund_id: UUID) -> _Shown:
+    return _Shown(await refunds.get(tx, refund_id), await refunds.is_unsent(tx, refund_id))
+
+
+async def _facts(tx: Tx, shown: _Shown) -> Sequence[Fact]:
+    one = shown.refund
+    return [
+        amount("Amount", one.money),
+        amount("Of it, owed to the nonprofit", one.nonprofit_share),
+        Fact("Donation", tx.ids.text("donation", one.donation_id)),
+        Fact("Sent by", "us, by bank transfer" if one.is_by_bank else one.provider),
+        Fact("Reference", one.provider_refund),
+        moment("Started", one.started_at),
+        moment("Ended", one.ended_at),
+    ]
+
+
+def _pending(shown: _Shown) -> str:
+    return "" if shown.refund.status == "pending" else f"This refund is {_WORDS[shown.refund.status]}."
+
+
+def _retryable(shown: _Shown) -> str:
+    if shown.refund.is_by_bank:
+        return "This refund is a bank transfer: send it, then record it."
+    return _pending(shown)
+
+
+def _unhandled(shown: _Shown) -> str:
+    return "" if shown.unsent else "Only a failed or returned refund that nobody has handled can be resolved."
+
+
+async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+    name = tx.ids.text(_TYPE, shown.refund.id)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", name, called=typed["reference"])
+    await refunds.record_manual_refund(tx, shown.refund.id, typed["reference"], typed["note"], officer.id)
+
+
+async def _mark_failed(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.refused", tx.ids.text(_TYPE, shown.refund.id))
+    await refunds.mark_refused(tx, shown.refund.id, typed["note"], officer.id)
+
+
+async def _resolve(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.let_rest", tx.ids.text(_TYPE, shown.refund.id))
+    await refunds.resolve_unsent_refund(tx, shown.refund.id, typed["note"], officer.id)
+
+
+async def _retry(tx: Tx, officer: Officer, shown: _Shown, _typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.asked_again", tx.ids.text(_TYPE, shown.refund.id))
+    await refunds.retry_refund(tx, shown.refund.id)
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Refund",
+    get=_get,
+    record_id=lambda shown: shown.refund.id,
+    facts=_facts,
+    acts=(
+        RecordAct(
+            "mark-sent",
+            "Record as sent",
+            sentences(
+                "Use this after you sent the refund by bank or in the provider's dashboard.",
+                "The donation counts as refunded, and the partner and the donor are told as with any refund.",
+            ),
+            _mark_sent,
+            (_REFERENCE, _NOTE),
+            _pending,
+            "Recorded as sent.",
+            "s",
+        ),
+        RecordAct(
+            "retry",
+            "Ask the provider again",
+            sentences("A worker asks the provider for this refund again."),
+            _retry,
+            (),
+            _retryable,
+            "The provider is asked again.",
+            "t",
+        ),
+        RecordAct(
+            "mark-failed",
+            "Record as failed",
+            sentences(
+                "The refund will not be sent. The money is owed to the nonprofit again, and the partner is told."
+            ),
+            _mark_failed,
+            (_NOTE,),
+            _pending,
+            "Recorded as failed.",
+            "f",
+        ),
+        RecordAct(
+            "resolve",
+            "Mark as handled",
+            sentences("The refund leaves the list of failed refunds and is not sent again."),
+            _resolve,
+            (_NOTE,),
+            _unhandled,
+            "Marked as handled.",
+            "h",
+        ),
+    ),
+    refusals=(RefundError, InvalidState),
+    missing=(NoSuchRefund,),
+)
+
+
+class RefundPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        columns = (
+            Column("Amount", "amount"),
+            Column("Since", "age"),
+            Column("Status", "status"),
+            Column("Sent by"),
+            Column("Donation", "id"),
+            Column("Reference"),
+            Column("ID", "id"),
+        )
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Refunds",
+            about="Refunds of donations appear here while they are sent, and afterwards.",
+            roles=FINANCE,
+            columns=columns,
+            load=self._load,
+            filters=(Filter("status", "choice", tuple(_STATUSES), named="Status"), Filter("provider", named="Sent by")),
+            views=(("Pending", {"status": "pending"}), ("Sent", {"status": "sent"}), ("All", {})),
+            acts=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
+            order="as they began",
+            lead="A refund by partner_transfers or bank_transfer waits until you send it by bank and record it.",
+        )
+        self._failed = ConsoleList(
+            path=f"{_PATH}/failed",
+            title="Failed refunds",
+            about="Refunds that a provider refused, or that came back, appear here until somebody handles them.",
+            roles=FINANCE,
+            columns=(*columns[:-1], Column("Why"), Column("ID", "id")),
+            load=self._load_failed,
+            order="oldest first",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        acts = ActPages(self._context).routes(self._new(), *_KIND.declare_acts(self._context))
+        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        return [*ListPages(self._context).routes(self._list, self._failed), *acts, record]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        shown, provider = parse_choice(query, "status", tuple(_STATUSES)), query.filters.get("provider")
+        status = _STATUSES[shown] if shown else None
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            found = await refunds.list_for_operators(tx, status, provider, after, query.limit + 1)
+            total = await refunds.count_for_operators(tx, status, provider, MOST_COUNTED)
+            return page_of(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
+
+    async def _load_failed(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await refunds.unsent_refunds(tx, query.limit)
+            total = await refunds.count_unsent(tx)
+            return ListPage([_row(tx, one, failed=True) for one in found], None, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One refund."""
+        async with self._context.db.read() as tx:
+            shown = await _KIND.find(self._context, tx, visitor)
+            one = shown.refund
+            by = await names_of_deciders(tx, [one.started_by, one.ended_by])
+            started = by(one.started_by) or "the partner"
+            steps = [
+                TimelineStep("Started", "done", iso_timestamp(one.started_at), f"{started}{_after_colon(one.note)}")
+            ]
+            if one.ended_at is not None:
+                who = by(one.ended_by) or one.provider
+                ended = f"{who}{_after_colon(one.ended_note)}"
+                steps.append(TimelineStep(_WORDS[one.status].capitalize(), "done", iso_timestamp(one.ended_at), ended))
+            else:
+                waits = "you send it by bank and record it" if one.is_by_bank else f"{one.provider} sends it"
+                steps.append(TimelineStep("Sent", "waiting", None, waits))
+            page = RecordPage(
+                title="Refund",
+                id=tx.ids.text(_TYPE, one.id),
+                status=_WORDS[one.status],
+                back=_PATH,
+                back_words="Refunds",
+                facts=await _facts(tx, shown),
+                steps=steps,
+                acts=_KIND.offered(tx, shown),
+                notices=["This refund did not arrive, and nobody has handled that yet."] if shown.unsent else [],
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+    def _new(self) -> Act:
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
+            return ActPage(
+                "Refund a donation",
+                "Refund donation",
+                _PATH,
+                "Refunds",
+                (
+                    (
+                        "A worker sends the refund through the payment provider. If the partner "
+                        "collected the money, the "
+                        "refund waits until you send the partner a bank transfer and record it."
+                    ),
+                    "The partner and the donor are told once it is sent.",
+                ),
+                (
+                    ActField("donation", "Donation ID", maxlength=255),
+                    ActField(
+                        "amount",
+                        "Amount",
+                        hint="In the currency of the donation, such as 12.50. Leave empty to refund what is left.",
+                        required=False,
+                        maxlength=30,
+                    ),
+                    ActField(
+                        "reference",
+                        "Reference",
+                        hint="Only if you have sent the refund already: of the bank transfer, or the provider's ID.",
+                        required=False,
+                        maxlength=255,
+                    ),
+                    _NOTE,
+                ),
+            )
+
+        return Act(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
+
+    async def _begin(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        officer = Officer(self._context, visitor)
+        donation_id = tx.ids.parse("donation", typed["donation"])
+        try:
+            if donation_id is None:
+                raise NotFound
+            gift = await donations.get(tx, ALL_PARTNERS, donation_id)
+        except NotFound:
+            raise IncorrectParams("donation: there is no donation with this ID") from None
+        minor = parse_typed_amount("amount", typed["amount"], gift.money.currency) if typed["amount"] else None
+        started = await refunds.begin_refund(
+            tx,
+            ALL_PARTNERS,
+            gift.id,
+            minor,
+            self._context.services.rules,
+            started_by=officer.id,
+            note=typed["note"],
+            called=typed["reference"] or None,
+        )
+        named = tx.ids.text(_TYPE, started.id)
+        await officer.record_audit_entry(
+            tx, gift.partner_id, "refund.begun", typed["donation"], refund=named, amount=started.money.minor
+        )
+        return f"{_PATH}/{named}"
+
+
+def _after_colon(note: str | None) -> str:
+    return f": {note}" if note else ""
+
+
+def _row(tx: Tx, one: Refund, *, failed: bool = False) -> ListRow:
+    name = tx.ids.text(_TYPE, one.id)
+    since = (one.ended_at or one.started_at) if failed else one.started_at
+    values = [one.money, since, _WORDS[one.status], one.provider, tx.ids.text("donation", one.donation_id)]
+    return ListRow(f"{_PATH}/{name}", (*values, one.provider_refund, *([one.ended_note] if failed else []), name))

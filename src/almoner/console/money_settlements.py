@@ -1,0 +1,304 @@
+"""Settlement reports of payment providers: imported by upload, and their lines and payouts that nothing matches."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.money_records import NOTE, Officer
+from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.giving.accounting.settlements import flows as settlements_flows
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.settlements.domain import (
+    ClearExceptionError,
+    ImportInterrupted,
+    Settlement,
+    SettlementReportError,
+    UnbookedLine,
+)
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.banking.bank_statements.domain import MissingProviderPayout, StatementError
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact
+
+_PATH: Final = "/settlements"
+_LINE: Final = "settlementline"
+_MOST: Final = 1000
+"""Lines that wait; an act looks for its own among them."""
+
+
+class SettlementPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def _reports(self) -> ConsoleList:
+        return ConsoleList(
+            path=_PATH,
+            title="Settlement reports",
+            about="Reports of what payment providers paid out to us appear here.",
+            roles=FINANCE,
+            columns=(
+                Column("Reference"),
+                Column("Provider"),
+                Column("Settled on"),
+                Column("Lines"),
+                Column("Booked"),
+                Column("Unmatched"),
+                Column("Fees", "amount"),
+                Column("Net", "amount"),
+                Column("Imported", "age"),
+            ),
+            load=self._load,
+            acts=(
+                (f"{_PATH}/import", "Import a report"),
+                (f"{_PATH}/unmatched", "Unmatched lines"),
+                (f"{_PATH}/provider-payouts", "Payouts without a bank line"),
+            ),
+            order="newest first",
+        )
+
+    def _unmatched(self) -> ConsoleList:
+        return ConsoleList(
+            path=f"{_PATH}/unmatched",
+            title="Unmatched settlement lines",
+            about="Lines of settlement reports that match no payment appear here. They are tried again every night.",
+            roles=FINANCE,
+            columns=(
+                Column("Provider's payment"),
+                Column("Kind", "status"),
+                Column("Gross", "amount"),
+                Column("Fee", "amount"),
+                Column("Provider"),
+                Column("Report"),
+                Column("Since", "age"),
+                Column("Why"),
+                Column("Booked in"),
+            ),
+            load=self._load_unmatched,
+        )
+
+    def _payouts(self) -> ConsoleList:
+        return ConsoleList(
+            path=f"{_PATH}/provider-payouts",
+            title="Provider payouts without a bank line",
+            about="Every provider payout has its line on a bank statement.",
+            roles=FINANCE,
+            columns=(
+                Column("Payout"),
+                Column("Amount", "amount"),
+                Column("Settled on"),
+                Column("Since", "age"),
+                Column("Why"),
+            ),
+            load=self._load_payouts,
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        dismiss = Act(
+            f"{_PATH}/unmatched/{{id}}/dismiss",
+            FINANCE,
+            self._describe_line,
+            self._dismiss,
+            (ClearExceptionError,),
+            fresh=True,
+        )
+        explain = Act(
+            f"{_PATH}/provider-payouts/{{provider}}/{{reference:path}}/explain",
+            FINANCE,
+            self._describe_payout,
+            self._explain,
+            (StatementError,),
+            fresh=True,
+        )
+        return [
+            *ListPages(context).routes(self._unmatched(), self._payouts(), self._reports()),
+            context.route(f"{_PATH}/import", self.import_report, *FINANCE, fresh=True, upload=BANK_FILE),
+            *ActPages(context).routes(dismiss, explain),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await settlements.newest_settlements(tx, query.limit)
+            return ListPage([_row(one) for one in found])
+
+    async def _load_unmatched(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await settlements.unbooked_lines(tx, query.limit)
+            total = sum(one.lines for one in await settlements.unbooked_sums(tx))
+            return ListPage([_unmatched_row(tx, one) for one in found], None, total)
+
+    async def _load_payouts(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await bank_statements.missing_provider_payouts(tx, query.limit)
+            return ListPage([_payout_row(one) for one in found])
+
+    async def import_report(self, visitor: Visitor) -> Response:
+        """Import the report of a provider payout; importing it again changes nothing."""
+        problems: dict[str, str] = {}
+        refused = ""
+        provider = visitor.form_value("provider").strip()
+        if visitor.form:
+            content = uploaded_bytes(visitor)
+            if content is None:
+                problems["file"] = upload_problem(visitor)
+            if not provider:
+                problems["provider"] = "Enter the provider, such as stripe."
+            if content is not None and not problems:
+                try:
+                    found = await self._import(visitor, provider, content)
+                    told = f"lines={found.lines}&booked={found.matched}&unmatched={found.exceptions}"
+                    return redirect_to(f"{visitor.place.home}{_PATH}/import?{told}")
+                except (SettlementReportError, ImportInterrupted) as error:
+                    refused = str(error)
+        counts = [visitor.query.get(name, "")[:9] for name in ("lines", "booked", "unmatched")]
+        known = all(one.isdecimal() for one in counts)
+        message = f"{counts[0]} lines: {counts[1]} booked, {counts[2]} unmatched." if known else ""
+        return await self._context.show(
+            visitor,
+            "money_settlement.html",
+            status=422 if problems else 409 if refused else 200,
+            problems=problems,
+            refused=refused,
+            provider=provider,
+            columns=", ".join(settlements_flows.COLUMNS),
+            message=message,
+        )
+
+    async def _import(self, visitor: Visitor, provider: str, content: bytes) -> Settlement:
+        officer = Officer(self._context, visitor)
+
+        async def record(tx: Tx, found: Settlement) -> None:
+            digest = sha256_digest(content).hex()
+            await officer.record_audit_entry(
+                tx, DEPLOYMENT, "settlement.imported", provider, reference=found.reference, sha256=digest
+            )
+
+        return await settlements_flows.import_report(self._context.db, provider, content, record=record)
+
+    async def _find_line(self, tx: Tx, visitor: Visitor) -> UnbookedLine:
+        line_id = self._context.parse_id(_LINE, visitor.path.split("/")[-2])
+        for one in await settlements.unbooked_lines(tx, _MOST):
+            if one.stored.id == line_id:
+                return one
+        raise NotFound
+
+    async def _describe_line(self, tx: Tx, visitor: Visitor) -> ActPage:
+        one = await self._find_line(tx, visitor)
+        line = one.stored.line
+        return ActPage(
+            "Dismiss settlement line",
+            "Dismiss line",
+            f"{_PATH}/unmatched",
+            "Unmatched settlement lines",
+            (
+                (
+                    "Use this for a line that will never be booked, such as one that the provider has "
+                    "reversed. No money moves."
+                ),
+            ),
+            (NOTE,),
+            (
+                Fact("Provider", one.stored.provider),
+                Fact("Report", one.reference),
+                Fact("Provider's payment", line.payment),
+                Fact("Kind", [line.kind.value], "values"),
+                Fact("Gross", line.signed_gross, "amount", currency=line.gross.currency),
+                Fact("Why it is unmatched", one.stored.reason.sentence if one.stored.reason else None),
+                Fact("Booked in", one.booked_in),
+            ),
+        )
+
+    async def _dismiss(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        one, officer = await self._find_line(tx, visitor), Officer(self._context, visitor)
+        line, provider = one.stored.line, one.stored.provider
+        await settlements.clear_exception(
+            tx, provider, one.reference, line.key, cleared_by=officer.id, note=typed["note"]
+        )
+        await officer.record_audit_entry(
+            tx,
+            DEPLOYMENT,
+            "settlement_line.cleared",
+            provider,
+            reference=one.reference,
+            payment=line.payment,
+            kind=line.kind.value,
+        )
+        return f"{_PATH}/unmatched"
+
+    async def _find_payout(self, tx: Tx, visitor: Visitor) -> MissingProviderPayout:
+        below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
+        provider, _, reference = below.partition("/")
+        for one in await bank_statements.missing_provider_payouts(tx, _MOST):
+            if (one.provider, one.payout.reference) == (provider, reference):
+                return one
+        raise NotFound
+
+    async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActPage:
+        one = await self._find_payout(tx, visitor)
+        return ActPage(
+            "Explain a payout that never arrived",
+            "Explain",
+            f"{_PATH}/provider-payouts",
+            "Payouts without a bank line",
+            (
+                f"{one.why[:1].upper()}{one.why[1:]}.",
+                (
+                    "Look the payout up at the provider first. No money moves: it leaves the list and "
+                    "stays in the audit log."
+                ),
+            ),
+            (NOTE,),
+            (
+                Fact("Payout", f"{one.provider}/{one.payout.reference}"),
+                Fact("Amount", one.payout.net_minor, "amount", currency=one.payout.currency),
+                Fact("Settled on", one.settled_on.isoformat()),
+            ),
+        )
+
+    async def _explain(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        one, officer = await self._find_payout(tx, visitor), Officer(self._context, visitor)
+        await bank_statements.record_payout_explanation(
+            tx, one.provider, one.payout.reference, note=typed["note"], by=officer.id
+        )
+        named = f"{one.provider}/{one.payout.reference}"
+        await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.explained", named)
+        return f"{_PATH}/provider-payouts"
+
+
+def _row(one: Settlement) -> ListRow:
+    counts = (one.lines, one.matched, one.exceptions)
+    sums = (Money(one.fee_minor, one.currency), SignedAmount(one.net_minor, one.currency))
+    values = (one.reference, one.provider, one.settled_on.isoformat(), *counts, *sums, one.imported_at)
+    return ListRow(f"{_PATH}/unmatched", values)
+
+
+def _unmatched_row(tx: Tx, one: UnbookedLine) -> ListRow:
+    line, stored = one.stored.line, one.stored
+    why = stored.reason.sentence if stored.reason else None
+    gross = SignedAmount(line.signed_gross, line.gross.currency)
+    values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.reference)
+    return ListRow(
+        f"{_PATH}/unmatched/{tx.ids.text(_LINE, stored.id)}/dismiss", (*values, stored.since, why, one.booked_in)
+    )
+
+
+def _payout_row(one: MissingProviderPayout) -> ListRow:
+    named = f"{one.provider}/{one.payout.reference}"
+    net = SignedAmount(one.payout.net_minor, one.payout.currency)
+    return ListRow(
+        f"{_PATH}/provider-payouts/{named}/explain", (named, net, one.settled_on.isoformat(), one.since, one.why)
+    )

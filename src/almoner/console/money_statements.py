@@ -1,0 +1,270 @@
+"""Bank statements: a file is uploaded, shown with what it would do, then booked or discarded; what is missing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.money_records import NOTE, Officer, cursor_of, names_of_deciders
+from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.banking.bank_statements.domain import (
+    BankStatement,
+    ImportedStatement,
+    StatementError,
+    StatementPreview,
+    StatementUpload,
+)
+from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact
+
+_UPLOAD: Final = "bankupload"
+_STATEMENT: Final = "bankstatement"
+_PATH: Final = "/bank-statements"
+_PREVIEWED: Final = 200
+"""New lines of a file that are tried before it is booked."""
+_WAITING: Final = 50
+_GAPS: Final = 500
+
+
+class StatementPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Bank statements",
+            about=(
+                "Statements of our bank accounts appear here. Upload one: you see what it would do before it is booked."
+            ),
+            roles=FINANCE,
+            columns=(
+                Column("Statement"),
+                Column("Account"),
+                Column("From"),
+                Column("To"),
+                Column("Opening", "amount"),
+                Column("Closing", "amount"),
+                Column("Lines"),
+                Column("Imported", "age"),
+                Column("By"),
+            ),
+            load=self._load,
+            acts=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "What is missing")),
+            order="newest first",
+        )
+        self._gap_list = ConsoleList(
+            path=f"{_PATH}/gaps",
+            title="Missing and incomplete statements",
+            about="Every opening balance is the closing balance of another statement, and every line could be read.",
+            roles=FINANCE,
+            columns=(
+                Column("Statement"),
+                Column("Account"),
+                Column("Day"),
+                Column("Opening", "amount"),
+                Column("Since", "age"),
+                Column("Why"),
+            ),
+            load=self._load_gaps,
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context = self._context
+        explain = Act(
+            f"{_PATH}/{{id}}/explain", FINANCE, self._describe_gap, self._explain, (StatementError,), fresh=True
+        )
+        return [
+            *ListPages(context).routes(self._gap_list, self._list),
+            context.route(f"{_PATH}/upload", self.upload, *FINANCE, fresh=True, upload=BANK_FILE),
+            context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, fresh=True),
+            *ActPages(context).routes(explain),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            after = cursor_of(self._context, query, _STATEMENT)
+            found = await bank_statements.list_statements(tx, after, query.limit + 1)
+            by = await names_of_deciders(tx, [one.imported_by for one in found])
+            rows = [_statement_row(one, by(one.imported_by)) for one in found[: query.limit]]
+            more = len(found) > query.limit
+            return ListPage(rows, tx.ids.text(_STATEMENT, found[query.limit - 1].id) if more else None)
+
+    async def _load_gaps(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            found = await bank_statements.statement_gaps(tx, query.limit)
+            rows = [
+                ListRow(
+                    f"{_PATH}/{tx.ids.text(_STATEMENT, one.id)}/explain",
+                    (
+                        one.reference,
+                        one.account,
+                        one.data_date.isoformat(),
+                        SignedAmount(one.opening_minor, one.currency),
+                        one.since,
+                        one.why,
+                    ),
+                )
+                for one in found
+            ]
+            return ListPage(rows)
+
+    async def upload(self, visitor: Visitor) -> Response:
+        """Upload a file; nothing is booked by it."""
+        problems: dict[str, str] = {}
+        mapping = visitor.form_value("mapping").strip()
+        if visitor.form:
+            content = uploaded_bytes(visitor)
+            name = visitor.upload.uploaded.filename if visitor.upload and visitor.upload.uploaded else ""
+            if content is None:
+                problems = {"file": upload_problem(visitor)}
+            else:
+                try:
+                    if mapping:
+                        bank_statements.parse_mapping(mapping, "The mapping")
+                    async with self._context.db.write() as tx:
+                        officer = Officer(self._context, visitor)
+                        kept = await bank_statements.keep_upload(tx, name, content, mapping or None, by=officer.id)
+                        upload_id = tx.ids.text(_UPLOAD, kept.id)
+                        await officer.record_audit_entry(
+                            tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256
+                        )
+                    return redirect_to(f"{visitor.place.home}{_PATH}/uploads/{upload_id}")
+                except StatementError as error:
+                    problems = {"mapping": str(error)}
+        async with self._context.db.read() as tx:
+            waiting = [(tx.ids.text(_UPLOAD, one.id), one) for one in await bank_statements.list_uploads(tx, _WAITING)]
+        return await self._context.show(
+            visitor,
+            "money_upload.html",
+            status=422 if problems else 200,
+            problems=problems,
+            mapping=mapping,
+            waiting=waiting,
+        )
+
+    async def preview(self, visitor: Visitor) -> Response:
+        """What an uploaded file would do: nothing is booked yet. Then it is booked, or discarded."""
+        upload_id = self._context.parse_id(_UPLOAD, visitor.path.rpartition("/")[2])
+        async with self._context.db.read() as tx:
+            kept, content = await bank_statements.get_upload(tx, upload_id)
+        refused = ""
+        if visitor.form:
+            officer = Officer(self._context, visitor)
+            match visitor.form_value("do"):
+                case "book":
+                    try:
+                        looked = await self._book(officer, kept, content)
+                        booked = f"new={looked.kept}&matched={looked.matched}&open={looked.lines - looked.matched}"
+                        return redirect_to(f"{visitor.place.home}/bank-statement-lines?status=open&{booked}")
+                    except StatementError as error:
+                        refused = str(error)
+                case "discard":
+                    async with self._context.db.write() as tx:
+                        await bank_statements.delete_upload(tx, kept.id)
+                        await officer.record_audit_entry(
+                            tx, DEPLOYMENT, "bank_statement.discarded", tx.ids.text(_UPLOAD, kept.id)
+                        )
+                    return redirect_to(f"{visitor.place.home}{_PATH}/upload")
+                case _:
+                    raise NotFound
+        previews: Sequence[StatementPreview] = ()
+        wrong: Sequence[str] = ()
+        try:
+            previews, wrong = await bank_statements_flows.preview_statements(
+                self._context.db,
+                content,
+                _mapping_of(kept),
+                own=self._context.services.own_accounts,
+                most=_PREVIEWED,
+            )
+        except StatementError as error:
+            wrong = str(error).splitlines()
+        bookable = any(one.refused is None for one in previews)
+        return await self._context.show(
+            visitor,
+            "money_preview.html",
+            status=409 if refused else 200,
+            upload=kept,
+            previews=previews,
+            wrong=wrong,
+            bookable=bookable,
+            most=_PREVIEWED,
+            refused=refused,
+            page_keys=(),
+        )
+
+    async def _book(self, officer: Officer, kept: StatementUpload, content: bytes) -> ImportProgress:
+        """Import the file as the command does, and forget the upload in the transaction that finishes it."""
+
+        async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
+            named = ", ".join(one.reference for one in statements)[:200] or "empty"
+            await officer.record_audit_entry(
+                tx, DEPLOYMENT, "bank_statement.imported", named, kept=looked.kept, matched=looked.matched
+            )
+            await bank_statements.delete_upload(tx, kept.id)
+
+        return await bank_statements_flows.import_statements(
+            self._context.db,
+            content,
+            _mapping_of(kept),
+            own=self._context.services.own_accounts,
+            by=officer.id,
+            record=record,
+        )
+
+    async def _describe_gap(self, tx: Tx, visitor: Visitor) -> ActPage:
+        statement_id = self._context.parse_id(_STATEMENT, visitor.path.split("/")[-2])
+        gap = next((one for one in await bank_statements.statement_gaps(tx, _GAPS) if one.id == statement_id), None)
+        if gap is None:
+            raise NotFound
+        return ActPage(
+            "Explain what is missing",
+            "Explain",
+            f"{_PATH}/gaps",
+            "Missing statements",
+            (
+                f"{gap.why[:1].upper()}{gap.why[1:]}.",
+                (
+                    "First look for the missing statement and import it. Explain this only if the "
+                    "bank has no such statement, "
+                    "and you have checked which movements took place."
+                ),
+            ),
+            (NOTE,),
+            (Fact("Account", gap.account), Fact("Statement", gap.reference), Fact("Day", gap.data_date.isoformat())),
+        )
+
+    async def _explain(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        officer, name = Officer(self._context, visitor), visitor.path.split("/")[-2]
+        statement_id = self._context.parse_id(_STATEMENT, name)
+        await bank_statements.record_gap_explanation(tx, statement_id, note=typed["note"], by=officer.id)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
+        return f"{_PATH}/gaps"
+
+
+def _mapping_of(kept: StatementUpload) -> bank_statements.StatementMapping | None:
+    return bank_statements.parse_mapping(kept.mapping, "The mapping") if kept.mapping else None
+
+
+def _statement_row(one: ImportedStatement, by: str | None) -> ListRow:
+    opening, closing = (
+        None if minor is None else SignedAmount(minor, one.currency) for minor in (one.opening_minor, one.closing_minor)
+    )
+    days = (one.begins_on.isoformat() if one.begins_on else None, one.ends_on.isoformat() if one.ends_on else None)
+    return ListRow(
+        f"/bank-statement-lines?account={one.account}",
+        (one.reference, one.account, *days, opening, closing, one.lines, one.imported_at, by),
+    )

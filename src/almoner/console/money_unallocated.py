@@ -1,0 +1,265 @@
+"""Payments that match no donation: the list, one of them, and what may be done with it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import ActField, ActPages
+from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import (
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    amount,
+    cursor_of,
+    names_of_deciders,
+    page_of,
+    parse_choice,
+    sentences,
+    show_record,
+)
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import (
+    NOTE_LENGTH,
+    RULES,
+    UNALLOCATED_PAYMENT,
+    NoSuchUnallocatedPayment,
+    RuleAction,
+    UnallocatedPayment,
+    UnallocatedPaymentError,
+)
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.donations.domain import InvalidState
+from almoner.giving.checkout.payments.domain import UnallocatedReason
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+
+_TYPE: Final = "heldpayment"
+_PATH: Final = "/unallocated-payments"
+_NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
+_BY_HAND: Final = ActField(
+    "reference",
+    "ID of the refund",
+    hint="As the provider's dashboard or your bank shows it.",
+    maxlength=255,
+)
+
+
+async def _facts(tx: Tx, held: UnallocatedPayment) -> Sequence[Fact]:
+    donation = tx.ids.text_or_none("donation", held.donation_id)
+    return [
+        amount("Amount", held.money),
+        Fact("Why it is unallocated", [held.reason.value], "values"),
+        Fact("Provider", held.provider),
+        Fact("Provider's payment", held.provider_payment),
+        Fact("Reference", held.reference or None),
+        Fact("Donation", donation, "text"),
+    ]
+
+
+def _undecided(held: UnallocatedPayment) -> str:
+    return "" if held.status == "held" else f"This payment is {held.status.replace('_', ' ')}."
+
+
+def _refundable(held: UnallocatedPayment) -> str:
+    if not held.is_posted:
+        return "The payment is not in our ledger, so it can only be written off."
+    by_provider = held.status == "refunding" and not held.is_by_bank
+    return "" if held.status == "held" or by_provider else f"This payment is {held.status.replace('_', ' ')}."
+
+
+def _refunded_by_hand(held: UnallocatedPayment) -> str:
+    if not held.is_posted:
+        return "The payment is not in our ledger, so it can only be written off."
+    return "" if held.status in ("held", "refunding") else f"This payment is {held.status.replace('_', ' ')}."
+
+
+def _applicable(held: UnallocatedPayment) -> str:
+    if not held.is_by_bank or held.payment_id is None:
+        return "Only a bank transfer with the reference of a donation can be applied to that donation."
+    return _undecided(held)
+
+
+async def _about_refund(_tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
+    if held.status == "refunding":
+        return [f"We ask {held.provider} for the refund again."]
+    if held.is_by_bank:
+        return [
+            (
+                "The payment is marked for refund. No provider can send a bank transfer back: send "
+                "it yourself, then record "
+                "it here, or import the bank statement that shows it."
+            ),
+        ]
+    return [f"We ask {held.provider} to send the money back to whoever paid. The donor gets an email once it is sent."]
+
+
+async def _refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    name = tx.ids.text(_TYPE, held.id)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=None)
+    await suspense.begin_refund(tx, held.id, typed["note"], officer.id)
+
+
+async def _record_refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    name, called = tx.ids.text(_TYPE, held.id), typed["reference"]
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=called)
+    await suspense.record_manual_refund(tx, held.id, called, typed["note"], officer.id)
+
+
+async def _about_apply(tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
+    named = tx.ids.text_or_none("donation", held.donation_id) or "the donation that its reference names"
+    return [f"The payment pays {named}. The amount of the donation becomes the amount received."]
+
+
+async def _apply(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", tx.ids.text(_TYPE, held.id))
+    await bank_transfers.apply_to_donation(tx, held.id, typed["note"], officer.id)
+
+
+async def _write_off(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", tx.ids.text(_TYPE, held.id))
+    await suspense.write_off(tx, held.id, typed["note"], officer.id)
+
+
+_KIND: Final = RecordKind(
+    path=_PATH,
+    id_type=_TYPE,
+    words="Unallocated payment",
+    get=suspense.get,
+    record_id=lambda held: held.id,
+    facts=_facts,
+    acts=(
+        RecordAct("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund begun.", "r"),
+        RecordAct(
+            "record-refund",
+            "Record a refund that was sent",
+            sentences(
+                "Use this after you sent the refund by bank or in the provider's dashboard. No provider is asked."
+            ),
+            _record_refund,
+            (_BY_HAND, _NOTE),
+            _refunded_by_hand,
+            "Refund recorded.",
+            "s",
+        ),
+        RecordAct(
+            "apply", "Apply to donation", _about_apply, _apply, (_NOTE,), _applicable, "Applied to the donation.", "a"
+        ),
+        RecordAct(
+            "write-off",
+            "Write off",
+            sentences("The payment leaves our ledger because it is not ours. Nothing is refunded, and nobody is told."),
+            _write_off,
+            (_NOTE,),
+            _undecided,
+            "Written off.",
+            "w",
+        ),
+    ),
+    refusals=(UnallocatedPaymentError, InvalidState),
+    missing=(NoSuchUnallocatedPayment,),
+)
+
+
+class UnallocatedPaymentPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=_PATH,
+            title="Unallocated payments",
+            about="Payments that match no donation appear here, with the reason and what happens to them by itself.",
+            roles=FINANCE,
+            columns=(
+                Column("Amount", "amount"),
+                Column("Received", "age"),
+                Column("Reason", "status"),
+                Column("Status", "status"),
+                Column("Decided by itself", "moment"),
+                Column("Provider"),
+                Column("ID", "id"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("status", "choice", tuple(sorted(UNALLOCATED_PAYMENT.states())), named="Status"),
+                Filter("reason", "choice", tuple(one.value for one in UnallocatedReason), named="Reason"),
+            ),
+            views=(("Waiting", {"status": "held"}), ("Refunding", {"status": "refunding"}), ("All", {})),
+            order="as received",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
+        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        return [*ListPages(self._context).routes(self._list), *acts, record]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        status = parse_choice(query, "status", sorted(UNALLOCATED_PAYMENT.states()))
+        reason = parse_choice(query, "reason", tuple(UnallocatedReason))
+        after = cursor_of(self._context, query, _TYPE)
+        async with self._context.db.read() as tx:
+            found = await suspense.list_for_operators(tx, status, reason, after, query.limit + 1)
+            total = await suspense.count_for_operators(tx, status, reason, MOST_COUNTED)
+            rows = [
+                (
+                    one.id,
+                    ListRow(
+                        _KIND.address(tx, one),
+                        (
+                            one.money,
+                            one.received_at,
+                            one.reason.value,
+                            one.status,
+                            one.auto_decide_at if one.status == "held" else None,
+                            one.provider,
+                            tx.ids.text(_TYPE, one.id),
+                        ),
+                    ),
+                )
+                for one in found
+            ]
+            return page_of(tx, _TYPE, rows, query.limit, total)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One payment."""
+        async with self._context.db.read() as tx:
+            held = await _KIND.find(self._context, tx, visitor)
+            decisions = await suspense.list_decisions(tx, [held.id])
+            by = await names_of_deciders(tx, [one.by for one in decisions])
+            rule = RULES[held.reason].action
+            steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
+            steps += [
+                TimelineStep(
+                    one.choice.value.replace("_", " ").capitalize(),
+                    "done",
+                    iso_timestamp(one.at),
+                    f"{by(one.by)}: {one.note}",
+                )
+                for one in decisions
+            ]
+            if held.status == "held":
+                what = "Refunded by rule" if rule is RuleAction.REFUND else "Written off by rule"
+                steps.append(
+                    TimelineStep(what, "next", iso_timestamp(held.auto_decide_at), "unless somebody decides before")
+                )
+            page = RecordPage(
+                title="Unallocated payment",
+                id=tx.ids.text(_TYPE, held.id),
+                status=held.status,
+                back=_PATH,
+                back_words="Unallocated payments",
+                facts=await _facts(tx, held),
+                steps=steps,
+                acts=_KIND.offered(tx, held),
+            )
+        return await show_record(self._context, visitor, page, _KIND.message(visitor))

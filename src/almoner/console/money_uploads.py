@@ -1,0 +1,27 @@
+"""Files that finance operators upload: how large they may be, and what is said of one that is not taken."""
+
+from typing import Final
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.giving.banking.bank_statements.domain import MAX_UPLOAD
+from almoner.platform.files.uploads.problems import MaxFileSize
+from almoner.platform.http.uploads import UploadDeclaration
+
+BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
+"""A statement, a bank's answer or a provider's report: what it is, its parser finds out."""
+
+
+def upload_problem(visitor: Visitor) -> str:
+    """Why there is no file in the form."""
+    if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
+        return f"The file is too large: at most {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
+    return "Choose a file."
+
+
+def uploaded_bytes(visitor: Visitor) -> bytes | None:
+    """The uploaded file, whole; None if there is none."""
+    if visitor.upload is None or visitor.upload.uploaded is None:
+        return None
+    content = visitor.upload.uploaded.content
+    content.seek(0)
+    return content.read()

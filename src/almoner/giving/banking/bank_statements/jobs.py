@@ -1,0 +1,24 @@
+"""Forgets uploaded statements that nobody has booked."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from almoner.giving.banking.bank_statements import store_uploads
+from almoner.giving.banking.bank_statements.domain import UPLOAD_RETENTION
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.background_tasks import Tasks
+
+_BATCH: Final = 100
+
+
+async def _next_deletion_at(tx: Tx) -> datetime | None:
+    oldest = await store_uploads.oldest_upload_at(tx)
+    return None if oldest is None else oldest + UPLOAD_RETENTION
+
+
+async def _delete_old_uploads(tx: Tx) -> int:
+    return await store_uploads.delete_before(tx, tx.now - UPLOAD_RETENTION, _BATCH)
+
+
+tasks: Final = Tasks()
+tasks.periodic("bank_statements.forget_uploads", _next_deletion_at, _delete_old_uploads, every=timedelta(days=1))

@@ -1,0 +1,118 @@
+"""What a person may match an open line to: the records that it names, then those of its amount, then near ones."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.banking.bank_statements import store
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, LineReferences, MatchProposal
+from almoner.giving.checkout.donation_requests import service as donation_requests
+from almoner.giving.checkout.donation_requests.domain import DonationRequest
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementStatus, OperatorFilters
+from almoner.platform.database.transactions import Tx
+
+_LOOKED_AT: Final = 500
+_NEAR: Final = 20
+"""A request or a payout is near when it differs by at most a twentieth."""
+
+
+async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, most: int) -> list[MatchProposal]:
+    """At most so many, the likeliest first. ``named``: what the line refers to."""
+    moved = line.movement
+    found = [*_named_in(moved, named), *await _of_amount(tx, moved)]
+    found += await _provider_payouts(tx, moved)
+    taken = await store.matched_targets(tx, [one.record_id for one in found if one.kind == "disbursement"])
+    matched_as = "disbursement_return" if moved.minor > 0 else "disbursement"
+    free = [one for one in found if one.kind != "disbursement" or (matched_as, one.record_id) not in taken]
+    unique = {(one.kind, one.record_id): one for one in reversed(free)}
+    ranked = sorted(unique.values(), key=lambda one: (not one.is_named, abs(one.difference_minor)))
+    return ranked[:most]
+
+
+def _named_in(moved: BankMovement, named: LineReferences) -> list[MatchProposal]:
+    found = [_request(moved, one, is_named=True) for one in named.requests]
+    found += [
+        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, True, moved.minor)
+        for one in named.gifts
+    ]
+    found += [
+        MatchProposal("provider_payout", one.id, one.reference, one.net_minor, one.currency, True, moved.minor)
+        for one in named.reports
+    ]
+    return found + [_disbursement(moved, one, is_named=True) for one in named.payouts]
+
+
+def _request(moved: BankMovement, one: DonationRequest, *, is_named: bool) -> MatchProposal:
+    return MatchProposal(
+        "request", one.id, one.reference, one.outstanding_minor, one.money.currency, is_named, moved.minor
+    )
+
+
+def _disbursement(moved: BankMovement, one: Disbursement, *, is_named: bool) -> MatchProposal:
+    minor = one.money.minor if moved.minor > 0 else -one.money.minor
+    return MatchProposal("disbursement", one.id, one.end_to_end_id, minor, one.money.currency, is_named, moved.minor)
+
+
+async def _of_amount(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
+    if moved.minor > 0:
+        return [
+            *await _requests(tx, moved),
+            *await _donations(tx, moved),
+            *await _disbursements(tx, moved, "SENT", "PAID"),
+        ]
+    return [*await _disbursements(tx, moved, "SENT"), *await _refunds(tx, moved)]
+
+
+async def _requests(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
+    open_ = await donation_requests.newest_requests(tx, "OPEN", _LOOKED_AT)
+    begun = await donation_requests.newest_requests(tx, "PARTLY_PAID", _LOOKED_AT)
+    found = [
+        _request(moved, one, is_named=False)
+        for one in (*open_, *begun)
+        if one.money.currency == moved.currency and not one.collecting
+    ]
+    return [one for one in found if abs(one.difference_minor) * _NEAR <= moved.minor]
+
+
+async def _donations(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
+    return [
+        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, False, moved.minor)
+        for one in await payments.list_open_of_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
+    ]
+
+
+async def _disbursements(tx: Tx, moved: BankMovement, *statuses: DisbursementStatus) -> list[MatchProposal]:
+    found: list[Disbursement] = []
+    for status in statuses:
+        filters = OperatorFilters(status=status, money=moved.money)
+        found += await disbursements.list_for_operators(tx, filters, None, _LOOKED_AT)
+    return [_disbursement(moved, one, is_named=False) for one in found]
+
+
+async def _refunds(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
+    pending = await refunds.list_for_operators(tx, "pending", BANK_TRANSFER, None, _LOOKED_AT)
+    return [
+        MatchProposal("donation", one.donation_id, "", -one.money.minor, one.money.currency, False, moved.minor)
+        for one in pending
+        if one.money == moved.money
+    ]
+
+
+async def _provider_payouts(tx: Tx, moved: BankMovement) -> Sequence[MatchProposal]:
+    found = [
+        MatchProposal(
+            "provider_payout",
+            one.payout.id,
+            f"{one.provider}/{one.payout.reference}",
+            one.payout.net_minor,
+            one.payout.currency,
+            False,
+            moved.minor,
+        )
+        for one in await store.missing_provider_payouts(tx, _LOOKED_AT)
+        if one.payout.currency == moved.currency
+    ]
+    return [one for one in found if abs(one.difference_minor) * _NEAR <= abs(moved.minor)]

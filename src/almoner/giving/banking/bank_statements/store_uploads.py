@@ -1,0 +1,64 @@
+"""SQL for uploaded statements that are not booked yet."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.banking.bank_statements.domain import StatementUpload
+from almoner.platform.database.transactions import Tx
+
+_COLUMNS: Final = "id, file_name, sha256, size, mapping, uploaded_by, uploaded_at"
+
+
+async def insert(tx: Tx, new: StatementUpload, content_encrypted: bytes) -> None:
+    """Keep an uploaded file."""
+    await tx.execute(
+        f"insert into bank_statement_upload ({_COLUMNS}, content_encrypted) values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        new.id,
+        new.file_name,
+        new.sha256,
+        new.size,
+        new.mapping,
+        new.uploaded_by,
+        new.uploaded_at,
+        content_encrypted,
+    )
+
+
+async def find(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes] | None:
+    """A file with its encrypted content."""
+    row = await tx.fetchrow(f"select {_COLUMNS}, content_encrypted from bank_statement_upload where id = $1", upload_id)
+    return (StatementUpload(*row[:7]), row[7]) if row else None
+
+
+async def list_uploads(tx: Tx, limit: int) -> list[StatementUpload]:
+    """The files that wait, the newest first."""
+    rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_upload order by id desc limit $1", limit)
+    return [StatementUpload(*row) for row in rows]
+
+
+async def delete(tx: Tx, upload_id: UUID) -> bool:
+    """Forget a file; False if it is gone already."""
+    return await tx.execute("delete from bank_statement_upload where id = $1", upload_id) == "DELETE 1"
+
+
+async def oldest_upload_at(tx: Tx) -> datetime | None:
+    """Since when the oldest waits."""
+    found: datetime | None = await tx.fetchval(
+        "select uploaded_at from bank_statement_upload order by uploaded_at limit 1"
+    )
+    return found
+
+
+async def delete_before(tx: Tx, moment: datetime, limit: int) -> int:
+    """Forget files that nobody has booked; how many."""
+    done = await tx.execute(
+        """
+        delete from bank_statement_upload where id in (
+            select id from bank_statement_upload where uploaded_at <= $1 order by uploaded_at limit $2
+        )
+        """,
+        moment,
+        limit,
+    )
+    return int(done.rpartition(" ")[2])

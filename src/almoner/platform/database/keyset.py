@@ -1,0 +1,46 @@
+"""Lists of operators: rows of a table by ID, page by page, and how many match, up to a limit.
+
+Each condition stands in the statement only where it is asked for, so that PostgreSQL plans it for an index.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.transactions import Tx
+
+
+def equal(given: Mapping[str, object]) -> Conditions:
+    """Columns that must have these values; None: any."""
+    found = Conditions(bound=0)
+    for column, value in given.items():
+        if value is not None:
+            found.add(f"{column} = {{}}", value)
+    return found
+
+
+async def rows_after(
+    tx: Tx,
+    table: str,
+    columns: str,
+    where: Conditions,
+    after: UUID | int | None,
+    limit: int,
+    *,
+    oldest_first: bool = False,
+) -> list[Record]:
+    """Rows that match, after the one with this ID: the newest first, or the oldest. ``where``: nothing bound before."""
+    sign, order = (">", "asc") if oldest_first else ("<", "desc")
+    if after is not None:
+        where.add(f"id {sign} {{}}", after)
+    sql = f"select {columns} from {table} where {where.sql or 'true'} order by id {order} limit {int(limit)}"
+    return await tx.fetch(sql, *where.values)
+
+
+async def count_up_to(tx: Tx, table: str, where: Conditions, most: int) -> int:
+    """How many rows match: exact up to ``most``, and one more where there are more."""
+    counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(most) + 1}"
+    sql = f"select count(*)::int from ({counted}) found"
+    return int(await tx.fetchval(sql, *where.values))

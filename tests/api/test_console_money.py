@@ -1,0 +1,179 @@
+"""The exceptions of finance's work, each met once on the pages, with the audit entry that its command writes."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.access.people.domain import Person
+from tests.support import bank, camt, factories
+from tests.support import giving as support
+from tests.support.browsing import Browser
+from tests.support.claims import cause
+from tests.support.client import Client
+from tests.support.console import act, closed, console_routes, refused, upload, words
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import gift, settled, simulate
+from tests.support.refunds import begun
+from tests.support.reports import report
+from tests.support.service import Service
+from tests.support.suspense import held_for
+
+HOME = "/operator"
+
+
+@pytest.fixture
+async def person(service: Service) -> Person:
+    """A finance operator."""
+    return await operator(service, "finance")
+
+
+@pytest.fixture
+async def olive(service: Service, person: Person) -> AsyncIterator[Browser]:
+    """Their browser."""
+    browser = await signed_in(service, person)
+    yield browser
+    await browser.close()
+
+
+async def audited(service: Service, person: Person) -> list[str]:
+    """What the audit log has of what the operator did once they were signed in, oldest first."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select action from audit_entry where actor_id = $1 order by n", tx.ids.text("operator", person.id)
+        )
+    actions = [row[0] for row in rows]
+    return actions[actions.index("signed_in") + 1 :]
+
+
+async def test_unallocated_payments_are_refunded_or_written_off(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    short, strange = [
+        await held_for(await support.open_session(service, api), reason) for reason in ("other_reference", "short")
+    ]
+    ids = [service.db.deployment.ids.text("heldpayment", one.id) for one in (short, strange)]
+    await olive.open(f"{HOME}/unallocated-payments?status=held")
+    assert all(one in olive.page.text for one in ids)  # type: ignore[union-attr]
+    await act(olive, f"{HOME}/unallocated-payments/{ids[0]}/refund", note="they wrote")
+    assert "Refund begun." in words(olive)
+    assert "Only a bank transfer" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/apply")
+    await act(olive, f"{HOME}/unallocated-payments/{ids[1]}/write-off", note="another's")
+    assert "is written off" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/refund")
+    assert await audited(service, person) == ["unallocated_payment.refunded", "unallocated_payment.dismissed"]
+
+
+async def test_a_refund_is_begun_and_a_failed_one_is_handled(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    made = await settled(service, api, await factories.nonprofit(service))
+    path = f"{HOME}/refunds/new"
+    assert "There is no donation with this ID" in await refused(olive, path, donation="x", note="why")
+    assert "such as 12.50" in await refused(olive, path, donation=made["id"], amount="many", note="asked")
+    refund = await act(olive, path, donation=made["id"], amount="5.00", note="asked")
+    assert "$5.00" in words(olive)
+    await act(olive, f"{refund}/mark-failed", note="the provider does not")
+    assert "only a failed" in (await closed(olive, f"{refund}/resolve")).lower(), "who ended it by hand knows"
+    other = await settled(service, api, await factories.nonprofit(service))
+    sent = service.db.deployment.ids.text("refund", (await begun(service, other)).id)
+    await act(olive, f"{HOME}/refunds/{sent}/mark-sent", reference="wire-1", note="sent by bank")
+    assert (await gift(api, other))["refundedAmount"] == 2500
+    assert "This refund is sent" in await closed(olive, f"{HOME}/refunds/{sent}/mark-failed")
+    assert await audited(service, person) == ["refund.begun", "refund.refused", "refund.sent_by_hand"]
+
+
+async def test_a_dispute_ends_as_the_bank_decided(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    made = await settled(service, api, await factories.nonprofit(service))
+    await simulate(api, made["id"], "dispute")
+    await olive.open(f"{HOME}/disputes?status=open")
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
+        dispute = tx.ids.text("dispute", found)
+    assert dispute in olive.page.text  # type: ignore[union-attr]
+    assert "say something" in (await refused(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="")).lower()
+    await act(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="their letter")
+    assert (await gift(api, made))["disputeStatus"] == "lost"
+    assert await audited(service, person) == ["dispute.lost"]
+
+
+async def test_a_settlement_report_is_imported_and_a_line_dismissed(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    await factories.donation(service, api)
+    content = report(("payment", "tp_nobody_here", 1.0, 0.0), reference="po_console")
+    led = await upload(olive, f"{HOME}/settlements/import", "po.csv", content, provider="test")
+    assert led.endswith("lines=1&booked=0&unmatched=1")
+    await olive.open(f"{HOME}/settlements/unmatched")
+    [dismiss] = re.findall(r'href="([^"]+/dismiss)">[^/]*tp_nobody_here', olive.page.text)  # type: ignore[union-attr]
+    await act(olive, dismiss, note="reported by mistake")
+    assert (await olive.get(dismiss)).status_code == 404
+    assert await audited(service, person) == ["settlement.imported", "settlement_line.cleared"]
+
+
+async def test_gift_aid_is_drafted_exported_and_sent(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    charity = await cause(service, api)
+    await charity.gift(1000)
+    service.clock.advance(seconds=1)
+    path = f"{HOME}/gift-aid-claims/draft"
+    assert "there is no organisation" in (await refused(olive, path, charity="x", year_end="04-05")).lower()
+    claim = await act(olive, path, charity=charity.organisation, year_end="04-05")
+    assert "Every donation in the claim can still be claimed." in words(olive)
+    await olive.get(f"{claim}/schedule")
+    assert "Ada" in (await olive.post(f"{claim}/schedule")).text
+    await act(olive, f"{claim}/mark-submitted", reference="HMRC-1")
+    assert "for another amount, say why" in await closed(olive, f"{claim}/mark-paid")
+    await act(olive, f"{claim}/mark-paid")
+    assert await audited(service, person) == [
+        "gift_aid_claim.drafted", "gift_aid_claim.written", "gift_aid_claim.submitted", "gift_aid_claim.paid",
+    ]  # fmt: skip
+
+
+async def test_an_upload_that_is_no_statement_is_said_to_be_none(service: Service, olive: Browser) -> None:
+    path = f"{HOME}/bank-statements/upload"
+    await olive.get(path)
+    assert (await olive.post(path, mapping="")).status_code == 422
+    assert "Choose a file." in words(olive)
+    preview = await upload(olive, path, "notes.txt", b"hello")
+    await olive.open(preview)
+    assert "This is not a bank statement" in words(olive)
+    assert "Nothing of this file can be booked." in words(olive)
+    await olive.post(preview, do="discard")
+    assert (await olive.get(preview)).status_code == 404
+    wrong = camt.statement(camt.entry("W1", 100), reference="off", off=5)
+    await olive.open(await upload(olive, path, "off.xml", wrong))
+    assert "lines are missing or duplicated" in words(olive)
+
+
+async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive: Browser, person: Person) -> None:
+    name = factories.unique("C")
+    await bank.stated(service, camt.statement(camt.entry(name, 4711, words=name), reference=name))
+    await olive.open(f"{HOME}/bank-statement-lines?status=open&amount=47.11")
+    [line] = set(re.findall(r"/operator/bank-statement-lines/sandbox_bankline_\w+", olive.page.text))  # type: ignore[union-attr]
+    assert (
+        "there is no donation request"
+        in (await refused(olive, f"{line}/match", kind="request", record="ALM-AAAAA-AAAAA")).lower()
+    )
+    await act(olive, f"{line}/dismiss", note="a test of the bank")
+    csv = await olive.get(f"{HOME}/bank-statement-lines.csv?amount=47.11")
+    assert "47.11,EUR" in csv.text
+    assert await audited(service, person) == ["bank_statement_line.dismissed"]
+
+
+async def test_every_list_opens_and_names_a_filter_that_is_none(service: Service, olive: Browser) -> None:
+    lists = [
+        route.path
+        for route in console_routes(service)
+        if "{" not in route.path and "console.lists" in route.endpoint.__module__ + str(route.endpoint.__qualname__)
+    ]
+    for path in ("/money", "/ledger", "/month-end", "/disbursements/run", "/payment-files/new", "/ledger/export"):
+        assert (await olive.get(HOME + path)).status_code == 200, path
+    for path in lists:
+        assert (await olive.get(path)).status_code in (200, 403), path
+    for path in ("/refunds?status=x", "/disbursements?nonprofit=x", "/bank-statement-lines?amount=x"):
+        assert (await olive.get(HOME + path)).status_code == 422, path
+    assert (await olive.get(f"{HOME}/ledger/transfers?q=nothing")).status_code == 200
+    assert "No transfer belongs to this reference." in words(olive)
