@@ -95,7 +95,7 @@ def build_description(
     paths: Schema = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
-    tags = dict.fromkeys(endpoint.tag for endpoint in endpoints)
+    tags = dict.fromkeys([*(endpoint.tag for endpoint in endpoints), response_schemas.WEBHOOK_TAG])
     made: Schema = {
         "openapi": "3.1.0",
         "info": {

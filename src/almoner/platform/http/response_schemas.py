@@ -218,7 +218,7 @@ def _error_name(problem: type[Problem]) -> str:
     return f"{name}{problem.__name__}" if finer else name
 
 
-WEBHOOK_TAG: Final = "Events"
+WEBHOOK_TAG: Final = "Webhook deliveries"
 EVENT: Final = "Event"
 """The schema of every event; ``eventType`` tells which of the others an event is."""
 
