@@ -20,7 +20,7 @@ import asyncpg
 import pyotp
 
 from almoner import wiring
-from almoner.access.accounts.domain import member_portal
+from almoner.access.accounts.domain import portal_for_member
 from almoner.access.credentials.service import authenticators, own_audit_context
 from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
@@ -90,7 +90,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
             await authenticators.confirm_setup(tx, person, code, own_audit_context(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
-            portal = member_portal(person.realm, tx.ids.text("partner", partner.id), "")
+            portal = portal_for_member(person.realm, tx.ids.text("partner", partner.id), "")
         return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")
     finally:
         await services.close()

@@ -11,10 +11,10 @@ from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.watchlists.domain import (
     KINDS_BY_SUBJECT,
     Category,
-    Load,
     RejectedEntry,
     SubjectKind,
     WatchlistEntry,
+    WatchlistLoad,
     WatchlistVersion,
 )
 from almoner.screening.watchlists.ports import WatchlistSource
@@ -87,5 +87,5 @@ def version(code: str) -> WatchlistVersion:
     """A list as it would be loaded, of bodies and of persons."""
     now = datetime.now(UTC)
     categories: tuple[Category, ...] = ("sanction",)
-    load = Load(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)
+    load = WatchlistLoad(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)
     return WatchlistVersion(code, code, "", unverified=False, load=load)

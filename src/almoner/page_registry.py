@@ -160,7 +160,7 @@ def _giving_pages(
     db = work.db
     checkout = Checkout(
         work.provider.origin,
-        work.provider.tariff,
+        work.provider.fee_schedule,
         partial(donations_flows.start_payment, work),
         partial(donations_flows.handle_provider_return, work),
         work.provider.currencies,

@@ -23,7 +23,7 @@ from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.hosted_page.ports import Disclosures, LegalNotice
-from almoner.giving.checkout.payments.domain import NoSuchPayment, Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule, NoSuchPayment
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
@@ -78,7 +78,7 @@ def build_provider(
 ) -> tuple[ConnectedProvider | None, SimulatedProvider | None]:
     """The configured payment provider, and the built-in one's own application in the sandbox."""
     if (account := settings.stripe) is not None:
-        tariff = Tariff(account.basis_points, account.fixed_minor)
+        tariff = FeeSchedule(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
         mark = db.deployment.vault.sign("stripe", b"installation").hex()
         return build_stripe_provider(
@@ -113,7 +113,7 @@ async def check_stripe(settings: Settings) -> tuple[bool, str] | None:
     """
     if (account := settings.stripe) is None:
         return None
-    tariff = Tariff(account.basis_points, account.fixed_minor)
+    tariff = FeeSchedule(account.basis_points, account.fixed_minor)
     provider = build_stripe_provider(
         account.key,
         account.webhook_secret,

@@ -164,21 +164,21 @@ class Settings(BaseSettings):
         description="Base URL of Stripe Checkout, or of the Stripe account's custom domain.",
     )
 
-    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         None,
         description="Rate limit per secret key: requests per second, and burst. Default: 100/200, or 25/50 in the "
         "sandbox.",
     )
-    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(25, 50), description="Rate limit per publishable key: requests per second, and burst."
     )
-    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
     )
-    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each key counts once."
     )
-    rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+    rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
     )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(

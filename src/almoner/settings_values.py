@@ -56,7 +56,7 @@ def parse_words(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
-def parse_rate(value: object) -> object:
+def parse_rate_limit(value: object) -> object:
     """``25/50``: 25 per second, 50 at once."""
     if not isinstance(value, str):
         return value

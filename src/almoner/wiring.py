@@ -97,7 +97,7 @@ from almoner.sources import build_register_refresh_context, build_watchlist_refr
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.applications.documents.ports import MalwareScanner, NoMalwareScanner
+from almoner.validation.applications.documents.ports import DisabledMalwareScanner, MalwareScanner
 from almoner.validation.applications.invites.routes import routes as validation_invites
 from almoner.validation.applications.submissions.routes import routes as validation_submissions
 from almoner.validation.decisions.appeals.routes import routes as appeals
@@ -241,7 +241,7 @@ def build_simulation(
 
 def _scanner(settings: Settings) -> MalwareScanner | None:
     if settings.skips_virus_scan:
-        return NoMalwareScanner()
+        return DisabledMalwareScanner()
     return None if settings.scanner_url is None else ClamdScanner(settings.scanner_url)
 
 

@@ -108,7 +108,7 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
     assert "sk_sandbox_" in made.text
     assert (await admin.post(f"{own}/keys/new", {"name": "x", "kind": "secret", "scopes": "no"})).status_code == 422
     async with service.db.read() as tx:
-        till = next(one for one in await keys.list_of_partner(tx, tenant.partner) if one.name == "till")
+        till = next(one for one in await keys.list_by_partner(tx, tenant.partner) if one.name == "till")
     key = service.db.deployment.ids.text("apikey", till.id)
     await admin.open(f"{own}/keys/{key}/rotate")
     assert "sk_sandbox_" in (await admin.post(f"{own}/keys/{key}/rotate", {"overlap": "1"})).text

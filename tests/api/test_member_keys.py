@@ -33,7 +33,7 @@ async def developer(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
 async def stored(service: Service, tenant: Tenant) -> list[ApiKey]:
     """The partner's keys, newest first."""
     async with service.db.read() as tx:
-        return await keys.list_of_partner(tx, tenant.partner)
+        return await keys.list_by_partner(tx, tenant.partner)
 
 
 async def of_keys(service: Service, tenant: Tenant) -> list[Entry]:

@@ -221,10 +221,10 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     ada = await somebody(here)
     there, elsewhere = entered(await here.sign_in()), await begin(here, ada.person, "passkey")
     async with here.service.db.write() as tx:
-        (bound,) = await identities.list_of_person(tx, ada.person)
+        (bound,) = await identities.list_by_person(tx, ada.person)
         assert bound.issuer == evil.url
         await identities.unlink_accounts(tx, ada.person, BY)
-        assert await identities.list_of_person(tx, ada.person) == []
+        assert await identities.list_by_person(tx, ada.person) == []
         await identities.unlink_accounts(tx, ada.person, BY)
     assert await roles(here, there) is None
     assert await roles(here, elsewhere) == {"developer"}
@@ -242,5 +242,5 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     async with here.service.db.write() as tx:
         with pytest.raises(LastSignInMethodRequired):
             await identities.unlink_own_accounts(tx, ada.person, BY)
-        assert len(await identities.list_of_person(tx, ada.person)) == 1
+        assert len(await identities.list_by_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -19,7 +19,7 @@ from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
-from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule, ProviderPayment, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.platform.database.transactions import Database
 from tests.chaos.money import GIFT, connect
@@ -35,7 +35,11 @@ class Deadly(StripeProvider):
 
     def __init__(self, url: str, db: Mortal) -> None:
         super().__init__(
-            StripeConnection(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
+            StripeConnection(KEY, url, retries=0),
+            webhook_secret=SECRET,
+            tariff=FeeSchedule(0),
+            mark=MARK,
+            pages_url=url,
         )
         self._db = db
 

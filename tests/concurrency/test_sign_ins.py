@@ -82,7 +82,7 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
 
     assert sum(await asyncio.gather(*(enter() for _ in range(AT_ONCE)))) == 1
     async with service.db.read() as tx:
-        assert len(await sign_ins.list_of_person(tx, who.person)) == 1
+        assert len(await sign_ins.list_by_person(tx, who.person)) == 1
 
 
 async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> None:
@@ -239,5 +239,5 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
     await asyncio.gather(*load)
     assert max(started) < committed
     async with service.db.read() as tx:
-        listed = await sign_ins.list_of_person(tx, who.person)
+        listed = await sign_ins.list_by_person(tx, who.person)
     assert {one.end_reason for one in listed} == {"deactivated"}

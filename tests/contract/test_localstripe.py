@@ -10,11 +10,11 @@ import pytest
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import (
+    FeeSchedule,
     NoSuchPayment,
     ProviderFailure,
     ProviderStatus,
     RefundRefused,
-    Tariff,
     WebhookRefused,
 )
 from almoner.kit.money import Money
@@ -36,7 +36,7 @@ async def local() -> AsyncIterator[LocalStripe]:
 async def speaking_to(url: str, key: str = KEY) -> AsyncIterator[StripeProvider]:
     """The adapter, which asks once."""
     provider = StripeProvider(
-        StripeConnection(key, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
+        StripeConnection(key, url, retries=0), webhook_secret=SECRET, tariff=FeeSchedule(0), mark=MARK, pages_url=url
     )
     try:
         yield provider

@@ -45,7 +45,7 @@ class TestPaymentProvider:
     async def test_it_has_a_name_for_addresses_and_says_what_it_keeps(self, contract: Contract) -> None:
         assert re.fullmatch("[a-z_]{1,30}", contract.provider.name)
         for currency in ("USD", "JPY"):
-            stored = contract.provider.tariff.fee_of(Money(2500, currency))
+            stored = contract.provider.fee_schedule.fee_for(Money(2500, currency))
             assert stored.currency == currency
             assert 0 <= stored.minor < 2500
 

@@ -12,7 +12,7 @@ from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.accounting.settlements.domain import LineKind
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
-from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule, ProviderFailure
 from almoner.kit.money import Money
 from tests.support import stripe_account
 from tests.support.provider_contract import order
@@ -40,7 +40,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
     async with serving_stripe(service.clock.now) as (stub, url):
         line = StripeConnection(KEY, url, retries=0)
         provider = StripeProvider(
-            line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url
+            line, webhook_secret=stripe_account.SECRET, tariff=FeeSchedule(290), mark=MARK, pages_url=url
         )
 
         async def pay(amount: int) -> str:

@@ -17,7 +17,11 @@ from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.adapters.storage_objects import ObjectStorage, open_storage
 from almoner.platform.crypto import DecryptionFailed, Vault
 from almoner.platform.files.storage import SEGMENT, BlobMissing, BlobStore, Storage, StorageUnavailable
-from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable, NoMalwareScanner
+from almoner.validation.applications.documents.ports import (
+    DisabledMalwareScanner,
+    MalwareScanner,
+    MalwareScannerUnavailable,
+)
 from tests.support import clamd
 
 Make = Callable[[Path], Storage]
@@ -163,4 +167,4 @@ async def test_u5_a_scanner_that_is_away_is_down(tmp_path: Path) -> None:
     for scanner in scanners:
         with pytest.raises(MalwareScannerUnavailable):
             await scanner.scan(pieces(b"x"))
-    assert await NoMalwareScanner().scan(pieces(b"x")) is None
+    assert await DisabledMalwareScanner().scan(pieces(b"x")) is None

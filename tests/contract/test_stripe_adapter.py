@@ -11,7 +11,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule, NoSuchPayment, ProviderFailure
 from almoner.kit.money import Money
 from tests.support.client import Client
 from tests.support.service import Service
@@ -81,7 +81,9 @@ async def answering(body: bytes, status: int = 200) -> AsyncIterator[StripeProvi
 @asynccontextmanager
 async def speaking_to(url: str) -> AsyncIterator[StripeProvider]:
     """The adapter alone."""
-    provider = StripeProvider(StripeConnection(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK)
+    provider = StripeProvider(
+        StripeConnection(KEY, url, retries=0), webhook_secret=SECRET, tariff=FeeSchedule(0), mark=MARK
+    )
     try:
         yield provider
     finally:

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule, ProviderFailure
 from almoner.kit.time import SystemClock
 from tests.support import stripe_account
 from tests.support.stripe_account import MARK
@@ -40,7 +40,7 @@ def paid_out(stub: StripeStub) -> str:
 
 def provider_at(url: str, retries: int) -> StripeProvider:
     line = StripeConnection(KEY, url, retries=retries)
-    return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url)
+    return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=FeeSchedule(290), mark=MARK, pages_url=url)
 
 
 async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[StripeStub, str]) -> None:

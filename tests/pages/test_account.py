@@ -113,7 +113,7 @@ async def test_v8_a_passkey_is_added_and_signs_in_by_itself(site: Site) -> None:
         await expect(page.get_by_text("We could not sign you in with this passkey")).to_be_visible()
         await is_fine(page)
     async with site.service.db.read() as tx:
-        assert await passkeys.list_of_person(tx, person) == []
+        assert await passkeys.list_by_person(tx, person) == []
     assert site.complaints == []
 
 

@@ -13,7 +13,7 @@ from almoner.giving.checkout.card_testing.domain import BrowserFingerprint
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.pages.rendering import PageRenderer
 from tests.support import factories
@@ -45,7 +45,7 @@ def checkout(error: Exception | None = None) -> Checkout:
     async def come_back(_session: UUID, _payment: UUID | None) -> SessionDonation:
         return SessionDonation(CheckoutState.UNDER_WAY, None, PAY_URL)
 
-    return Checkout("https://pay.example", Tariff(basis_points=250), begin, come_back)
+    return Checkout("https://pay.example", FeeSchedule(basis_points=250), begin, come_back)
 
 
 async def opened(client: httpx.AsyncClient, url: str) -> tuple[str, dict[str, str], httpx.Response]:

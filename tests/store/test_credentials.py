@@ -240,7 +240,7 @@ async def test_a_passkey_shows_who_it_is(ada: Account, key: SecurityKey) -> None
     for _ in range(2):
         assert (await shows(ada, key.get(await options(ada)))).id == made.id
     async with ada.service.db.read() as tx:
-        (known,) = await passkeys.list_of_person(tx, ada.person)
+        (known,) = await passkeys.list_by_person(tx, ada.person)
         assert b64(key.credential) in await passkeys.registration_options(tx, ada.person, BROWSER), (
             "excluded from a second one"
         )

@@ -57,7 +57,7 @@ async def decide(service: Service, match: ScreeningMatch, decision: ReviewDecisi
 
 async def waits(service: Service, match: ScreeningMatch) -> bool:
     async with service.db.read() as tx:
-        return (await reviews.review_history_of(tx, matches.review_subject_of(match))).open is not None
+        return (await reviews.review_history_of(tx, matches.review_subject_for(match))).open_review is not None
 
 
 OLDER = "update screening_subject set engine_version = engine_version - 1"

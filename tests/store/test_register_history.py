@@ -11,7 +11,13 @@ from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference, RegisterEntry
+from almoner.nonprofits.registers.domain import (
+    ImportRefused,
+    LoadDifference,
+    NumberDifference,
+    RegisterEntry,
+    RegisterLoad,
+)
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
@@ -36,7 +42,7 @@ def db(alone: Service) -> Database:
     return alone.db
 
 
-async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> Load:
+async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> RegisterLoad:
     return await registers_flows.import_files(db, IrsBmfReader(), [write(path / f"{day:%Y-%m-%d}.csv", rows)])
 
 
@@ -56,7 +62,7 @@ async def rows_of(db: Database, sql: str, *values: object) -> list[Any]:
 
 
 async def difference(
-    db: Database, old: Load, new: Load, rows: int = 0
+    db: Database, old: RegisterLoad, new: RegisterLoad, rows: int = 0
 ) -> tuple[LoadDifference, list[NumberDifference]]:
     async with db.snapshot() as tx:
         return await service.compare_loads(tx, old, new, IrsBmfReader().ignored_columns, rows)
@@ -155,7 +161,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
     await load(db, tmp_path, [body("111111111", "OLD FUND"), *others], MARCH)
     modes: set[str] = set()
 
-    async def meanwhile(_: Tx, made: Load) -> None:
+    async def meanwhile(_: Tx, made: RegisterLoad) -> None:
         assert made.changed == 1
         async with db.write() as tx:
             await tx.execute("set local lock_timeout = '2s'")
@@ -227,7 +233,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     wyoming, hawaii = bodies(30), bodies(30, start=200_000_000, state="HI")
     moving = body("111111111", "MOVING FUND", STATE="WY")
 
-    async def given(name: str, rows: list[dict[str, str]], day: datetime) -> Load:
+    async def given(name: str, rows: list[dict[str, str]], day: datetime) -> RegisterLoad:
         return await registers_flows.import_files(
             db, IrsBmfReader(), [write(tmp_path / f"{name}.csv", rows)], as_of=day, force=True
         )

@@ -14,7 +14,7 @@ from asyncpg import Record
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, Load, LoadQuarantined
+from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, LoadQuarantined, RegisterLoad
 from almoner.nonprofits.registers.load_checks import find_reduced_parts, find_replaced_numbers, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
@@ -41,7 +41,7 @@ def paths(tmp_path: Path) -> Iterator[Path]:
     return (tmp_path / f"file{nth}.csv" for nth in count())
 
 
-async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
+async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterLoad:
     return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 

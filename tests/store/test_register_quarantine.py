@@ -12,7 +12,7 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined
+from almoner.nonprofits.registers.domain import ImportRefused, LoadQuarantined, RegisterLoad
 from almoner.platform.database.transactions import Database
 from tests.support.bmf import COLUMNS, bodies, body, write
 from tests.support.database import TestDatabase
@@ -40,7 +40,7 @@ def db(alone: Service) -> Database:
     return alone.db
 
 
-async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
+async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterLoad:
     return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 

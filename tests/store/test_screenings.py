@@ -74,7 +74,7 @@ class Desk:
     async def open(self, match: ScreeningMatch) -> list[str] | None:
         """Why it waits for a person, if it does."""
         async with self.db.read() as tx:
-            review = (await reviews.review_history_of(tx, matches.review_subject_of(match))).open
+            review = (await reviews.review_history_of(tx, matches.review_subject_for(match))).open_review
         return list(review.reasons) if review else None
 
 
@@ -224,7 +224,7 @@ async def test_a_wrong_decision_is_taken_back_with_person_and_reason(
     assert (await desk.known()).status("sanction") == "open"
     assert [one.decision for one in (await desk.look()).matches] == ["open"]
     async with desk.db.read() as tx:
-        reported = (await reviews.review_history_of(tx, matches.review_subject_of(match))).decisions
+        reported = (await reviews.review_history_of(tx, matches.review_subject_for(match))).decisions
     assert [(one.decision.verdict, one.decision.by) for one in reported] == [
         (wrong.verdict, "operator_1"),
         ("reopened", "operator_2"),

@@ -48,7 +48,7 @@ async def ada(service: Service, tenant: Tenant) -> Account:
 async def reasons(who: Account) -> list[str | None]:
     """Why the person's sign-ins ended, newest first."""
     async with who.service.db.read() as tx:
-        return [one.end_reason for one in await sign_ins.list_of_person(tx, who.person)]
+        return [one.end_reason for one in await sign_ins.list_by_person(tx, who.person)]
 
 
 async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> None:
@@ -280,7 +280,7 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
     here, there = await ada.enter(), await ada.enter(browser=AWAY)
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
-        listed = await sign_ins.list_of_person(tx, ada.person)
+        listed = await sign_ins.list_by_person(tx, ada.person)
         assert [(one.device, one.address, one.is_unexpired(tx.real_now)) for one in listed] == [
             ("Safari on iPhone", AWAY.address, True),
             ("Firefox on Windows", ada.home.address, True),

@@ -12,7 +12,7 @@ import pytest
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import Load, LoadQuarantined
+from almoner.nonprofits.registers.domain import LoadQuarantined, RegisterLoad
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.database import TestDatabase
@@ -42,7 +42,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
         yield service.db
 
 
-async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> Load:
+async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> RegisterLoad:
     return await registers_flows.import_files(db, REGISTER_SOURCES[source], paths, as_of=as_of)
 
 

@@ -16,7 +16,7 @@ from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
+from almoner.screening.watchlists.domain import LoadRefused, WatchlistLoad, WatchlistRefused
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import listing, write
@@ -45,7 +45,7 @@ def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
     return [listing(number, name) for number, name in enumerate(names, 1)]
 
 
-async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> Load:
+async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> WatchlistLoad:
     return await watchlists_flows.import_files(db, source, files, force=force)
 
 

@@ -80,7 +80,7 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
         (match,) = (await matches.get_screening_result(tx, decided.who)).matches
-        (reported,) = (await reviews.review_history_of(tx, matches.review_subject_of(match))).decisions
+        (reported,) = (await reviews.review_history_of(tx, matches.review_subject_for(match))).decisions
     assert reported.decision.by == "operator_1"
     assert reported.decision.note is not None
     assert reported.decision.note.endswith(DECISIONS[decision].note or "")

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 from almoner.giving.checkout.payments.domain import (
     Decline,
     DisputeStatus,
+    FeeSchedule,
     NoSuchPayment,
     PaymentMethodGone,
     ProviderDispute,
@@ -22,7 +23,6 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     RefundRefused,
     SavedPaymentMethod,
-    Tariff,
     WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
@@ -31,7 +31,7 @@ from almoner.kit.time import end_of_month
 
 A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute], ProviderSetup, SavedPaymentMethod | None)
 SECRET = "fake-provider-secret"
-TARIFF = Tariff(basis_points=250)
+TARIFF = FeeSchedule(basis_points=250)
 Subject = Literal["payment", "dispute", "refund", "setup", "payment_method"]
 _SUBJECTS: dict[str, Subject] = {
     "dispute": "dispute",
@@ -63,7 +63,7 @@ class FakeProvider:
     calls: list[str] = field(default_factory=list)
     lose_answers: int = 0
     refuse: int = 0
-    tariff: Tariff = TARIFF
+    fee_schedule: FeeSchedule = TARIFF
     currencies: Collection[str] = tuple(EXPONENTS)
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:

@@ -13,10 +13,10 @@ from almoner.giving.checkout.payments.domain import (
     Decline,
     DeclineAction,
     DisputeStatus,
+    FeeSchedule,
     ProviderEvent,
     ProviderPayment,
     SavedPaymentMethod,
-    Tariff,
 )
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
@@ -167,7 +167,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
         provider = StripeProvider(
             StripeConnection(KEY, url),
             webhook_secret=stripe_account.SECRET,
-            tariff=Tariff(290, {"USD": 30}),
+            tariff=FeeSchedule(290, {"USD": 30}),
             mark=MARK,
             pages_url=url,
         )

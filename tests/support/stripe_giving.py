@@ -9,7 +9,7 @@ import httpx
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from tests.support import giving as support
 from tests.support import stripe_account
 from tests.support.client import Client
@@ -101,7 +101,7 @@ async def serving_at_stripe(service: Service, *, retries: int = 2) -> AsyncItera
         provider = StripeProvider(
             StripeConnection(KEY, url, retries=retries),
             webhook_secret=stripe_account.SECRET,
-            tariff=Tariff(290, {"USD": 30}),
+            tariff=FeeSchedule(290, {"USD": 30}),
             mark=MARK,
             pages_url=url,
         )

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, member_portal
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, portal_for_member
 from almoner.access.people.domain import OPERATORS, Realm
 
-ACME = member_portal(Realm(UUID(int=7)), "partner_7", "Acme")
+ACME = portal_for_member(Realm(UUID(int=7)), "partner_7", "Acme")
 
 
 @pytest.mark.parametrize(

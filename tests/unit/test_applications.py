@@ -83,9 +83,9 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
     ],
 )
 def test_answers_are_judged_by_their_kind(kind: Any, answer: str, problem: str | None) -> None:
-    found = drafts.answer_problems([field(kind)], {"one": answer})
+    found = drafts.find_answer_problems([field(kind)], {"one": answer})
     assert found == ({} if problem is None else {"q-one": problem})
-    assert drafts.answer_problems([field(kind, required=False)], {}) == {}
+    assert drafts.find_answer_problems([field(kind, required=False)], {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,18 @@ def test_nobody_is_flooded_with_mails(of_invite: list[timedelta], to_address: li
 
 
 def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
-    assert set(drafts.unlisted_nonprofit_problems(UnlistedNonprofit())) == {"name", "registry", "number", "website"}
+    assert set(drafts.find_unlisted_nonprofit_problems(UnlistedNonprofit())) == {
+        "name",
+        "registry",
+        "number",
+        "website",
+    }
     long = UnlistedNonprofit("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
-    assert set(drafts.unlisted_nonprofit_problems(long)) == {"name", "number", "website"}
-    assert list(drafts.applicant_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
-    assert list(drafts.applicant_problems(ApplicantDetails(), named=False)) == ["email"]
+    assert set(drafts.find_unlisted_nonprofit_problems(long)) == {"name", "number", "website"}
+    assert list(drafts.find_applicant_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
+    assert list(drafts.find_applicant_problems(ApplicantDetails(), named=False)) == ["email"]
     long_ = ApplicantDetails("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
-    assert list(drafts.applicant_problems(long_)) == ["first_name", "last_name", "email", "title"]
+    assert list(drafts.find_applicant_problems(long_)) == ["first_name", "last_name", "email", "title"]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,6 @@ OWN: Final = AccountNumbers("iban", "DE89370400440532013000")
 def test_m7_our_account_is_known_as_mt940_names_it(stated: str, *, ours: bool) -> None:
     statement = BankStatement(stated, "1", "EUR", None, None, "0" * 64, ())
     own = {"EUR": OwnAccount("Us", OWN, Address("Berlin", "DEU"), Money(0, "EUR"))}
-    assert (account_ownership.ownership_problems(statement, own) == []) is ours
+    assert (account_ownership.find_ownership_problems(statement, own) == []) is ours
     if ours:
         assert account_ownership.canonical_account_number(statement, own) == OWN.account

@@ -19,9 +19,9 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementError,
     donation_request_references,
     end_to_end_ids,
+    find_statement_problems,
     match_movement,
     new_movements,
-    statement_problems,
     without_rejected_lines,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
@@ -133,8 +133,8 @@ def test_only_what_is_certain_is_matched(movement: BankMovement, named: LineRefe
 
 def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
     whole = BankStatement("A", "1", "EUR", 500, 1500, "0" * 64, (MOVEMENT,))
-    assert statement_problems(whole) == []
-    doubled = statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)))
+    assert find_statement_problems(whole) == []
+    doubled = find_statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)))
     assert doubled == [
         "the lines add up to 20.00 EUR, but the balances differ by 10.00 EUR: lines are missing or duplicated"
     ]
@@ -144,7 +144,7 @@ def test_m7_a_line_that_cannot_be_booked_keeps_no_other_one_out() -> None:
     whole = BankStatement("A", "1", "EUR", 500, 1500, "0" * 64, (replace(MOVEMENT, currency="USD"), MOVEMENT))
     left = without_rejected_lines(whole, TODAY)
     assert (left.movements, left.rejected) == ((MOVEMENT,), ("line 1: it is in USD, but the account is in EUR",))
-    assert statement_problems(left) == []
+    assert find_statement_problems(left) == []
 
 
 @pytest.mark.parametrize("version", [2, 4, 8, 10, 12, 14])

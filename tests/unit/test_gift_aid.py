@@ -100,12 +100,12 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
 )
 def test_the_past_four_years_begin_with_a_day(now: datetime, earliest: datetime) -> None:
     assert gift_aid_declarations_domain.earliest_covered_at(now) == earliest
-    assert gift_aid_declarations_domain.period_problems(earliest, None, now) == []
-    assert gift_aid_declarations_domain.period_problems(earliest - timedelta(microseconds=1), None, now) != []
+    assert gift_aid_declarations_domain.find_period_problems(earliest, None, now) == []
+    assert gift_aid_declarations_domain.find_period_problems(earliest - timedelta(microseconds=1), None, now) != []
 
 
 def test_every_problem_of_a_span_is_named() -> None:
-    assert gift_aid_declarations_domain.period_problems(
+    assert gift_aid_declarations_domain.find_period_problems(
         NOW - timedelta(days=2000), NOW - timedelta(days=3000), NOW
     ) == [
         "body.coversFrom must not be more than four years ago",

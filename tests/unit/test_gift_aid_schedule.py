@@ -111,7 +111,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
 )
 def test_m10_m11_what_no_claim_takes_is_refused_where_it_is_typed(told: dict[str, str]) -> None:
     wrong = replace(ADA, **told)
-    assert set(claimable.declarer_problems(wrong)) & {*told, "country", "postcode"}
+    assert set(claimable.find_declarer_problems(wrong)) & {*told, "country", "postcode"}
     assert hmrc_schedule.schedule_donor_of(wrong)[0] is None
 
 
@@ -123,7 +123,7 @@ def test_m10_m11_what_no_claim_takes_is_refused_where_it_is_typed(told: dict[str
     ],
 )
 def test_people_who_only_look_like_something_else_may_declare(told: dict[str, str]) -> None:
-    assert claimable.declarer_problems(replace(ADA, **told)) == {}
+    assert claimable.find_declarer_problems(replace(ADA, **told)) == {}
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])

@@ -17,7 +17,7 @@ from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.examples import ExampleBuilder
-from almoner.platform.http.ids import TEST_SUFFIX, IdText, PathId
+from almoner.platform.http.ids import TEST_SUFFIX, IdString, PathId
 from almoner.platform.http.openapi import build_description
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
@@ -39,12 +39,12 @@ class OutOfPaint(OutOfStock):
 
 class UserIn(RequestBody):
     name: Text255
-    organisation_id: Annotated[str, IdText("organisation", TEST_SUFFIX)]
+    organisation_id: Annotated[str, IdString("organisation", TEST_SUFFIX)]
     kind: Literal["person", "robot"] = "person"
-    sub_tag: Annotated[str, IdText("activitysubtag", instead=("test_pass", "test_fail"))] = "test_pass"
+    sub_tag: Annotated[str, IdString("activitysubtag", instead=("test_pass", "test_fail"))] = "test_pass"
     note: str | None = None
     colour: Annotated[str, Field(examples=["green"])] | None = None
-    registry: Annotated[str, IdText("registry")] | None = None
+    registry: Annotated[str, IdString("registry")] | None = None
 
 
 class PapersIn(RequestBody):

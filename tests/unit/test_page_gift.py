@@ -7,13 +7,13 @@ from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page import domain as hosted_page_domain
 from almoner.giving.checkout.hosted_page.schemas import DonationForm
 from almoner.giving.checkout.hosted_page.views import mask_email
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 ENGLISH = Locale("en")
 USD = hosted_page_domain.donation_amounts_for("USD")
-TARIFF = Tariff(basis_points=250)
+TARIFF = FeeSchedule(basis_points=250)
 FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}
 
 
@@ -104,7 +104,7 @@ def test_a_covered_fee_leaves_the_gift_whole() -> None:
     gift = read(cover="yes")
     assert isinstance(gift, DonationDetails)
     assert (gift.money, gift.cover_minor) == (Money(2564, "USD"), 64)
-    assert gift.money - TARIFF.fee_of(gift.money) == Money(2500, "USD")
+    assert gift.money - TARIFF.fee_for(gift.money) == Money(2500, "USD")
     without = read(cover="no")
     assert isinstance(without, DonationDetails)
     assert (without.money, without.cover_minor) == (Money(2500, "USD"), 0)

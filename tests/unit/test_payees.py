@@ -20,8 +20,8 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccountError,
     account_warnings,
     ensure_may_approve,
+    find_proposal_problems,
     is_in_sepa,
-    proposal_problems,
 )
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.screening.matching.service import best_name_likeness
@@ -165,24 +165,24 @@ def test_what_is_unusual_of_an_account_is_told() -> None:
 
 
 def test_all_problems_of_a_proposal_are_told_at_once() -> None:
-    assert proposal_problems("", Address("", "DE"), "USD", "gb") == [
+    assert find_proposal_problems("", Address("", "DE"), "USD", "gb") == [
         "holder is required",
         "town is required",
         "country must have three letters such as DEU, not 'DE'",
         "an account of this type must be in GBP, not in USD",
     ]
-    assert proposal_problems("Ελπίδα", Address("北京", "CHN", "Søndre gate"), "EUR", None) == [
+    assert find_proposal_problems("Ελπίδα", Address("北京", "CHN", "Søndre gate"), "EUR", None) == [
         "holder must be in Latin letters, as the bank writes it",
         "town must be in Latin letters, as the bank writes it",
     ]
-    assert proposal_problems("Bread 🍞 Trust", Address("Łódź", "POL", "??"), "PLN", None) == [
+    assert find_proposal_problems("Bread 🍞 Trust", Address("Łódź", "POL", "??"), "PLN", None) == [
         "holder has characters that banks do not take: 🍞. Write it as the bank does",
         "street has no letter or digit that banks take: write it as the bank does",
     ]
-    assert proposal_problems("ß" * 36, Address("Berlin", "DEU"), "EUR", None) == [
+    assert find_proposal_problems("ß" * 36, Address("Berlin", "DEU"), "EUR", None) == [
         "holder must have at most 70 characters"
     ]
-    assert proposal_problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
+    assert find_proposal_problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
         "holder must have at most 70 characters",
         "currency must have three letters such as EUR, not 'EURO'",
     ]

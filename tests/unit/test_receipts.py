@@ -82,7 +82,7 @@ def test_a_returned_payout_is_to_be_sent_again() -> None:
     ],
 )
 def test_the_donor_is_told_what_is_waited_for(donation: Donation, reason: str | None, key: str | None) -> None:
-    assert receipts_domain.waiting_message(receipts_domain.progress_of_donation(RECEIPT, donation), reason) == key
+    assert receipts_domain.waiting_message_key(receipts_domain.progress_of_donation(RECEIPT, donation), reason) == key
     if key is not None:
         assert TranslationCatalogues().language("de").text(key, organisation="Hilfsfonds")
 

@@ -98,7 +98,7 @@ def test_what_was_undecided_may_be_decided_later_and_an_answer_stays() -> None:
     assert {target for source, target in SUBMISSION.transitions() if source == "processed"} == {"succeeded", "failed"}
     assert not [target for source, target in SUBMISSION.transitions() if source == "succeeded" or target == "pending"]
     states: tuple[SubmissionStatus, ...] = get_args(SubmissionStatus)
-    assert {status for status in states if submission(status).open} == {"pending", "processed"}
+    assert {status for status in states if submission(status).is_open} == {"pending", "processed"}
     with pytest.raises(InvalidState):
         submission(status="succeeded").with_status("failed", {}, NOW)
 

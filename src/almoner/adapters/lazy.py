@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from almoner.adapters.marks_folder import FolderDeploymentMarks
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.files.storage import Storage
 from almoner.validation.agents.ports import MailHosts
@@ -37,7 +37,13 @@ class _MadeOnFirstUse:
 
 
 def build_stripe_provider(
-    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str, identity: DeploymentIdentity
+    key: str,
+    webhook_secret: str,
+    tariff: FeeSchedule,
+    mark: str,
+    api_url: str,
+    pages_url: str,
+    identity: DeploymentIdentity,
 ) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
     from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB

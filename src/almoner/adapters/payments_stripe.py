@@ -46,6 +46,7 @@ from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
+    FeeSchedule,
     ForeignPaymentError,
     NoSuchPayment,
     ProviderDispute,
@@ -57,7 +58,6 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     RefundRefused,
     SavedPaymentMethod,
-    Tariff,
 )
 from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
 from almoner.kit.money import Money
@@ -101,7 +101,7 @@ class StripeProvider:
         line: StripeConnection,
         *,
         webhook_secret: str,
-        tariff: Tariff,
+        tariff: FeeSchedule,
         mark: str,
         pages_url: str = "https://checkout.stripe.com",
     ) -> None:
@@ -130,7 +130,7 @@ class StripeProvider:
         return self._origin
 
     @property
-    def tariff(self) -> Tariff:
+    def fee_schedule(self) -> FeeSchedule:
         """What the account is charged."""
         return self._tariff
 

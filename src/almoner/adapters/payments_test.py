@@ -14,6 +14,7 @@ from almoner.giving.checkout.payments.domain import (
     Decline,
     DeclineAction,
     DisputeStatus,
+    FeeSchedule,
     NoSuchPayment,
     PaymentMethodGone,
     ProviderDispute,
@@ -25,7 +26,6 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     RefundRefused,
     SavedPaymentMethod,
-    Tariff,
     WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, PaymentOrder, SetupOrder
@@ -39,7 +39,7 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 _NAME: Final = "test"
 _MAX_AGE_SECONDS: Final = 300
-_TARIFF: Final = Tariff(basis_points=250)
+_TARIFF: Final = FeeSchedule(basis_points=250)
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=3)
 _MOST_BYTES: Final = 65_536
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})", re.ASCII)
@@ -160,7 +160,7 @@ class TestProvider:
         return f"{parts.scheme}://{parts.netloc}"
 
     @property
-    def tariff(self) -> Tariff:
+    def fee_schedule(self) -> FeeSchedule:
         """What it keeps of each payment."""
         return _TARIFF
 

@@ -239,7 +239,7 @@ def _key(number: str, linked: int) -> str:
 
 
 def _links(join: TableJoin) -> Iterator[RegisterLink]:
-    for gone in join.read_successors():
+    for gone in join.read_successor_charities():
         kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
         numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
         yield RegisterLink(kind, _REGISTRY, numbers[0], _REGISTRY, numbers[1], parse_date(gone.data_date))

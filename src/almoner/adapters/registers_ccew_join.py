@@ -151,7 +151,7 @@ class TableJoin:
         if charity is not None:
             yield charity
 
-    def read_successors(self) -> Iterator[CharitySuccessor]:
+    def read_successor_charities(self) -> Iterator[CharitySuccessor]:
         """Where the assets of removed bodies went."""
         for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
             yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))

@@ -326,7 +326,7 @@ def _columns(key: keys_domain.ApiKey) -> list[object]:
 @in_transaction
 async def list_keys(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's keys, newest first."""
-    found = await key_service.list_of_partner(tx, await get_partner(tx, partner))
+    found = await key_service.list_by_partner(tx, await get_partner(tx, partner))
     return Table(
         ("key", "kind", "name", "ends in", "scopes", "created", "expires", "revoked", "last used"),
         [[tx.ids.text("apikey", one.id), *_columns(one)] for one in found],

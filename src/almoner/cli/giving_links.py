@@ -43,23 +43,23 @@ async def list_refusals(
 
 @commands.command("refuse")
 @as_operator("reviewer", audit_action="giving_link.refused")
-async def refuse(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
+async def block_nonprofit(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
     """Stop donations to a nonprofit through giving links.
 
     New giving links cannot be created for the nonprofit, and existing links no longer offer it. Donation sessions are
     not affected.
     """
     found = parse_id(tx, "organisation", organisation)
-    if not await giving_links.refuse(tx, found, note.strip(), officer.id):
+    if not await giving_links.block_nonprofit(tx, found, note.strip(), officer.id):
         return f"{organisation} refused already."
     return f"{organisation} gets no more donations by giving links."
 
 
 @commands.command("allow")
 @as_operator("reviewer", audit_action="giving_link.allowed")
-async def allow(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
+async def allow_nonprofit(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
-    if not await giving_links.allow(tx, found):
+    if not await giving_links.allow_nonprofit(tx, found):
         return f"{organisation} did not refuse."
     return f"{organisation} can be given to by giving links again."

@@ -21,9 +21,9 @@ from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import (
     ImportProgress,
     ImportRefused,
-    Load,
     LoadQuarantined,
     NumberDifference,
+    RegisterLoad,
     SourceStatus,
 )
 from almoner.platform.audit.log import DEPLOYMENT
@@ -78,7 +78,7 @@ def import_register(
     folder = settings.read_settings().registers_folder / reader.code
     line = ProgressLine()
 
-    async def load(database: Database) -> Load:
+    async def load(database: Database) -> RegisterLoad:
         who = await administrator_lookup(database)
         async with database.write() as tx:
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
@@ -87,7 +87,7 @@ def import_register(
                 await officer.record_audit_entry(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
-        async def record(tx: Tx, loaded: Load) -> None:
+        async def record(tx: Tx, loaded: RegisterLoad) -> None:
             await registers.record_fetched_files(tx, loaded.id, fetched)
             officer = await who(tx)
             if loaded.status == "quarantined":
@@ -104,7 +104,7 @@ def import_register(
             database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
-    async def load_and_look(database: Database) -> tuple[Load, _Rejected]:
+    async def load_and_look(database: Database) -> tuple[RegisterLoad, _Rejected]:
         try:
             loaded = await load(database)
         except LoadQuarantined as refused:
@@ -121,7 +121,7 @@ def import_register(
     print_output(_unread_parts(loaded, rejected))
 
 
-async def _rejected(database: Database, load: Load) -> _Rejected:
+async def _rejected(database: Database, load: RegisterLoad) -> _Rejected:
     async with database.read() as tx:
         return await registers.list_rejected_rows(tx, load.id, _SHOWN)
 
@@ -168,7 +168,7 @@ async def list_registers(
     return Table(titles, [_row(tx.ids, load, verified=load.source not in unverified) for load in loads])
 
 
-def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
+def _row(ids: Ids, load: RegisterLoad, *, verified: bool) -> tuple[object, ...]:
     moments = (f"{load.data_as_of:%Y-%m-%d}", iso_timestamp(load.loaded_at))
     counts = (
         load.rows,
@@ -301,10 +301,10 @@ def roll_back(source: Source) -> None:
     """
     reader = get_register_source(source)
 
-    async def undo(database: Database) -> Load:
+    async def undo(database: Database) -> RegisterLoad:
         who = await administrator_lookup(database)
 
-        async def record(tx: Tx, made: Load) -> None:
+        async def record(tx: Tx, made: RegisterLoad) -> None:
             assert made.rolls_back is not None
             officer = await who(tx)
             taken_back = tx.ids.text(_LOAD, made.rolls_back)
@@ -351,11 +351,11 @@ def _fetching(line: ProgressLine) -> Callable[[FetchProgress], None]:
     return report
 
 
-def _unread(load: Load) -> int:
+def _unread(load: RegisterLoad) -> int:
     return sum(column["rows"] for column in load.unreadable_values.values())
 
 
-def _unread_parts(load: Load, rejected: _Rejected) -> list[Part]:
+def _unread_parts(load: RegisterLoad, rejected: _Rejected) -> list[Part]:
     """What could not be read, where, and what follows from it."""
     parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
@@ -378,7 +378,7 @@ def _unread_parts(load: Load, rejected: _Rejected) -> list[Part]:
     return parts
 
 
-def _tell(load: Load, seconds: float) -> None:
+def _tell(load: RegisterLoad, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are already loaded: nothing to do.")
         return

@@ -129,7 +129,7 @@ async def unlink_member(tx: Tx, officer: Caller, partner: PartnerId, member: Mem
     """
     scope = await get_partner(tx, partner)
     person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
-    issuers = [one.issuer for one in await identities.list_of_person(tx, person)]
+    issuers = [one.issuer for one in await identities.list_by_person(tx, person)]
     await identities.unlink_accounts(tx, person, officer.audit_context)
     gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
     return to_one_line(f"{person.user_name} {gone}.")

@@ -135,7 +135,7 @@ class _PartnerPages:
             if after and after_id is None:
                 raise NotFound
             people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
-            held = await keys.list_of_partner(tx, scope)
+            held = await keys.list_by_partner(tx, scope)
             limits = await partners.list_support_refund_limits(tx, scope)
             text = tx.ids.text("partner", account.id)
             real_now = tx.real_now

@@ -121,7 +121,7 @@ class CasePages:
         written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
         names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
         by = self._context.operator_id(visitor)
-        waits = view.history.open
+        waits = view.history.open_review
         return {
             "compared": [mark_differences(one) for one in view.shown.compared],
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,

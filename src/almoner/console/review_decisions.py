@@ -66,13 +66,13 @@ class DecisionPages:
     def _closed(self, visitor: Visitor, view: ReviewView) -> str:
         """Why the visitor cannot decide it now; the service decides that again when it is decided."""
         by = self._context.operator_id(visitor)
-        if view.history.open is None:
+        if view.history.open_review is None:
             return "Nobody is asked to decide this case."
         if by in {one.by for one in view.conflicts}:
             return "You declared a conflict of interest about this case."
         if view.claimed_by not in (None, by):
             return "Somebody else holds this case."
-        if view.claimed_by is None and view.history.open.claimed_by != by:
+        if view.claimed_by is None and view.history.open_review.claimed_by != by:
             return "Claim this case first, and look at its evidence."
         return ""
 

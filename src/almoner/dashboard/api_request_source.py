@@ -35,7 +35,7 @@ class ApiRequestSource:
             wanted = _filter(tx, given)
             after = _parse_cursor(tx, given["cursor"]) if "cursor" in given else None
             found = await keys.page_requests(tx, partner, wanted, after, int(given["pageSize"]))
-            known = {key.id: key for key in await keys.list_of_partner(tx, partner)}
+            known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
         onward = None if found.next is None else f"{found.next[0].isoformat()}~{found.next[1].hex}"
         return RecordPage(records, len(records), onward, None)
@@ -49,7 +49,7 @@ class ApiRequestSource:
             found = await keys.find_request(tx, partner, request_id)
             if found is None:
                 raise NotFound
-            known = {key.id: key for key in await keys.list_of_partner(tx, partner)}
+            known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             return _record(tx, found, known.get(found.key_id))
 
 

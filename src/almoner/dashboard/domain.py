@@ -247,7 +247,7 @@ class RecordList:
         """Whether its records say who donors are."""
         return any(column.kind == "donor" for column in self.columns)
 
-    def text_key(self, part: str) -> str:
+    def translation_key(self, part: str) -> str:
         """The key of one of its texts: ``title``, ``singular``, ``about``, ``new.label``, ``cancel.done``."""
         return f"dashboard.list.{self.id_type}.{part}"
 

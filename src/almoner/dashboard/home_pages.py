@@ -78,7 +78,7 @@ class HomePages:
             return []
         partner, home = partner_of_visitor(visitor), visitor.place.home
         async with self._context.db.read() as tx:
-            used = any(key.last_used_at for key in await keys.list_of_partner(tx, partner))
+            used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
             owners = await people.list_with_roles(tx, visitor.realm, "owner")
             account = await partners.get(tx, partner)
         hooks = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])

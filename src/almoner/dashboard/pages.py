@@ -50,7 +50,9 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def _link(declared: RecordList) -> NavigationLink:
-    return NavigationLink(declared.text_key("title"), declared.path, roles_with(declared.scope), group=declared.area)
+    return NavigationLink(
+        declared.translation_key("title"), declared.path, roles_with(declared.scope), group=declared.area
+    )
 
 
 LINKS: Final = (

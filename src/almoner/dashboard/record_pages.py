@@ -193,7 +193,9 @@ class RecordPages:
             status=status,
             declared=declared,
             record=record,
-            title=next((record[one] for one in _TITLES if record.get(one)), texts.text(declared.text_key("singular"))),
+            title=next(
+                (record[one] for one in _TITLES if record.get(one)), texts.text(declared.translation_key("singular"))
+            ),
             message=_outcome_key(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
             sections=sections_of_record(
@@ -283,7 +285,7 @@ def _outcome_key(visitor: Visitor, declared: RecordList) -> str:
     name = visitor.query.get("done", "")
     done = ["new"] if declared.form is not None else []
     done += [action.path for action in declared.actions]
-    return declared.text_key(f"{name}.done") if name in done else ""
+    return declared.translation_key(f"{name}.done") if name in done else ""
 
 
 def _typed(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ _MAX_VALUE_LENGTH = 250
 _MAX_LOOKED_AT = 100
 
 
-def metadata_problems(
+def find_metadata_problems(
     metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False
 ) -> list[str]:
     """One sentence for every rule the metadata break, far too many keys: of the first; empty when they are fine.

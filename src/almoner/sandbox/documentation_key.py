@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import AccountPortal, member_portal
+from almoner.access.accounts.domain import AccountPortal, portal_for_member
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
@@ -61,4 +61,4 @@ class DocumentationKey:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 return None
-        return member_portal(Realm(partner_id), name, account.name)
+        return portal_for_member(Realm(partner_id), name, account.name)

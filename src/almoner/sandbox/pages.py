@@ -35,12 +35,12 @@ class MailboxPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route(MAILBOX, self.open, methods=["GET"]),
+            Route(MAILBOX, self.open_mailbox, methods=["GET"]),
             Route(f"{MAILBOX}/{{id}}", self.show, methods=["GET"]),
             Route(f"{MAILBOX}/attachments/{{name}}", self.download, methods=["GET"]),
         ]
 
-    async def open(self, request: Request) -> Response:
+    async def open_mailbox(self, request: Request) -> Response:
         """All mails on a machine of one's own; elsewhere the partner whose token the link holds."""
         deployment = self._db.deployment
         if deployment.receivers.loopback:

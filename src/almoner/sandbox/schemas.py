@@ -16,7 +16,7 @@ from almoner.kit import money
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.platform.deployment import Deployment
-from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
+from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdString
 from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
     CurrencyCode,
@@ -174,7 +174,7 @@ class SimulateIn(RequestBody):
         "expired_card",
         "revocation_of_authorization",
     ] = Field("insufficient_funds", description="Why the bank declines the next charge (`fail_next`).")
-    organisation_id: Annotated[str, IdText("organisation")] | None = Field(
+    organisation_id: Annotated[str, IdString("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )
     ground: ReassignmentGround = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")

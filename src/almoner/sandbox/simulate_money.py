@@ -48,7 +48,7 @@ class _Money:
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
             await settlements.settle_donation_in_sandbox(
-                tx, partner, donation_id, self._provider.tariff.fee_of(donation.money)
+                tx, partner, donation_id, self._provider.fee_schedule.fee_for(donation.money)
             )
             return await self._record(tx, partner, donation_id)
 

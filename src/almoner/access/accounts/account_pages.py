@@ -98,8 +98,8 @@ class AccountPages:
         """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
-            found = await sign_ins.list_of_person(tx, visitor.person)
-            bound = await identities.list_of_person(tx, visitor.person)
+            found = await sign_ins.list_by_person(tx, visitor.person)
+            bound = await identities.list_by_person(tx, visitor.person)
             partner = visitor.realm.partner
             provider = await sso.find_sso_option(tx, partner) if partner else None
             done = await audit.list_entries_about_person(
@@ -123,7 +123,7 @@ class AccountPages:
         """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
-            problems = password_form_problems(visitor.form_value("password"), visitor.form_value("again"))
+            problems = find_password_form_problems(visitor.form_value("password"), visitor.form_value("again"))
             if not problems:
                 try:
                     return await self._change(visitor)
@@ -252,7 +252,7 @@ class AccountPages:
 
     async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
-            keys = await passkeys.list_of_person(tx, visitor.person)
+            keys = await passkeys.list_by_person(tx, visitor.person)
             options = await passkeys.registration_options(tx, visitor.person, visitor.csrf.encode())
         return self._show(
             visitor,
@@ -271,7 +271,7 @@ class AccountPages:
         if visitor.form:
             return await self._end(visitor)
         async with self._db.read() as tx:
-            found = await sign_ins.list_of_person(tx, visitor.person)
+            found = await sign_ins.list_by_person(tx, visitor.person)
         real_now = self._clock.real_now()
         return self._show(
             visitor,
@@ -302,7 +302,7 @@ class AccountPages:
         return self._gate.render_page(self._pages, visitor, template, **{"message": reported, **context})
 
 
-def password_form_problems(password: str, again: str) -> dict[str, str]:
+def find_password_form_problems(password: str, again: str) -> dict[str, str]:
     """Errors in a new password and its confirmation that can be found without checking its strength."""
     if not password:
         return {"password": "Enter a password."}

@@ -77,7 +77,7 @@ UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_H
 """Where members look for the pages of theirs. Nobody is signed in there."""
 
 
-def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
+def portal_for_member(realm: Realm, name: str, title: str) -> AccountPortal:
     """The portal of a partner's members; ``name`` is the partner's text ID."""
     return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}")
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts import service
-from almoner.access.accounts.account_pages import password_form_problems, password_refusal_text
+from almoner.access.accounts.account_pages import find_password_form_problems, password_refusal_text
 from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
@@ -171,7 +171,7 @@ class LinkPages:
         if not entry.is_valid_form:
             return await self._link_form(entry, token, purpose, status=403, problems={"password": _AGAIN})
         chosen = entry.form_value("password")
-        if problems := password_form_problems(chosen, entry.form_value("again")):
+        if problems := find_password_form_problems(chosen, entry.form_value("again")):
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(place, token, purpose, chosen, entry)

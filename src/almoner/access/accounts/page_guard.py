@@ -29,7 +29,7 @@ from almoner.access.accounts.domain import (
     UNKNOWN_PORTAL,
     AccountPortal,
     NavigationLink,
-    member_portal,
+    portal_for_member,
 )
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form, read_upload
 from almoner.access.credentials import service as credentials
@@ -357,7 +357,7 @@ class PageGuard:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 raise NotFound from None
-        return member_portal(Realm(partner_id), name, account.name)
+        return portal_for_member(Realm(partner_id), name, account.name)
 
     def csrf_token_for_sign_in(self, sign_in: SignIn) -> str:
         """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""

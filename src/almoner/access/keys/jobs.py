@@ -9,7 +9,7 @@ from almoner.platform.jobs.background_tasks import Tasks
 tasks: Final = Tasks()
 tasks.periodic(
     "keys.delete_requests",
-    service.next_request_deletion_at,
+    service.next_request_log_deletion_at,
     service.delete_expired_requests,
     every=timedelta(days=1),
 )

@@ -12,8 +12,8 @@ from almoner.access.keys.domain import (
     Kind,
     RequestCursor,
 )
+from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
-from almoner.access.keys.store import list_of_partner as list_of_partner
 from almoner.access.keys.store import record_uses as record_uses
 from almoner.access.keys.store_requests import find_request as find_request
 from almoner.access.keys.store_requests import insert_requests as insert_requests
@@ -108,7 +108,7 @@ async def page_requests(
     return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, after))
 
 
-async def next_request_deletion_at(tx: Tx) -> datetime | None:
+async def next_request_log_deletion_at(tx: Tx) -> datetime | None:
     """When the oldest request is deleted."""
     oldest = await store_requests.oldest_request_at(tx)
     return None if oldest is None else oldest + REQUEST_RETENTION

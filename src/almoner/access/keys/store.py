@@ -59,7 +59,7 @@ async def insert(tx: Tx, key: ApiKey, hash_: bytes) -> None:
     )
 
 
-async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
+async def list_by_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
     """All keys of a partner, newest first."""
     rows = await tx.fetch(f"select {_COLUMNS} from api_key where partner_id = $1 order by id desc", partner.id)
     return [_key(row) for row in rows]

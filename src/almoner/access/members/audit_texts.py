@@ -243,7 +243,7 @@ async def find_display_names(tx: Tx, partner: Partner, entries: Iterable[Entry])
     persons = {found: text for text in texts if (found := tx.ids.parse("member", text))}
     called = {found: text for text in texts if (found := tx.ids.parse("apikey", text))}
     members = await people.find_many(tx, member_realm(partner), persons) if persons else {}
-    held = await keys.list_of_partner(tx, partner) if called else []
+    held = await keys.list_by_partner(tx, partner) if called else []
     named = {persons[one.id]: one.shown_name for one in members.values()}
     return named | {called[key.id]: f"“{key.name}”" for key in held if key.id in called}
 

@@ -64,7 +64,7 @@ class KeyPages:
     async def list(self, visitor: Visitor) -> Response:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
-            found = await keys.list_of_partner(tx, partner_of_visitor(visitor))
+            found = await keys.list_by_partner(tx, partner_of_visitor(visitor))
         reported = _REPORTED.get(visitor.query.get("done", ""))
         return self._context.render_page(
             visitor, "keys.html", keys=[self._facts(key) for key in found], message=reported

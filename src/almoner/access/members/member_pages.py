@@ -141,7 +141,7 @@ class MemberPages:
             except NoSuchPerson:
                 raise NotFound from None
             groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
-            bound = await identities.list_of_person(tx, one.person)
+            bound = await identities.list_by_person(tx, one.person)
         typed = {"name": one.person.shown_name, "email": one.person.email or ""}
         if visitor.form_value("do") == "change":
             typed = {field: visitor.form_value(field) for field in typed}

@@ -47,7 +47,7 @@ class ProviderAccountPages:
             except LastSignInMethodRequired:
                 problems = {"disconnect": _LAST}
         async with self._db.read() as tx:
-            bound = await identities.list_of_person(tx, visitor.person)
+            bound = await identities.list_by_person(tx, visitor.person)
             provider = await sso.find_sso_option(tx, Partner(visitor.realm.id))
         return self._gate.render_page(
             self._pages,

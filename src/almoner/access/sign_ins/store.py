@@ -104,7 +104,7 @@ async def record_reauthentication(tx: Tx, sign_in: SignIn, hash_: bytes) -> None
     )
 
 
-async def list_of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
+async def list_by_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     """A person's sign-ins, newest first, including ended ones."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from sign_in where person_id = $1 order by id desc limit $2", person.id, limit

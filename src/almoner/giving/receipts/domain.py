@@ -185,7 +185,7 @@ def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressS
     return [ProgressStep(stage, at, stage is waited_for) for stage, at in moments.items()]
 
 
-def waiting_message(steps: list[ProgressStep], reason: str | None) -> str | None:
+def waiting_message_key(steps: list[ProgressStep], reason: str | None) -> str | None:
     """The key of the message that says why a gift is not further, in the donor's words; None when it has arrived."""
     for step in steps:
         if step.current:

@@ -145,7 +145,7 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     if reason is None and on_its_way:
         reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
     returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
-    waiting = domain.waiting_message(steps, reason)
+    waiting = domain.waiting_message_key(steps, reason)
     links = (await partners.get(tx, partner)).public_links
     return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at, links)
 

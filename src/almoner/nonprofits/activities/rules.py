@@ -163,7 +163,7 @@ _TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
 """By code of the registry. Names are asked in English alone, so that a register of another language gives nothing."""
 
 
-def tags_of_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
+def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """The tags that follow from a register entry's codes."""
     read = _TAGGERS.get(registry_code)
     return read(entry) if read else NO_TAGS

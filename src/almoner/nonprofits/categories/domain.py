@@ -30,7 +30,7 @@ class Category:
     created_at: datetime
 
 
-def attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
+def find_attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
     """One sentence for every rule of settled 4 that the attributes break."""
     found = []
     if len(attributes) > _MAX_ATTRIBUTES:

@@ -99,5 +99,5 @@ async def _lock(tx: Tx, partner: Partner, category_id: UUID) -> Category:
 
 
 def _check(attributes: Attributes | None) -> None:
-    if attributes is not None and (found := domain.attribute_problems(attributes)):
+    if attributes is not None and (found := domain.find_attribute_problems(attributes)):
         raise IncorrectParams(*found)

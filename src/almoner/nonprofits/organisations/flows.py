@@ -46,7 +46,7 @@ async def reindex_organisations(
         if report is not None:
             report(done)
     async with db.write() as tx:
-        done = ReindexReport(done.organisations, done.repaired, await store_index.recount_words(tx))
+        done = ReindexReport(done.organisations, done.repaired, await store_index.rebuild_word_counts(tx))
         if record is not None:
             await record(tx, done)
     return done

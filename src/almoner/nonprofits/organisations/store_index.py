@@ -63,7 +63,7 @@ async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
 
 
 @across_partners("registers")
-async def recount_words(tx: Tx) -> int:
+async def rebuild_word_counts(tx: Tx) -> int:
     """Recount the search dictionary; returns how many counts were wrong."""
     await tx.execute("select from registry order by id for no key update")
     await tx.execute("lock table organisation_search_term in share row exclusive mode")

@@ -119,7 +119,7 @@ class ImportRefused(Exception):
 class LoadQuarantined(ImportRefused):
     """The files were read but failed the load checks; the former load stays."""
 
-    def __init__(self, load: "Load") -> None:
+    def __init__(self, load: "RegisterLoad") -> None:
         forced = ", or load them as they are with --force" if load.rows else ""  # nothing makes rows where none are
         super().__init__(
             f"these files of {load.source} are put into quarantine, and what was loaded before stays: "
@@ -189,7 +189,7 @@ LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class RegisterLoad:
     """One load of a source and its counts. ``status`` ``unchanged``: the same files were loaded before.
 
     ``changed`` numbers told something else than before; of ``ignored_changes`` ones nothing moved but facts that the

@@ -15,9 +15,9 @@ from almoner.nonprofits.registers.domain import (
     FileReadResult,
     FillCounts,
     ImportRefused,
-    Load,
     LoadedFile,
     LoadQuarantined,
+    RegisterLoad,
     RegisterQuarantined,
     UnreadableColumns,
     add_unreadable_values,
@@ -49,7 +49,7 @@ async def import_files(
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
     few: int = FEW_ROWS,
-) -> Load:
+) -> RegisterLoad:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of`` is the day of the data (00:00 UTC), by default the one that the files state, else as
@@ -116,12 +116,12 @@ def _check_data_date(db: Database, day: datetime) -> None:
 
 async def _unchanged_load(
     db: Database, source: RegisterSource, registry: Registry, found: Sequence[ImportFile]
-) -> Load:
+) -> RegisterLoad:
     async with db.read() as tx:
         newest = await store.find_newest_load(tx, source.code)
         assert newest is not None  # a loaded file came with one
         given = tuple(one.facts for one in found)
-        return Load(
+        return RegisterLoad(
             tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
         )
 
@@ -139,7 +139,7 @@ class _ImportRun:
     pace: ProgressReporter
     few: int
 
-    async def finish(self, *, force: bool) -> Load:
+    async def finish(self, *, force: bool) -> RegisterLoad:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
         self.pace.report_merge_steps(0, 1)
@@ -163,7 +163,7 @@ class _ImportRun:
         )
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
-        load = Load(
+        load = RegisterLoad(
             id=tx.new_id(),
             registry_code=self.registry.code,
             source=self.source.code,
@@ -191,7 +191,9 @@ class _ImportRun:
         await store.insert_load(tx, self.registry.id, load, stored, {} if refused else parts)
         return load
 
-    async def _merge(self, load: Load, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]) -> Load:
+    async def _merge(
+        self, load: RegisterLoad, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]
+    ) -> RegisterLoad:
         others = [part for part in loaded if part not in parts]
         return await merge_load(
             self.tx, self.source, self.registry.id, self.reading_id, load, parts, others, self.pace, self.few
@@ -307,7 +309,7 @@ def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, Fil
     return parts
 
 
-async def list_loads(db: Database, limit: int = 50) -> list[Load]:
+async def list_loads(db: Database, limit: int = 50) -> list[RegisterLoad]:
     """The newest loads, newest first."""
     async with db.read() as tx:
         return await store.list_loads(tx, limit)

@@ -13,7 +13,13 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as security_emails
 from almoner.nonprofits.registers import flows, store, store_refresh, store_status
-from almoner.nonprofits.registers.domain import QUARANTINED, ImportRefused, Load, LoadQuarantined, RegisterQuarantined
+from almoner.nonprofits.registers.domain import (
+    QUARANTINED,
+    ImportRefused,
+    LoadQuarantined,
+    RegisterLoad,
+    RegisterQuarantined,
+)
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
 from almoner.platform.audit import log as audit
@@ -115,7 +121,7 @@ async def release_load(parts: RegisterRefreshContext, work: JobContext, job: Job
     if [one.sha256 for one in fetched] != wanted:
         return JobDropped("the publisher has replaced the files that were released: see the newest import")
 
-    async def record(tx: Tx, made: Load) -> None:
+    async def record(tx: Tx, made: RegisterLoad) -> None:
         await store_refresh.insert_fetched_files(tx, made.id, fetched)
         actor = audit.Actor("operator", job.details.by)
         details: audit.Details = {"data_of": f"{made.data_as_of:%Y-%m-%d}", "forced": True}
@@ -149,7 +155,7 @@ async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) 
 async def _load(
     parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
 ) -> None:
-    async def record(tx: Tx, load: Load) -> None:
+    async def record(tx: Tx, load: RegisterLoad) -> None:
         await store_refresh.insert_fetched_files(tx, load.id, fetched)
         action = "register.put_aside" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}

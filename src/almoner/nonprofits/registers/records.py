@@ -120,7 +120,7 @@ def staging_row_of_entry(
     if new_id is None:
         return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
-    tags = activities.tags_of_entry(registry_code, entry)
+    tags = activities.tags_for_register_entry(registry_code, entry)
     others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
-from almoner.nonprofits.registers.domain import ImportRefused, Load
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterLoad
 from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress
@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Database, Tx
 _AT_ONCE: Final = 5_000
 
 
-async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> Load:
+async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> RegisterLoad:
     """Roll back the newest load of a source. Raises ImportRefused.
 
     Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
@@ -39,7 +39,7 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
     return made
 
 
-async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load) -> Load:
+async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: RegisterLoad) -> RegisterLoad:
     load_id = tx.new_id()
     if (started := await store_staging.begin_or_resume_reading_files(tx, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
@@ -58,7 +58,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, compared=True)
-    made = Load(
+    made = RegisterLoad(
         id=load_id,
         registry_code=newest.registry_code,
         source=source.code,
@@ -83,7 +83,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
     return made
 
 
-async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: Load) -> int:
+async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: RegisterLoad) -> int:
     """The versions that the load ended, as if a file held them; how many they are."""
     total = await store_diff.collect_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):

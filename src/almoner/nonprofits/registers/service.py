@@ -8,10 +8,10 @@ from almoner.nonprofits.registers import store, store_diff, store_refresh, store
 from almoner.nonprofits.registers.domain import (
     Decision,
     ImportRefused,
-    Load,
     LoadDecision,
     LoadDifference,
     NumberDifference,
+    RegisterLoad,
 )
 from almoner.nonprofits.registers.store import find_load as find_load
 from almoner.nonprofits.registers.store import find_previous_load as find_previous_load
@@ -32,12 +32,12 @@ from almoner.platform.outbound.fetching import FetchedFile
 
 async def list_loads_page(
     tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
-) -> list[Load]:
+) -> list[RegisterLoad]:
     """Loads, newest first; ``before``: the last ID seen."""
     return await store.find_loads(tx, await store_status.list_load_ids(tx, source, status, before, limit))
 
 
-async def undecidable_reason(tx: Tx, load: Load) -> str:
+async def undecidable_reason(tx: Tx, load: RegisterLoad) -> str:
     """Why nobody can decide about a load any more; empty where somebody can."""
     if load.status != "quarantined":
         return "This import is not in quarantine."
@@ -47,7 +47,7 @@ async def undecidable_reason(tx: Tx, load: Load) -> str:
     return "" if newest == [load.id] else "A newer import of this source has taken its place."
 
 
-async def decide_about_load(tx: Tx, load: Load, decision: Decision, by: str, note: str) -> None:
+async def decide_about_load(tx: Tx, load: RegisterLoad, decision: Decision, by: str, note: str) -> None:
     """Record what an operator decided about a quarantined load, once. Raises ImportRefused."""
     if reason := await undecidable_reason(tx, load):
         raise ImportRefused(reason)
@@ -69,7 +69,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.register_loads.set((source, status), count)
 
 
-async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
+async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> RegisterLoad:
     """A load by its ID, or the one that was current on a day. Raises ImportRefused."""
     if isinstance(named, UUID):
         found = await store.find_load(tx, named)
@@ -86,7 +86,7 @@ async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Lo
 
 
 async def compare_loads(
-    tx: Tx, old: Load, new: Load, ignored: Iterable[str], rows: int
+    tx: Tx, old: RegisterLoad, new: RegisterLoad, ignored: Iterable[str], rows: int
 ) -> tuple[LoadDifference, list[NumberDifference]]:
     """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
     if old.source != new.source:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.domain import Load
+from almoner.nonprofits.registers.domain import RegisterLoad
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.nonprofits.registers.store_staging import staging_table_name
@@ -379,6 +379,6 @@ async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
     )
 
 
-async def optimise_search(tx: Tx, load: Load) -> None:
+async def optimise_search(tx: Tx, load: RegisterLoad) -> None:
     """Make the first searches after a load as fast as later ones."""
     await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)

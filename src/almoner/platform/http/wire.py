@@ -254,7 +254,9 @@ def _metadata(value: object, *, merged: bool) -> object:
     read = {clean_text(key): item.strip() if isinstance(item, str) else item for key, item in value.items()}
     if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
         return read
-    raise PydanticCustomError(METADATA, "metadata", {"problems": metadata_rules.metadata_problems(read, merged=merged)})
+    raise PydanticCustomError(
+        METADATA, "metadata", {"problems": metadata_rules.find_metadata_problems(read, merged=merged)}
+    )
 
 
 Metadata = Annotated[

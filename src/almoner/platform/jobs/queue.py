@@ -374,7 +374,7 @@ async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
     return not await tx.fetchval("select exists (select from queue_lane where lane = any($1::text[]))", lanes)
 
 
-async def remove_old_lane_jobs(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:
+async def delete_old_jobs_in_lane(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:
     """Delete a lane's jobs that wait since ``until`` or before; returns their payloads."""
     rows = await tx.fetch(
         """

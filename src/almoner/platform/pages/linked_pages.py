@@ -41,7 +41,7 @@ class LinkedPages:
     def routes(self) -> list[Route]:
         """Starlette routes for the page and everything below its path."""
         path = f"/{self._purpose}"
-        own = [Route(path, self.open, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
+        own = [Route(path, self.open_link, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
         return [*own, *not_found_routes(path, own, self.not_found_page)]
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
@@ -57,7 +57,7 @@ class LinkedPages:
         )
 
     @with_error_pages
-    async def open(self, request: Request) -> Response:
+    async def open_link(self, request: Request) -> Response:
         """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         record = self._vault.read_page_token(self._purpose, request.query_params.get("token", ""))
         if record is None:

@@ -124,7 +124,7 @@ def read_sounds(name: str) -> SoundedName | None:
     if not scripts:
         return None
     script = scripts.most_common(1)[0][0]
-    plain = strip_marks(name) if script in _POINTED else unicodedata.normalize("NFC", name)
+    plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
     texts = [word for word in _words(plain) if word not in _STOPS][:_MOST_WORDS]
     spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
@@ -143,7 +143,7 @@ def _words(text: str) -> Iterator[str]:
             yield "".join(run).replace("\u200c", "")
 
 
-def strip_marks(text: str) -> str:
+def strip_diacritics(text: str) -> str:
     """Without points, accents and lengthening, which names in these scripts have or lack at will."""
     parted = unicodedata.normalize("NFKC", text)
     return "".join(sign for sign in parted if unicodedata.category(sign) not in ("Mn", "Cf") and sign != "\u0640")

@@ -202,7 +202,7 @@ class ScreeningMatch:
         """As it is when the two no longer agree; what was decided stays known."""
         return replace(self, current=False, awaiting_review=False)
 
-    def as_unwatched(self) -> "ScreeningMatch":
+    def without_monitoring(self) -> "ScreeningMatch":
         """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
         return self.as_ended() if self.decision == "open" else replace(self, awaiting_review=False)
 

@@ -142,7 +142,7 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     await store.set_unwatched(tx, stored.id)
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
-        await store.update_match(tx, match.as_unwatched())
+        await store.update_match(tx, match.without_monitoring())
     if stored.monitored and who.type == "organisation":
         await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were

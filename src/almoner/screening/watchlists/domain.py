@@ -107,7 +107,7 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class WatchlistLoad:
     """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
 
     ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are;
@@ -151,7 +151,7 @@ class WatchlistVersion:
     title: str
     licence: str
     unverified: bool
-    load: Load
+    load: WatchlistLoad
 
     @property
     def version(self) -> str:
@@ -187,7 +187,7 @@ class LoadChanges:
 class LoadRefused(WatchlistRefused):
     """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: WatchlistLoad) -> None:
         super().__init__(
             f"these files of {load.list} are refused, and what was loaded before stays: {'; '.join(load.reasons)}. "
             "Fetch them again, or load them as they are with --force"

@@ -21,11 +21,11 @@ from almoner.screening.watchlists.domain import (
     SUBSUMED_LISTS,
     Category,
     ListedEntity,
-    Load,
     LoadRefused,
     RejectedEntry,
     SubjectKind,
     WatchlistEntry,
+    WatchlistLoad,
     WatchlistLoadEvent,
     WatchlistRefused,
 )
@@ -34,7 +34,7 @@ from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
 
 ReportProgress = Callable[[int], None]
 """Told how many entries were read so far; called from another thread."""
-RecordAudit = Callable[[Tx, Load], Awaitable[None]]
+RecordAudit = Callable[[Tx, WatchlistLoad], Awaitable[None]]
 _EVERY: Final = 1_000
 _SHOWN_BAD: Final = 5
 
@@ -56,7 +56,7 @@ async def import_files(
     refused_before: bool = False,
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
-) -> Load:
+) -> WatchlistLoad:
     """Load the files of one list as its next version, all or nothing.
 
     ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
@@ -117,14 +117,14 @@ async def _merge(
     *,
     force: bool,
     fetched_from: Sequence[str],
-) -> Load:
+) -> WatchlistLoad:
     before = await store.upsert_list(tx, source)
     current = await store.entry_content_hashes(tx, source.code)
     added = read.entries.keys() - current.keys()
     missing = current.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
     changed = [key for key, content in current.items() if key in read.entries and read.entries[key][2] != content]
-    load = Load(
+    load = WatchlistLoad(
         id=tx.new_id(),
         list=source.code,
         status="loaded",
@@ -175,7 +175,7 @@ async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
 
-async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
+async def _retire_subsumed(tx: Tx, load: WatchlistLoad) -> list[WatchlistLoad]:
     """Retire the lists that this one contains, now that it is loaded."""
     if load.status != "loaded":
         return []
@@ -184,7 +184,7 @@ async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
     return [await retire_list(tx, part) for part in named]
 
 
-async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
+async def _refuse(tx: Tx, load: WatchlistLoad, reasons: Sequence[str]) -> WatchlistLoad:
     """Store that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_load(tx, refused)
@@ -192,7 +192,7 @@ async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
     return refused
 
 
-async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
+async def _replace(tx: Tx, load: WatchlistLoad, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Have a list say from this load on what it brought, and no more what it ended."""
     await store.insert_load(tx, load)
     await store.end_entries(tx, load.list, ended, load.id)
@@ -201,13 +201,13 @@ async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Wat
     await outbox.emit_internal(tx, LOADED, WatchlistLoadEvent(load.list, load.id))
 
 
-async def retire_list(tx: Tx, code: str) -> Load:
+async def retire_list(tx: Tx, code: str) -> WatchlistLoad:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
     current = await store.lock_current_load(tx, code)
     if current is None or not current.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
     keys = list(await store.entry_content_hashes(tx, code))
-    load = Load(
+    load = WatchlistLoad(
         id=tx.new_id(),
         list=code,
         status="loaded",
@@ -227,7 +227,7 @@ async def retire_list(tx: Tx, code: str) -> Load:
     return load
 
 
-def _entry(load: Load, listed: ListedEntity, category: Category, content: bytes) -> WatchlistEntry:
+def _entry(load: WatchlistLoad, listed: ListedEntity, category: Category, content: bytes) -> WatchlistEntry:
     return WatchlistEntry(load.list, listed, category, content, load.id)
 
 

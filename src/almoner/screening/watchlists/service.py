@@ -7,7 +7,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
-from almoner.screening.watchlists.domain import Load, LoadChanges, WatchlistEntry
+from almoner.screening.watchlists.domain import LoadChanges, WatchlistEntry, WatchlistLoad
 from almoner.screening.watchlists.store import current_load_ids as current_load_ids
 from almoner.screening.watchlists.store import find_entries as find_entries
 from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
@@ -36,7 +36,7 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
     )
 
 
-async def get_load(tx: Tx, load_id: UUID) -> Load:
+async def get_load(tx: Tx, load_id: UUID) -> WatchlistLoad:
     """One load. Raises NotFound."""
     found = await store.find_load(tx, load_id)
     if found is None:

@@ -89,7 +89,7 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, tak
     Raises NotFound.
     """
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.open:
+    if not held.is_open:
         return
     held = await _apply_request_decision(tx, held)
     if held.status not in ("pending", "pending_review"):
@@ -213,7 +213,7 @@ async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOu
         )
         await ASK_NONPROFIT.enqueue(tx, AskNonprofit(held.id))
         reasons.append("nonprofit_asked")
-    await reviews.request_review(tx, transitions.review_subject_of(held), reasons)
+    await reviews.request_review(tx, transitions.review_subject_for(held), reasons)
 
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
@@ -260,7 +260,7 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, given: Ans
         else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
     await store.insert_evaluation_steps(tx, held.id, [step])
-    await reviews.request_review(tx, transitions.review_subject_of(answered), [f"nonprofit_{given}"])
+    await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{given}"])
     return answered
 
 

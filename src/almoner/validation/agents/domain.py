@@ -163,7 +163,7 @@ class AgentVerification:
         return self.preferred_language or self.language
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether it has not ended."""
         return self.status in OPEN
 
@@ -185,7 +185,7 @@ class AgentVerification:
 
     def is_overdue(self, now: datetime) -> bool:
         """Whether it has expired without that being stored."""
-        return self.open and self.expires_at is not None and now >= self.expires_at
+        return self.is_open and self.expires_at is not None and now >= self.expires_at
 
     def with_expiry_applied(self, now: datetime) -> "AgentVerification":
         """The verification at this moment, with its expiry applied (S3)."""
@@ -266,7 +266,7 @@ class AgentVerification:
         return replace(self, expires_at=None)
 
     def _ensure(self, target: AgentStatus) -> None:
-        if not (self.open and VERIFICATION.allows_transition(self.status, target)):
+        if not (self.is_open and VERIFICATION.allows_transition(self.status, target)):
             raise InvalidState(f"the verification is {self.status} and cannot become {target}")
 
 

@@ -251,7 +251,7 @@ class AgentPages:
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         found, asked = await agent_review.get_representation_request(tx, verification_id)
         language = self.pages.language(found.language)
-        if asked.answer is not None and found.open:
+        if asked.answer is not None and found.is_open:
             return self.pages.render_message("answer.done", language, status=200, icon="check")
         if found.status != "pending_review" or not asked.is_answerable_at(tx.now):
             return self.pages.render_message("answer.closed", language, status=410, icon="clock")

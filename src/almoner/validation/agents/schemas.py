@@ -11,7 +11,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import (
     DayOrMoment,
@@ -75,9 +75,9 @@ class AgentVerificationIn(RequestBody):
     first_name: Annotated[Text255, Typed]
     last_name: Annotated[Text255, Typed]
     email: Annotated[EmailAddress, Field(examples=["ada@example.org"])]
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     validation_request_id: Annotated[
-        Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
+        Annotated[str, IdString("validationrequest")] | None, exactly_one_of("organisation_id")
     ] = Field(None, validate_default=True)
     title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
     organisation_website: Annotated[str, Field(max_length=255), Typed, AfterValidator(_website)] | None = Field(

@@ -168,7 +168,7 @@ async def list_page(
 async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | None:
     """Lock one until the transaction ends; None where there is none."""
     try:
-        return transitions.review_subject_of(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
+        return transitions.review_subject_for(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
     except NotFound:
         return None
 
@@ -177,11 +177,11 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     held = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.metadata_problems(merged)):
+    if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged)
     await store.set_metadata(tx, changed)
@@ -231,7 +231,7 @@ async def reverse_rejection(
 async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
     """Apply a sandbox test value's action, unless the verification has ended."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.open:
+    if not held.is_open:
         return
     if asked_for != triggers.ACCEPTED:
         await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", asked_for, "sandbox", _SANDBOX_NOTE))

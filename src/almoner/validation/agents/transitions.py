@@ -28,9 +28,9 @@ async def apply_transition(tx: Tx, new: AgentVerification, decision: ReviewDecis
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     if decision is not None:
-        await reviews.record_decision(tx, review_subject_of(new), decision)
-    elif not new.open:
-        await reviews.withdraw_review(tx, review_subject_of(new))
+        await reviews.record_decision(tx, review_subject_for(new), decision)
+    elif not new.is_open:
+        await reviews.withdraw_review(tx, review_subject_for(new))
     if new.status == "rejected":
         await matches.unwatch_subject(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
     return await emit_status_event(tx, new)
@@ -49,7 +49,7 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
     return schemas.verification_out(tx, verification)
 
 
-def review_subject_of(verification: AgentVerification) -> ReviewSubject:
+def review_subject_for(verification: AgentVerification) -> ReviewSubject:
     """The verification as a subject of the review queue."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     return ReviewSubject("agent_verification", verification.id, verification.partner_id, script=queue_script(name))

@@ -142,7 +142,7 @@ async def load_dossier(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
     request = await service.get(tx, partner, request_id)
     evaluations = await service.list_evaluations(tx, request.id)
     return Dossier(
-        request, evaluations, await reviews.review_history_of(tx, service.review_subject_of(request)), tx.now
+        request, evaluations, await reviews.review_history_of(tx, service.review_subject_for(request)), tx.now
     )
 
 

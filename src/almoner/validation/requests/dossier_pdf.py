@@ -99,7 +99,7 @@ def _summary(dossier: Dossier) -> str:
         return f"Accepted on {_moment(request.accepted_at)}."
     if request.rejected_at is not None:
         return f"Rejected on {_moment(request.rejected_at)}: {request.rejection_reason}."
-    if dossier.history.open is not None:
+    if dossier.history.open_review is not None:
         return "Pending manual review."
     return "Pending: no decision yet."
 

@@ -45,8 +45,8 @@ async def evaluate_request(
         await service.accept(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
-            await reviews.withdraw_review(tx, service.review_subject_of(held))
-        await reviews.request_review(tx, service.review_subject_of(held), climbed.outcome.reasons)
+            await reviews.withdraw_review(tx, service.review_subject_for(held))
+        await reviews.request_review(tx, service.review_subject_for(held), climbed.outcome.reasons)
     return made
 
 

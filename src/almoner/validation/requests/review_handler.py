@@ -34,7 +34,7 @@ class RequestReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the request until the transaction ends; None where there is none."""
         held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
-        return service.review_subject_of(held) if held else None
+        return service.review_subject_for(held) if held else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """What was asked, what the last evaluation saw, and what it was handed in with. Raises NotFound."""

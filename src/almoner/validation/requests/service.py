@@ -117,7 +117,7 @@ async def correct_registry_number(
     corrected = held.with_correction(registry.id, registry_name, number, check.key, tx.now)
     await store.store_correction(tx, held, corrected)
     await reviews.withdraw_review(
-        tx, review_subject_of(held)
+        tx, review_subject_for(held)
     )  # who decides now would decide on what was found of another number
     # Of its own: a look that is under way, or due, is at what was given before.
     await EVALUATE.enqueue(tx, Evaluate(held.id, "corrected"), unique=f"{held.id} {corrected.corrections}")
@@ -179,7 +179,7 @@ def cursor_position_of(request: ValidationRequest, sort: Sort) -> Position:
     return store.cursor_position_of(request, sort)
 
 
-def review_subject_of(request: ValidationRequest) -> ReviewSubject:
+def review_subject_for(request: ValidationRequest) -> ReviewSubject:
     """What is reviewed."""
     asked = request.details
     return ReviewSubject(
@@ -285,7 +285,7 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: ReviewDe
     """Store a decision that was made under the lock, and tell it."""
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
-    await reviews.record_decision(tx, review_subject_of(decided), decision)
+    await reviews.record_decision(tx, review_subject_for(decided), decision)
     await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], serialise_for_api(tx, decided))
     reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit_internal(tx, domain.DECIDED, reported, partner=decided.partner_id)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import DayOrMoment, PageQuery, RequestBody, ResponseRecord, WindowEnd
 from almoner.webhooks.deliveries.domain import Attempt, Delivery, Status
 from almoner.webhooks.subscriptions.domain import Reason
@@ -21,7 +21,7 @@ class DeliveriesQuery(PageQuery):
 class ResendIn(RequestBody):
     """Where to send the event again."""
 
-    webhook_subscription_id: Annotated[str, IdText("webhooksubscription")] | None = Field(
+    webhook_subscription_id: Annotated[str, IdString("webhooksubscription")] | None = Field(
         None, description="To this subscription; without it, to all that listen to the event's type."
     )
 

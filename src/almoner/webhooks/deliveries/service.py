@@ -212,7 +212,7 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
     old = [
         payload
         for reason in ("event", "replay")
-        for payload in await queue.remove_old_lane_jobs(
+        for payload in await queue.delete_old_jobs_in_lane(
             tx, delivery_lane(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
         )
     ]

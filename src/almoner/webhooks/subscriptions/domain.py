@@ -231,7 +231,7 @@ def previous_secrets_after_rotation(subscription: WebhookSubscription, now: date
     return (PreviousSecret(subscription.secret, now + _SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
-def event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
+def find_event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
     """One sentence for every entry that is no event type."""
     if not events:
         return ["body.events must name at least one event type, or *"]

@@ -256,7 +256,7 @@ async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubsc
 
 
 def _validate(tx: Tx, url: str, events: Sequence[str]) -> None:
-    found = domain.event_type_problems(events, outbox.EVENT_TYPES)
+    found = domain.find_event_type_problems(events, outbox.EVENT_TYPES)
     try:
         addresses.parse_target(url, tx.deployment.receivers)
     except AddressRefused as error:

@@ -111,7 +111,7 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
     return person, replace(passkey, count_went_back=True)
 
 
-async def list_of_person(tx: Tx, person: Person) -> list[Passkey]:
+async def list_by_person(tx: Tx, person: Person) -> list[Passkey]:
     """The person's passkeys, oldest first."""
     return await store.list_passkeys(tx, person)
 

@@ -93,9 +93,9 @@ async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
     return secret
 
 
-async def list_of_person(tx: Tx, person: Person) -> list[SignIn]:
+async def list_by_person(tx: Tx, person: Person) -> list[SignIn]:
     """The person's sign-ins of the last 90 days, newest first."""
-    return await store.list_of_person(tx, person, _MAX_LISTED)
+    return await store.list_by_person(tx, person, _MAX_LISTED)
 
 
 async def list_live(tx: Tx, realm: Realm) -> list[SignIn]:

@@ -14,7 +14,7 @@ _SHORTEST: Final = 6
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
-def ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> list[str]:
+def find_ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> list[str]:
     """Why the statement is not of one of our accounts; empty if it is."""
     if own is not None:
         if _find_own_account(statement, own) is not None:

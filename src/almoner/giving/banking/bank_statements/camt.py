@@ -220,7 +220,7 @@ class _StatementReader:
         return self._minor(ours[0], "")
 
     def _minor(self, amount: Element, where: str) -> int:
-        found = amount_in_minor(amount, self._currency)
+        found = amount_in_minor_units(amount, self._currency)
         if isinstance(found, str):
             raise _Unreadable(where + found)
         return found
@@ -340,14 +340,14 @@ def _signed(balance: Element | None, currency: str | None, problems: list[str]) 
     amount = find_element(balance, "Amt")
     if amount is None or currency is None:
         return None
-    minor = amount_in_minor(amount, currency)
+    minor = amount_in_minor_units(amount, currency)
     if isinstance(minor, str):
         problems.append(f"a balance: {minor}")
         return None
     return minor if element_text(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
-def amount_in_minor(amount: Element, currency: str) -> int | str:
+def amount_in_minor_units(amount: Element, currency: str) -> int | str:
     """An amount in minor units, or the problem with it."""
     text = "".join((amount.text or "").split())
     try:

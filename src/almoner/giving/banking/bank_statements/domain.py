@@ -412,7 +412,7 @@ def _line_problem(one: BankMovement, statement: BankStatement, latest: date) -> 
     return None
 
 
-def statement_problems(statement: BankStatement) -> list[str]:
+def find_statement_problems(statement: BankStatement) -> list[str]:
     """The problems that prevent importing a statement."""
     found = (
         [] if 1 <= len(statement.account) <= _MAX_ACCOUNT else [f"the account must have 1 to {_MAX_ACCOUNT} characters"]

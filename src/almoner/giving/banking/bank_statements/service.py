@@ -111,7 +111,7 @@ def parse_file(
         found += some
     believed = []
     for one in (domain.without_rejected_lines(some, today + timedelta(days=domain.DAYS_AHEAD)) for some in found):
-        whole = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one)]
+        whole = [*account_ownership.find_ownership_problems(one, own), *domain.find_statement_problems(one)]
         wrong += [f"{one.account}, {one.reference}: {problem}" for problem in whole or one.rejected]
         if not whole:
             believed.append(replace(one, account=account_ownership.canonical_account_number(one, own)))
@@ -308,7 +308,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
-        await store.mark_open(tx, line.id, why)
+        await store.mark_line_unmatched(tx, line.id, why)
     return why is None
 
 
@@ -338,7 +338,7 @@ async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
     line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
-    await store.mark_open(tx, line.id, OpenLineReason.REFUSED, refusal)
+    await store.mark_line_unmatched(tx, line.id, OpenLineReason.REFUSED, refusal)
     return True
 
 

@@ -491,7 +491,7 @@ async def matched_targets(tx: Tx, things: Sequence[UUID]) -> set[tuple[MatchedAs
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def mark_open(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str | None = None) -> None:
+async def mark_line_unmatched(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str | None = None) -> None:
     """Record why a locked line stays open."""
     await tx.execute(
         """

@@ -42,7 +42,7 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
     """
     user = await _find_user(tx, partner, change.user_id)
     organisation = await _recipient(tx, partner, change.organisation_id, user)
-    if change.metadata and (found := metadata_rules.metadata_problems(change.metadata)):
+    if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
     account = await partners.get(tx, partner)
     _ensure_accepted(change.money.currency, account.settlement_currencies, organisation)

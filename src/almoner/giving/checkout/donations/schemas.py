@@ -22,7 +22,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
     DayOrMoment,
@@ -58,16 +58,16 @@ class DonationIn(RequestBody):
         int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
     ]
     currency_code: Currency
-    organisation_id: Annotated[str, IdText("organisation")] | None = Field(
+    organisation_id: Annotated[str, IdString("organisation")] | None = Field(
         None, description="Without it, the default organisation of the user."
     )
-    user_id: Annotated[str, IdText("user")] | None = None
+    user_id: Annotated[str, IdString("user")] | None = None
     first_name: Name | None = Field(None, description="One of the two names is enough.")
     last_name: Name | None = None
     email: EmailAddress | None = None
     consented_to_be_contacted_by_org: YesNo = "no"
     anonymous: YesNo = "no"
-    gift_aid_id: Annotated[str, IdText("giftaid")] | None = Field(
+    gift_aid_id: Annotated[str, IdString("giftaid")] | None = Field(
         None, description="Without it, the newest declaration of the user that covers the gift."
     )
     metadata: Metadata | None = None
@@ -76,14 +76,14 @@ class DonationIn(RequestBody):
 class DonationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
-    user_id: Annotated[str, IdText("user")] | None = None
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    user_id: Annotated[str, IdString("user")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     status: DonationStatus | None = None
-    donation_request_id: Annotated[str, IdText("donationrequest")] | None = None
-    session_id: Annotated[str, IdText("donationsession")] | None = Field(
+    donation_request_id: Annotated[str, IdString("donationrequest")] | None = None
+    session_id: Annotated[str, IdString("donationsession")] | None = Field(
         None, description="The donation session of hosted donations."
     )
-    giving_link_id: Annotated[str, IdText("givinglink")] | None = None
+    giving_link_id: Annotated[str, IdString("givinglink")] | None = None
     email: str | None = Field(None, max_length=255, description="The donor's whole address, in any case.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
@@ -118,7 +118,7 @@ def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
 class DonationPatch(PatchBody):
     """Changes to a donation."""
 
-    organisation_id: Maybe[Annotated[str, IdText("organisation")]] = UNSET
+    organisation_id: Maybe[Annotated[str, IdString("organisation")]] = UNSET
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 

@@ -100,12 +100,12 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     if (donation := await store.get_for_update(tx, partner, donation_id)) is None:
         raise NotFound
     merged = {} if patch is None else metadata_rules.merge_metadata(donation.metadata, patch)
-    if found := metadata_rules.metadata_problems(merged):
+    if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
     await store.set_metadata(tx, partner, donation_id, merged)
     return await get(tx, partner, donation_id)

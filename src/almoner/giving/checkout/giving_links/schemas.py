@@ -29,7 +29,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import (
     Maybe,
     Metadata,
@@ -84,11 +84,11 @@ Title = Annotated[
 ]
 Text = Annotated[str, Field(min_length=1, max_length=2000, description="Shown as your words."), TypedLines]
 OrganisationIds = Annotated[
-    list[Annotated[str, IdText("organisation")]],
+    list[Annotated[str, IdString("organisation")]],
     Field(min_length=1, max_length=MAX_ORGANISATIONS, description=_ORGANISATIONS),
     AfterValidator(ensure_unique),
 ]
-CategoryId = Annotated[str, IdText("category")]
+CategoryId = Annotated[str, IdString("category")]
 Currencies = Annotated[
     list[Currency],
     Field(min_length=1, max_length=20, description=_CURRENCIES, examples=[["USD"]]),

@@ -14,7 +14,7 @@ from almoner.giving.checkout.giving_links.store import find_progress as find_pro
 from almoner.giving.checkout.giving_links.store import list_page as list_page
 from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
 from almoner.giving.checkout.giving_links.store import list_refusals as list_refusals
-from almoner.giving.checkout.hosted_page.domain import amount_problems
+from almoner.giving.checkout.hosted_page.domain import find_amount_problems
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import ONE_TIME
 from almoner.kit import metadata as metadata_rules
@@ -125,7 +125,7 @@ async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> Gi
     return changed
 
 
-async def refuse(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
+async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
     """No giving link gives to the nonprofit from now on; False if that was so already.
 
     Raises NotFound, IncorrectParams.
@@ -136,7 +136,7 @@ async def refuse(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
     return await store.insert_refusal(tx, Refusal(organisation.id, reason, by, tx.now))
 
 
-async def allow(tx: Tx, organisation_id: UUID) -> bool:
+async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:
     """Giving links may give to the nonprofit again; False if they could. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.delete_refusal(tx, organisation.id)
@@ -162,7 +162,7 @@ async def _changed(
     link = replace(before, **values, options=replace(before.options, **options))
     problems += _problems(tx, link, given, payable)
     if link.success_url is not None and link.success_url != before.success_url:
-        problems += await sessions.success_url_problems(tx, partner, link.success_url)
+        problems += await sessions.find_success_url_problems(tx, partner, link.success_url)
     if problems:
         raise IncorrectParams(*problems)
     if given.values.keys() & {"organisation_ids", "currencies"}:
@@ -230,7 +230,7 @@ def _problems(tx: Tx, link: GivingLink, given: GivingLinkInput, payable: Collect
         if len(link.currencies) != 1:
             problems.append("body.currencies must name one currency with amounts or a goal")
         else:
-            problems += amount_problems(link.options, link.currencies[0])
+            problems += find_amount_problems(link.options, link.currencies[0])
     if payable is not None:
         problems += [
             f"body.currencies the payment provider takes no payments in {code}"
@@ -249,7 +249,7 @@ def _metadata(before: GivingLink, given: Any) -> Any:
     if given is None:
         return None
     merged = {key: value for key, value in {**(before.metadata or {}), **given}.items() if value is not None}
-    if found := metadata_rules.metadata_problems(merged):
+    if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
     return merged
 

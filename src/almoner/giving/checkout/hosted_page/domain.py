@@ -93,7 +93,7 @@ def donation_amounts_for(currency: str, options: GiftOptions = NO_OPTIONS) -> Do
     return DonationAmounts(currency, minimum, maximum, suggested or (minimum,))
 
 
-def amount_problems(options: GiftOptions, currency: str) -> list[str]:
+def find_amount_problems(options: GiftOptions, currency: str) -> list[str]:
     """A sentence for each amount of the options that nobody could give."""
     usual = donation_amounts_for(currency)
     minimum, maximum = options.minimum or usual.minimum, options.maximum or usual.maximum

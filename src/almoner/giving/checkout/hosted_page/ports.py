@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.card_testing.domain import BrowserFingerprint
 from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.kit.money import EXPONENTS
 
 
@@ -46,7 +46,7 @@ class Checkout:
     """
 
     origin: str
-    tariff: Tariff
+    tariff: FeeSchedule
     begin: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
     handle_provider_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)

@@ -9,7 +9,7 @@ from babel import Locale
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page import domain
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.giving.checkout.sessions.domain import ONE_TIME, DonationFrequency
 from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
@@ -102,7 +102,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         self,
         amounts: DonationAmounts,
         locale: Locale,
-        tariff: Tariff,
+        tariff: FeeSchedule,
         *,
         aid: bool = False,
         frequencies: Sequence[DonationFrequency] = ONE_TIME,
@@ -171,7 +171,7 @@ class DonationForm(msgspec.Struct, frozen=True):
                 problems[field] = "give.problem.giftaid.too_long"
             elif field in ("road", "city") and claimable.is_placeholder(value):
                 problems[field] = f"give.problem.{field}.missing"
-        found = claimable.declarer_problems(self._declarer())
+        found = claimable.find_declarer_problems(self._declarer())
         return {_FIELDS.get(field, field): _claim_problem(field, found[field]) for field in found} | problems
 
     def _declarer(self) -> Declarer:

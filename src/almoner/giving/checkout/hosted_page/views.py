@@ -15,7 +15,7 @@ from almoner.giving.checkout.hosted_page import branding
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
+from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, FeeSchedule
 from almoner.giving.checkout.sessions.domain import ONE_TIME
 from almoner.giving.gift_aid.declarations.domain import STATEMENT, STATEMENT_SEVERAL
 from almoner.kit import recurrence
@@ -126,7 +126,7 @@ class HostedPageViews:
         self,
         giving: SessionView,
         amounts: DonationAmounts,
-        tariff: Tariff,
+        tariff: FeeSchedule,
         typed: DonationForm,
         *,
         transfer: bool,
@@ -375,7 +375,7 @@ def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, obj
 
 
 def _amounts_context(
-    giving: SessionView, amounts: DonationAmounts, tariff: Tariff, language: Language
+    giving: SessionView, amounts: DonationAmounts, tariff: FeeSchedule, language: Language
 ) -> dict[str, object]:
     """What the form says of amounts and what is kept of them."""
     currency, locale, suggested = amounts.currency, language.locale, amounts.suggested
@@ -395,7 +395,7 @@ def _amounts_context(
     }
 
 
-def _fee(tariff: Tariff, currency: str, language: Language) -> tuple[str, int, float]:
+def _fee(tariff: FeeSchedule, currency: str, language: Language) -> tuple[str, int, float]:
     """The share that a provider keeps, in words, the fixed part, and the share as a number."""
     share, fixed = tariff.share_and_fixed(currency)
     return formats.format_share(share, language.locale), fixed, share

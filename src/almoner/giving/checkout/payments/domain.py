@@ -213,7 +213,7 @@ class ProviderRefund:
 
 
 @dataclass(frozen=True, slots=True)
-class Tariff:
+class FeeSchedule:
     """A provider's fee: basis points plus a fixed part.
 
     ``fixed_minor``: the fixed part by currency, in its minor units; none for a currency that is not there.
@@ -226,7 +226,7 @@ class Tariff:
         if not 0 <= self.basis_points < _WHOLE or any(part < 0 for part in self.fixed_minor.values()):
             raise ValueError("a tariff keeps less than the whole, and never adds to it")
 
-    def fee_of(self, money: Money) -> Money:
+    def fee_for(self, money: Money) -> Money:
         """The fee for this payment."""
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
@@ -241,7 +241,7 @@ class Tariff:
         # Rounding moves the fee by half a unit at most, so the answer is this or just above.
         least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
         total = Money(least, gift.currency)
-        while total - self.fee_of(total) < gift:
+        while total - self.fee_for(total) < gift:
             total = Money(total.minor + 1, gift.currency)
         return total
 

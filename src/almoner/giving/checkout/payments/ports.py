@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Protocol
 
 from almoner.giving.checkout.payments.domain import (
+    FeeSchedule,
     ProviderDispute,
     ProviderEvent,
     ProviderPayment,
     ProviderRefund,
     ProviderSetup,
     SavedPaymentMethod,
-    Tariff,
 )
 from almoner.kit.money import Money
 
@@ -99,7 +99,7 @@ class PaymentProvider(Protocol):
         ...
 
     @property
-    def tariff(self) -> Tariff:
+    def fee_schedule(self) -> FeeSchedule:
         """What it keeps of each payment."""
         ...
 

@@ -26,7 +26,7 @@ from almoner.giving.checkout.wire_types import (
 from almoner.kit import money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, ResponseRecord
 
@@ -64,8 +64,8 @@ class DonationSessionsQuery(PageQuery):
 class DonationSessionIn(RequestBody):
     """A new session."""
 
-    organisation_id: Annotated[str, IdText("organisation")]
-    user_id: Annotated[str, IdText("user")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")]
+    user_id: Annotated[str, IdString("user")] | None = None
     success_url: SuccessUrl | None = None
     currency: Currency | None = None
     language: Language | None = None

@@ -10,7 +10,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.partners import service as partners
-from almoner.giving.checkout.hosted_page.domain import amount_problems
+from almoner.giving.checkout.hosted_page.domain import find_amount_problems
 from almoner.giving.checkout.sessions import domain, schemas, store, triggers
 from almoner.giving.checkout.sessions.domain import (
     NO_OPTIONS,
@@ -91,7 +91,7 @@ async def create(
     return answer
 
 
-async def success_url_problems(tx: Tx, partner: Partner, url: str) -> list[str]:
+async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[str]:
     """Why a session could not lead there."""
     target = addresses.parse_target(url, ANY_PORT)
     if target.loopback and not tx.deployment.sandbox:
@@ -114,7 +114,7 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
     user_id = None if change.user_id is None else tx.ids.parse("user", change.user_id)
     if change.user_id is not None and user_id is None:
         raise domain.UserNotFound(_names_nothing("userId", change.user_id, "user"))
-    if change.metadata and (found := metadata_rules.metadata_problems(change.metadata)):
+    if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
     if change.benefits is not None and change.currency is None:
         raise IncorrectParams("body.currency is required with body.benefits")
@@ -122,7 +122,7 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
         raise IncorrectParams("body.benefits is for one_time donations: leave out body.frequencies")
     if change.options.has_amounts and change.currency is None:
         raise IncorrectParams("body.currency is required with amounts")
-    if change.currency is not None and (wrong := amount_problems(change.options, change.currency)):
+    if change.currency is not None and (wrong := find_amount_problems(change.options, change.currency)):
         raise IncorrectParams(*wrong)
     if change.success_url is None:
         return organisation_id, user_id, None

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.checkout.users.domain import User
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 
 
@@ -18,7 +18,7 @@ class UserIn(RequestBody):
 class UserOrganisationIn(RequestBody):
     """The default organisation of a user's gifts."""
 
-    organisation_id: Annotated[str, IdText("organisation")]
+    organisation_id: Annotated[str, IdString("organisation")]
 
 
 class UserOut(ResponseRecord, object_name="user"):

@@ -11,14 +11,14 @@ from almoner.giving.disbursing.disbursements.domain import (
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import PageQuery, ResponseRecord
 
 
 class DisbursementsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     status: DisbursementStatus | None = None
 
 

@@ -155,7 +155,7 @@ def may_send_mail(sent: Sequence[datetime], reached: int, at: datetime, *, sandb
     )
 
 
-def form_problems(name: str, role: str) -> dict[str, str]:
+def find_form_problems(name: str, role: str) -> dict[str, str]:
     """What is wrong with what was typed, as keys of the catalogues."""
     wrong = {"name": not 1 <= len(name) <= MAX_LENGTH, "role": not 1 <= len(role) <= MAX_LENGTH}
     return {field: f"payee.problem.{field}" for field, is_wrong in wrong.items() if is_wrong}

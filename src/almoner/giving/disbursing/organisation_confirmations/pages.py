@@ -52,7 +52,7 @@ class ConfirmationPages(LinkedPages):
                 return self._page(page, visit, status=403, notice="give.again")
             typed = {field: to_one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
             page = await service.load_page(tx, confirmation_id)
-            if page.state == "open" and (problems := domain.form_problems(**typed)):
+            if page.state == "open" and (problems := domain.find_form_problems(**typed)):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
                 answered = await service.record_answer(

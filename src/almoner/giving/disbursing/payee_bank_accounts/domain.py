@@ -161,7 +161,7 @@ class Payee:
     address: Address
 
 
-def proposal_problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
+def find_proposal_problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
     """All that is wrong with what was proposed, beside its numbers. ``scheme``: None where those are wrong."""
     given = {"holder": holder, "town": address.town}
     found = [f"{name} is required" for name, value in given.items() if not value]

@@ -74,7 +74,9 @@ async def parse_proposal(
         typed = account_numbers.parse_account_numbers(given)
     except PayeeAccountError as refused:
         found.append(str(refused))
-    found += domain.proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(note)
+    found += domain.find_proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(
+        note
+    )
     if found or typed is None or organisation_id is None:
         raise PayeeAccountError("; ".join(found))
     return AccountProposal(organisation_id, currency, holder, typed, address)
@@ -88,7 +90,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
     """
     organisation = await organisations.get(tx, ALL_PARTNERS, proposal.organisation_id)
     account_id, read_ = tx.new_id(), proposal.numbers
-    if found := domain.proposal_problems(
+    if found := domain.find_proposal_problems(
         proposal.holder, proposal.address, proposal.currency, read_.scheme
     ) + _note_problems(note):
         raise PayeeAccountError("; ".join(found))

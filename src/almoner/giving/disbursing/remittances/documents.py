@@ -38,12 +38,12 @@ class RemittanceDocuments:
     async def render(self, remittance: Remittance) -> bytes:
         """The PDF; the same bytes each time."""
         language = self._catalogues.language(remittance.language)
-        return await _press().render(self._facts(remittance, language), {}, remittance.of)
+        return await _press().render(self._facts(remittance, language), {}, remittance.as_of)
 
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
         """What the template reads."""
         rtl = language.direction == "rtl"
-        of, payout = self._deployment.issuer_day_at(remittance.of), remittance.payout
+        of, payout = self._deployment.issuer_day_at(remittance.as_of), remittance.payout
         stated = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],

@@ -75,7 +75,7 @@ class Remittance:
     totals: RemittanceTotals
 
     @property
-    def of(self) -> datetime:
+    def as_of(self) -> datetime:
         """The moment it is of: that of the payment, or of the order to our bank."""
         return self.payout.paid_at or self.payout.sent_at or self.payout.created_at
 

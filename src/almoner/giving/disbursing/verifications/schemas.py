@@ -18,14 +18,14 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import Maybe, Metadata, MetadataPatch, PageQuery, PatchBody, RequestBody, ResponseRecord
 
 
 class MonetaryDonationVerificationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     status: VerificationStatus | None = Field(None, description="As it is at the moment of asking.")
 
 
@@ -42,7 +42,7 @@ def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> Verificatio
 class MonetaryDonationVerificationIn(RequestBody):
     """A new verification."""
 
-    organisation_id: Annotated[str, IdText("organisation")]
+    organisation_id: Annotated[str, IdString("organisation")]
     metadata: Metadata | None = None
 
 

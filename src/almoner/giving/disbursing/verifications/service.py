@@ -81,7 +81,7 @@ async def create(
         organisation = None
     if organisation is None:
         raise domain.OrganisationNotFound(f"body.organisationId '{organisation_id[:100]}' names no organisation")
-    if metadata and (problems := metadata_rules.metadata_problems(metadata)):
+    if metadata and (problems := metadata_rules.find_metadata_problems(metadata)):
         raise domain.InvalidMetadata(*problems)
     if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
         return await _adopt(tx, started, metadata, action)
@@ -208,11 +208,11 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> MonetaryDonationVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     held = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.metadata_problems(merged)):
+    if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)

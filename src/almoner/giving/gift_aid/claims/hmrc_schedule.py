@@ -129,7 +129,7 @@ def _find_line(
 
 def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """Who declared as HMRC takes it, or all that it would not take."""
-    found = claimable.declarer_problems(declarer)
+    found = claimable.find_declarer_problems(declarer)
     # HMRC does without a title.
     problems = [f"{_FIELDS[field]} {problem.sentence}" for field, problem in found.items() if field != "title"]
     if found.get("title") is DeclarerProblem.SEVERAL_PEOPLE:

@@ -99,7 +99,7 @@ def normalise_declarer(declarer: Declarer) -> Declarer:
     return replace(declarer, postcode=format_postcode(declarer.postcode) or declarer.postcode)
 
 
-def declarer_problems(declarer: Declarer) -> Problems:
+def find_declarer_problems(declarer: Declarer) -> Problems:
     """What HMRC would not accept, by field."""
     found: dict[str, DeclarerProblem | None] = {
         "title": _title_problem(declarer.title),

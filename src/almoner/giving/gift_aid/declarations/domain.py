@@ -157,7 +157,7 @@ def is_eligible(currency: str, organisation: Organisation) -> bool:
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
 
 
-def period_problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
+def find_period_problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
     """What is wrong with the span that was asked for."""
     found = []
     if covers_from < earliest_covered_at(now):

@@ -9,7 +9,7 @@ from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255, Typed
 
 Line = Annotated[Text255, Typed]
@@ -26,7 +26,7 @@ class GiftAidIn(RequestBody):
     city: Line = Field(examples=["Leeds"])
     country: Line = Field(examples=["United Kingdom"])
     postcode: Line = Field(examples=["LS1 1AA"])
-    user_id: Annotated[str, IdText("user")] | None = Field(
+    user_id: Annotated[str, IdString("user")] | None = Field(
         None, description="With a publishable key it counts only while a donation session of the user is open."
     )
     covers_from: DayOrMoment | None = Field(

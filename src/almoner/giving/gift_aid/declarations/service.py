@@ -41,9 +41,9 @@ async def create_declaration(
     is. Raises UserNotFound, IncorrectParams: also for what no claim could take.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
-    problems = claimable.declarer_problems(declarer)
+    problems = claimable.find_declarer_problems(declarer)
     wrong = [f"body.{_ON_THE_WIRE.get(field, field)} {problem.sentence}" for field, problem in problems.items()]
-    if found := [*wrong, *domain.period_problems(begins, covers_to, tx.now)]:
+    if found := [*wrong, *domain.find_period_problems(begins, covers_to, tx.now)]:
         raise IncorrectParams(*found)
     whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
     made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)

@@ -20,7 +20,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.recurrence import Frequency
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
     Maybe,
@@ -36,8 +36,8 @@ from almoner.platform.http.wire import (
 class DonationSubscriptionsQuery(PageQuery):
     """Filters of a list of donation subscriptions."""
 
-    user_id: Annotated[str, IdText("user")] | None = None
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    user_id: Annotated[str, IdString("user")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     status: SubscriptionStatus | None = None
     email: EmailAddress | None = Field(
         None, description="The donor's email address. Needs a key with the scope `donations:personal`."

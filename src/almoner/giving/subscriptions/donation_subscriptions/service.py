@@ -22,7 +22,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionOut
 from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
 from almoner.giving.subscriptions.donation_subscriptions.store import find_live_of_donor as find_live_of_donor
-from almoner.giving.subscriptions.donation_subscriptions.store import list_of_donor as list_of_donor
+from almoner.giving.subscriptions.donation_subscriptions.store import list_by_donor as list_by_donor
 from almoner.giving.subscriptions.donation_subscriptions.store import list_page as list_page
 from almoner.giving.subscriptions.donation_subscriptions.store import (
     list_using_payment_method as list_using_payment_method,
@@ -269,10 +269,10 @@ async def change_metadata(
     tx: Tx, plan: DonationSubscription, patch: Mapping[str, str | None] | None
 ) -> DonationSubscription:
     """Merge the metadata of a locked plan key by key; None removes all. Raises InvalidMetadata."""
-    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     merged = {} if patch is None else metadata_rules.merge_metadata(plan.metadata or {}, patch)
-    if found := metadata_rules.metadata_problems(merged):
+    if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
     return await save(tx, replace(plan, metadata=merged or None), domain.UPDATED)
 

@@ -170,7 +170,7 @@ async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
     await tx.execute("update donation_subscription set wake_at = $2 where id = $1", subscription_id, until)
 
 
-async def list_of_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
+async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
     """The plans of a donor that have begun, newest first."""
     rows = await tx.fetch(
         f"""

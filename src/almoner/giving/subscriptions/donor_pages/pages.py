@@ -67,7 +67,7 @@ class RegularDonationPages(LinkedPages):
     def routes(self) -> list[Route]:
         """Starlette routes."""
         own = [
-            Route(_PATH, self.open, methods=["GET"]),
+            Route(_PATH, self.open_link, methods=["GET"]),
             Route(_PATH + "/card/return", self.handle_card_return, methods=["GET"]),
             Route(_PATH + "/{id}", self.show, methods=["GET"]),
             Route(_PATH + "/{id}/link", self.link, methods=["GET", "POST"]),
@@ -88,7 +88,7 @@ class RegularDonationPages(LinkedPages):
         )
 
     @with_error_pages
-    async def open(self, request: Request) -> Response:
+    async def open_link(self, request: Request) -> Response:
         """Open the emailed link: a cookie replaces its token. One that has expired leads to where a new one is had."""
         read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None:

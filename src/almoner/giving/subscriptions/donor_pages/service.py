@@ -51,7 +51,7 @@ async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
     opened_by = await get_plan(tx, subscription_id)
     assert opened_by.email is not None, "just looked"
     partner = Partner(opened_by.partner_id)
-    plans = await subscriptions.list_of_donor(tx, partner, opened_by.email)
+    plans = await subscriptions.list_by_donor(tx, partner, opened_by.email)
     plans.sort(key=lambda plan: plan.status == "cancelled")
     receipts = await store.receipts_of(tx, partner, [plan.id for plan in plans], domain.RECEIPTS_SHOWN)
     listed = [await _shown(tx, partner, plan, receipts.get(plan.id, [])) for plan in plans]

@@ -91,16 +91,16 @@ CHANGED: Final = InternalEvent("internal.configuration_changed", ConfigurationCh
 """Told when a configuration is changed."""
 
 
-def configuration_problems(configuration: Configuration) -> list[str]:
+def find_configuration_problems(configuration: Configuration) -> list[str]:
     """A sentence for every rule that the configuration breaks."""
     found = []
     narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
     if narrowed and not configuration.runs_check("validation_request"):
         found.append("body.allowedOrganisationTypes narrows nothing without the check validation_request")
-    return found + field_problems(configuration.partner_fields)
+    return found + find_field_problems(configuration.partner_fields)
 
 
-def field_problems(fields: Sequence[PartnerField]) -> list[str]:
+def find_field_problems(fields: Sequence[PartnerField]) -> list[str]:
     """A sentence for every rule that the questions break."""
     found = []
     if len(fields) > MAX_FIELDS:
@@ -162,7 +162,7 @@ def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
     return next(iter(labels.values()), "")
 
 
-def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
+def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
     """A sentence for every rule that the answers break; missing answers are no problem."""
     known = {field.id: field for field in fields}
     found = []

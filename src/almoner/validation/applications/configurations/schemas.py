@@ -11,7 +11,7 @@ from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import (
     Maybe,
     PatchBody,
@@ -51,7 +51,7 @@ Checks = Annotated[list[Check], Field(min_length=1, max_length=4), _Once]
 Types = Annotated[list[OrganisationType], Field(min_length=1, max_length=3), _Once]
 Flags = Annotated[list[Category], Field(max_length=6), _Once]
 SubTags = Annotated[
-    list[Annotated[str, IdText("activitysubtag")]],
+    list[Annotated[str, IdString("activitysubtag")]],
     Field(min_length=1, max_length=_MOST_TAGS, description="Ids of GET /v1/activity-tags; null: every one."),
     _Once,
 ]

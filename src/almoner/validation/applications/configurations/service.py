@@ -183,7 +183,7 @@ def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, n
     if given.get("is_default") is False and before.is_default:
         wrong.append("body.isDefault cannot become false: make another configuration the default")
     made = replace(before, **given)
-    if wrong := [*wrong, *domain.configuration_problems(made)]:
+    if wrong := [*wrong, *domain.find_configuration_problems(made)]:
         raise IncorrectParams(*wrong)
     return made
 

@@ -16,7 +16,7 @@ class MalwareScanner(Protocol):
         ...
 
 
-class NoMalwareScanner:
+class DisabledMalwareScanner:
     """Reports everything as clean, for deployments without a scanner."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:  # noqa: ARG002 (it does not look)

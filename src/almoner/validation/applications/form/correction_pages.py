@@ -56,7 +56,7 @@ class CorrectionPages(StatusPagesBase):
         if not seen.sender:
             raise NotFound
         email = clean_text(str(form.get("email", "")))
-        if problems := drafts.email_problems(email):
+        if problems := drafts.find_email_problems(email):
             return await self.render_status_page(seen, code=422, problems=problems, typed={"email": email})
         try:
             async with self.db.write() as tx:
@@ -101,7 +101,7 @@ class CorrectionPages(StatusPagesBase):
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:
             country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
-            problems = await service.registration_problems(tx, given["registry"], given["number"], country)
+            problems = await service.find_registration_problems(tx, given["registry"], given["number"], country)
         if problems:
             return await self.render_status_page(seen, code=422, problems=problems, typed=given)
         try:

@@ -99,11 +99,11 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
             )  # it may be looked at no more
             return draft.organisation is not None or unlisted
         case "person":
-            return draft.person is not None and not applicant_problems(
+            return draft.person is not None and not find_applicant_problems(
                 draft.person, named=requires_names(configuration)
             )
         case "questions":
-            return draft.answers is not None and not answer_problems(configuration.partner_fields, draft.answers)
+            return draft.answers is not None and not find_answer_problems(configuration.partner_fields, draft.answers)
         case "documents":
             return draft.documents
         case "review":
@@ -126,7 +126,7 @@ def requires_names(configuration: Configuration) -> bool:
     return configuration.runs_check("agent_verification")
 
 
-def unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
+def find_unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
     """What is wrong with the form's own texts; whether the number can be that of the register is asked elsewhere."""
     problems: Problems = {}
     if not given.name:
@@ -148,7 +148,7 @@ def unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
     return problems
 
 
-def applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
+def find_applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
     """What is wrong with the typed applicant details. ``named``: whether names are required.
 
     An address always is: nobody else can be told what is missing, and what was decided.
@@ -159,13 +159,13 @@ def applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Proble
             problems[field] = f"give.problem.{field}.missing"
         elif len(value) > _MAX_LENGTH:
             problems[field] = f"give.problem.{field}.too_long"
-    problems |= email_problems(given.email)
+    problems |= find_email_problems(given.email)
     if len(given.title) > _MAX_LENGTH:
         problems["title"] = "apply.problem.too_long"
     return problems
 
 
-def email_problems(text: str) -> Problems:
+def find_email_problems(text: str) -> Problems:
     """What is wrong with an email address."""
     if not text:
         return {"email": "give.problem.email.missing"}
@@ -174,7 +174,7 @@ def email_problems(text: str) -> Problems:
     return {} if email_addresses.is_email_address(text) else {"email": "give.problem.email.wrong"}
 
 
-def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
+def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
     """What is wrong with the answers to the partner's questions, by input ID."""
     found = {f"q-{field.id}": _answer_problem(field, answers.get(field.id, "")) for field in fields}
     return {field: problem for field, problem in found.items() if problem is not None}

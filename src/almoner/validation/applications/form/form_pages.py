@@ -153,7 +153,7 @@ class FormPages(FormPagesBase):
         )
         async with self.db.read() as tx:
             registries = await service.registries_of_country(tx, given.country)
-            problems = await service.unlisted_nonprofit_problems(tx, given)
+            problems = await service.find_unlisted_nonprofit_problems(tx, given)
             codes = await service.countries_with_registry(tx)
         if not registries:
             return self.views.country_choice_page(
@@ -175,7 +175,7 @@ class FormPages(FormPagesBase):
         form = await self.read_form(opened)
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
         named = drafts.requires_names(opened.application.configuration)
-        if problems := drafts.applicant_problems(given, named=named):
+        if problems := drafts.find_applicant_problems(given, named=named):
             return self.views.applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
@@ -190,7 +190,7 @@ class FormPages(FormPagesBase):
         fields = opened.application.configuration.partner_fields
         form = await self.read_form(opened, _MAX_QUESTIONS_BYTES)
         given = {field.id: _text(form, f"q-{field.id}", lines=field.kind == "long_text") for field in fields}
-        if problems := drafts.answer_problems(fields, given):
+        if problems := drafts.find_answer_problems(fields, given):
             return self.views.questions_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
@@ -231,7 +231,7 @@ class FormPages(FormPagesBase):
         if request.method == "GET":
             return self.views.handover_page(opened.form_context)
         email = _text(await self.read_form(opened), "email")
-        if problems := drafts.email_problems(email):
+        if problems := drafts.find_email_problems(email):
             return self.views.handover_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
             sent = await service.email_form_link(tx, opened.id, email)

@@ -134,20 +134,20 @@ async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
     return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
 
 
-async def unlisted_nonprofit_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
+async def find_unlisted_nonprofit_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
     """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
-    problems = drafts.unlisted_nonprofit_problems(given)
-    problems |= await registration_problems(tx, given.registry, given.number, given.country)
+    problems = drafts.find_unlisted_nonprofit_problems(given)
+    problems |= await find_registration_problems(tx, given.registry, given.number, given.country)
     order = ("name", "registry", "number", "website")
     return {field: problems[field] for field in order if field in problems}
 
 
-async def registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
+async def find_registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
     """All that is wrong with a register's code and a number, as the register would say it."""
     given = UnlistedNonprofit(registry=code, number=number)
     problems = {
         field: key
-        for field, key in drafts.unlisted_nonprofit_problems(given).items()
+        for field, key in drafts.find_unlisted_nonprofit_problems(given).items()
         if field in ("registry", "number")
     }
     named = await find_registry(tx, code, country) if code else None

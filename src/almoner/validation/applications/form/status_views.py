@@ -71,7 +71,10 @@ class ApplicationStatus:
     @property
     def unconfirmed_email(self) -> str | None:
         """The email address that is not confirmed yet, if any."""
-        agent, waits = self.submission.check_records.agent, self.submission.open or self.submission.is_resumed_by_appeal
+        agent, waits = (
+            self.submission.check_records.agent,
+            self.submission.is_open or self.submission.is_resumed_by_appeal,
+        )
         return agent.email if waits and agent is not None and agent.is_unconfirmed else None
 
     @property

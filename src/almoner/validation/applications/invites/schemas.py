@@ -7,7 +7,7 @@ from pydantic import Field
 
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
 from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, ResponseRecord
 from almoner.platform.outbound import addresses
@@ -44,7 +44,8 @@ class ValidationInviteIn(RequestBody):
         ),
     ] = LANGUAGE
     hosted_config_id: (
-        Annotated[str, IdText("hostedconfiguration"), Field(description="Your default configuration if absent.")] | None
+        Annotated[str, IdString("hostedconfiguration"), Field(description="Your default configuration if absent.")]
+        | None
     ) = None
 
 

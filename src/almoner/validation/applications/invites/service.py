@@ -37,7 +37,7 @@ class InviteInput:
 async def create(tx: Tx, partner: Partner, change: InviteInput) -> Invite:
     """A new invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
     if found := [
-        *metadata_rules.metadata_problems(change.metadata or {}),
+        *metadata_rules.find_metadata_problems(change.metadata or {}),
         *await _redirect_problems(tx, partner, change),
     ]:
         raise IncorrectParams(*found)

@@ -31,7 +31,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     """
     held = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = held.check_records.agent
-    if not ((held.open or held.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
+    if not ((held.is_open or held.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
     made = await agents.correct_email(tx, Partner(held.partner_id), agent.id, email)
     if made is None:

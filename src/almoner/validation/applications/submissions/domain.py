@@ -206,7 +206,7 @@ class Submission:
     overridden_checks: tuple[Check, ...] = ()
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether its checks can still change its status."""
         return self.status in ("pending", "processed")
 
@@ -224,7 +224,7 @@ class Submission:
     @property
     def accepts_documents(self) -> bool:
         """Whether documents can still be uploaded."""
-        return self.open or self.has_open_appeal
+        return self.is_open or self.has_open_appeal
 
     @property
     def applicant(self) -> Applicant:

@@ -88,7 +88,7 @@ class Requirement:
 
 def requirements_of(submission: Submission) -> list[Requirement]:
     """All that is missing, in the order of the checks; empty when nobody outside must act."""
-    if not (submission.open or submission.is_resumed_by_appeal):
+    if not (submission.is_open or submission.is_resumed_by_appeal):
         return []
     looks = {
         "validation_request": _of_nonprofit,
@@ -132,7 +132,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
 def may_correct_registry_number(submission: Submission) -> bool:
     """Whether the applicant may correct the registration number."""
     request, evaluated = submission.check_records.request, submission.check_records.pending_review
-    if not submission.open or request is None or evaluated is None or request.status != "pending":
+    if not submission.is_open or request is None or evaluated is None or request.status != "pending":
         return False
     if request.corrections >= MAX_CORRECTIONS or not submission.check_records.exclusive_request:
         return False

@@ -6,7 +6,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import Query, RequestBody, ResponseRecord, UnpagedQuery
 from almoner.validation.applications.submission_documents.domain import Kind
 from almoner.validation.applications.submissions.previous import PreviousApplications
@@ -20,8 +20,8 @@ class ValidationSubmissionDocumentsQuery(UnpagedQuery):
 class ValidationSubmissionDocumentIn(RequestBody):
     """What stands beside the file: whose document it is, by one of the two ids, and what it shows."""
 
-    validation_submission_id: Annotated[str, IdText("validationsubmission")] | None = None
-    validation_invite_id: Annotated[str, IdText("validationinvite")] | None = None
+    validation_submission_id: Annotated[str, IdString("validationsubmission")] | None = None
+    validation_invite_id: Annotated[str, IdString("validationinvite")] | None = None
     type: Annotated[Kind, Field(description="Which check it is for: the nonprofit's, or the applicant's.")]
 
     @model_validator(mode="after")

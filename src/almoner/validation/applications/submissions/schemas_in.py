@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import TEST_SUFFIX, IdText
+from almoner.platform.http.ids import TEST_SUFFIX, IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery, RequestBody, Text255, Typed
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
@@ -77,7 +77,7 @@ _Text = Annotated[Text255, Typed]
 
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda text: text or None)]
 
-_SubTagId = Annotated[str, IdText("activitysubtag", instead=tuple(eligibility.TEST_VALUES))]
+_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(eligibility.TEST_VALUES))]
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Answer = Annotated[
@@ -109,14 +109,14 @@ class ValidationSubmissionIn(RequestBody):
 
     judged: ClassVar[tuple[str, ...]] = ("organisationName",)
 
-    configuration_id: Annotated[str, IdText("hostedconfiguration")] | None = Field(
+    configuration_id: Annotated[str, IdString("hostedconfiguration")] | None = Field(
         None, description="Your default configuration if absent."
     )
-    validation_invite_id: Annotated[str, IdText("validationinvite")] | None = Field(
+    validation_invite_id: Annotated[str, IdString("validationinvite")] | None = Field(
         None, description="An open invite, which is complete then; it names the configuration."
     )
-    organisation_id: Annotated[str, IdText("organisation", TEST_SUFFIX)] | None = None
-    validation_request_id: Annotated[str, IdText("validationrequest", TEST_SUFFIX)] | None = Field(
+    organisation_id: Annotated[str, IdString("organisation", TEST_SUFFIX)] | None = None
+    validation_request_id: Annotated[str, IdString("validationrequest", TEST_SUFFIX)] | None = Field(
         None, description="One that was made before, pending or accepted."
     )
     organisation_name: Annotated[str, Field(min_length=1, max_length=500), Judged] | None = None
@@ -148,7 +148,7 @@ class ValidationSubmissionIn(RequestBody):
         description="Answers to the questions of the configuration, by their ids; with an invite all that are "
         "required have to be answered.",
     )
-    document_ids: list[Annotated[str, IdText("validationsubmissiondocument")]] = Field(
+    document_ids: list[Annotated[str, IdString("validationsubmissiondocument")]] = Field(
         default_factory=list, max_length=20, description="Documents that were uploaded for the invite."
     )
 

@@ -175,9 +175,9 @@ def _problems(asked: SubmissionInput, configuration: Configuration) -> list[str]
             if not value
         ]
     if asked.metadata:
-        wrong += metadata_rules.metadata_problems(asked.metadata)
+        wrong += metadata_rules.find_metadata_problems(asked.metadata)
     answers = asked.partner_fields or {}
-    wrong += configurations_domain.answer_problems(configuration.partner_fields, answers)
+    wrong += configurations_domain.find_answer_problems(configuration.partner_fields, answers)
     if asked.validation_invite_id is not None:  # who was invited answers; what a partner itself knows is its own affair
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"

@@ -37,7 +37,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
         held = await get_for_update(tx, ALL_PARTNERS, submission_id)
     except NotFound:
         return None
-    if not held.open:
+    if not held.is_open:
         return None
     await set_organisation(tx, held)
     standings = domain.check_statuses(held)

@@ -48,7 +48,7 @@ class AppealReviewHandler:
             held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
             return None
-        return service.review_subject_of(held)
+        return service.review_subject_for(held)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """What the applicant says, what was refused by whom, and the evidence of that. Raises NotFound."""

@@ -69,7 +69,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     )
     await store.insert(tx, Partner(held.partner_id), made)
     subject = replace(
-        review_subject_of(made), country_code=held.country_code, script=queue_script(held.organisation_name)
+        review_subject_for(made), country_code=held.country_code, script=queue_script(held.organisation_name)
     )
     await reviews.request_review(tx, subject, ["appealed"])
     await _emit_submission_updated(tx, made)
@@ -88,7 +88,7 @@ def serialise_for_api(tx: Tx, appeal: Appeal) -> AppealOut:
     return schemas.appeal_out(tx, appeal)
 
 
-def review_subject_of(appeal: Appeal) -> ReviewSubject:
+def review_subject_for(appeal: Appeal) -> ReviewSubject:
     """What is reviewed."""
     return ReviewSubject("appeal", appeal.id, appeal.partner_id)
 
@@ -188,7 +188,7 @@ async def _list_deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
 async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: ReviewDecision) -> Appeal:
     if held.status != "open" or not await store.store_decision(tx, decided):
         raise ReviewNotOpen(f"It was {held.status} by {held.decided_by}.")
-    await reviews.record_decision(tx, review_subject_of(decided), decision)
+    await reviews.record_decision(tx, review_subject_for(decided), decision)
     return decided
 
 

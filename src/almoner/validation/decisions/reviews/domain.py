@@ -160,7 +160,7 @@ class ReviewHistory:
     decisions: Sequence[RecordedDecision]
 
     @property
-    def open(self) -> Review | None:
+    def open_review(self) -> Review | None:
         """The open review, if any."""
         return next((review for review in self.reviews if review.status == "open"), None)
 

@@ -136,7 +136,7 @@ async def view_review(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewVi
     subject = await _lock_subject(tx, case, subject_id)
     shown, attached = await _load_evidence(tx, case, subject_id)
     history = await review_history_of(tx, subject)
-    review, held_by, held_until, current = history.open, None, None, True
+    review, held_by, held_until, current = history.open_review, None, None, True
     if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
         held_until = review.claimed_until
         current = review.claimed_fingerprint == evidence_fingerprint(review, shown, attached)

@@ -13,7 +13,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, SubTag, ordered_sub_tags
 from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import (
     DayOrMoment,
     Maybe,
@@ -68,7 +68,7 @@ _CHOIR: Final[JsonDict] = {
 }
 
 
-_SubTagId = Annotated[str, IdText("activitysubtag", instead=tuple(triggers.TEST_VALUES))]
+_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(triggers.TEST_VALUES))]
 
 
 class EligibilitySubscriptionIn(RequestBody):
@@ -76,9 +76,9 @@ class EligibilitySubscriptionIn(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR]})
 
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    organisation_id: Annotated[str, IdString("organisation")] | None = None
     validation_request_id: Annotated[
-        Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
+        Annotated[str, IdString("validationrequest")] | None, exactly_one_of("organisation_id")
     ] = Field(None, validate_default=True)
     suggested_activity_sub_tags: list[_SubTagId] = Field(
         default_factory=list,

@@ -84,7 +84,7 @@ async def create(tx: Tx, partner: Partner, asked: EligibilityInput) -> Eligibili
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
-    if asked.metadata and (found := metadata_rules.metadata_problems(asked.metadata)):
+    if asked.metadata and (found := metadata_rules.find_metadata_problems(asked.metadata)):
         raise domain.InvalidMetadata(*found)
     simulated_status = triggers.simulated_status_of(asked.suggested) if tx.deployment.sandbox else None
     suggested = () if simulated_status else sub_tag_codes_of(tx, asked.suggested)
@@ -185,11 +185,11 @@ async def change_metadata(
     tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
 ) -> EligibilitySubscription:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     held = await _lock(tx, partner, subscription_id)
     merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.metadata_problems(merged)):
+    if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)

@@ -36,7 +36,7 @@ class MatchReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the match until the transaction ends; None where there is none."""
         match = await screenings.lock_match(tx, subject_id)
-        return service.review_subject_of(match) if match is not None else None
+        return service.review_subject_for(match) if match is not None else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Both sides, what each part of the score is about, and what changed since it was decided. Raises NotFound."""
@@ -69,7 +69,7 @@ class MatchReviewHandler:
         found = await screenings.list_related_matches(tx, match, _MAX_RELATED)
         return [
             RelatedSubject(
-                service.review_subject_of(one), "same record" if one.subject == match.subject else "same entry"
+                service.review_subject_for(one), "same record" if one.subject == match.subject else "same entry"
             )
             for one in found
             if one.id != match.id
@@ -128,7 +128,7 @@ class ScreeningReviewHandler:
         if stored is None:
             raise NotFound
         found = await screenings.list_matches(tx, stored.id)
-        return [RelatedSubject(service.review_subject_of(one), "same record") for one in found]
+        return [RelatedSubject(service.review_subject_for(one), "same record") for one in found]
 
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /

@@ -169,14 +169,14 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Stop rescreening a record, and close its reviews."""
     await _withdraw_manual_screening(tx, who)
     for match in await screenings.unwatch_subject(tx, who):
-        await reviews.withdraw_review(tx, review_subject_of(match))
+        await reviews.withdraw_review(tx, review_subject_for(match))
 
 
 async def delete_matches_of_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Delete a screened record and close its reviews."""
     await _withdraw_manual_screening(tx, who)
     for match in await screenings.delete_subject(tx, who):
-        await reviews.withdraw_review(tx, review_subject_of(match))
+        await reviews.withdraw_review(tx, review_subject_for(match))
 
 
 async def _withdraw_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
@@ -194,7 +194,7 @@ async def decide_match(
         raise ReviewNotOpen("There is no such match.")
     if not await screenings.decide_match(tx, match, _DECISIONS[decision.verdict]):
         raise ReviewNotOpen("It was decided already, or the two do not agree any more.")
-    await reviews.record_decision(tx, review_subject_of(match), decision)
+    await reviews.record_decision(tx, review_subject_for(match), decision)
     return match
 
 
@@ -205,14 +205,14 @@ async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningM
         raise NotFound
     if not await screenings.reopen_match(tx, match):
         raise ReviewNotOpen("Nobody has decided about it.")
-    await reviews.record_reopening(tx, review_subject_of(match), by, note)
+    await reviews.record_reopening(tx, review_subject_for(match), by, note)
     now = await screenings.find_match(tx, match_id)
     if now is not None and now.awaiting_review:
-        await reviews.request_review(tx, review_subject_of(match), [f"listed:{match.category}", "taken_back"])
+        await reviews.request_review(tx, review_subject_for(match), [f"listed:{match.category}", "taken_back"])
     return match
 
 
-def review_subject_of(match: ScreeningMatch) -> ReviewSubject:
+def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
     """A match, in the queue of what people decide."""
     name = match.subject_side.get("name")
     script = queue_script(name) if isinstance(name, str) else None
@@ -237,13 +237,13 @@ async def _apply_earlier_decisions(
     answered: dict[UUID, ScreeningMatch] = {}
     for match in waiting:
         twin = decided.get(_comparison_key(match))
-        if twin is None or (await reviews.review_history_of(tx, review_subject_of(match))).decisions:
+        if twin is None or (await reviews.review_history_of(tx, review_subject_for(match))).decisions:
             continue
-        stated = (await reviews.review_history_of(tx, review_subject_of(twin))).decisions
+        stated = (await reviews.review_history_of(tx, review_subject_for(twin))).decisions
         if stated and twin.decision != "open" and await screenings.decide_match(tx, match, twin.decision):
             named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
             await reviews.record_decision(
-                tx, review_subject_of(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
+                tx, review_subject_for(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
             )
             answered[match.id] = replace(match, decision=twin.decision, awaiting_review=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
@@ -262,7 +262,7 @@ def _comparison_key(match: ScreeningMatch) -> tuple[object, ...]:
 async def _update_reviews(tx: Tx, result: ScreeningResult) -> ScreeningResult:
     for match in result.opened:
         again = ["changed_since_decided"] if match.changes_since_decision else []
-        await reviews.request_review(tx, review_subject_of(match), [f"listed:{match.category}", *again])
+        await reviews.request_review(tx, review_subject_for(match), [f"listed:{match.category}", *again])
     for match in result.ended:
-        await reviews.withdraw_review(tx, review_subject_of(match))
+        await reviews.withdraw_review(tx, review_subject_for(match))
     return result

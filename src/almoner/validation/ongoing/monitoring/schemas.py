@@ -11,7 +11,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import TEST_SUFFIX, IdText
+from almoner.platform.http.ids import TEST_SUFFIX, IdString
 from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord, exactly_one_of
 from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import Category
@@ -59,9 +59,9 @@ class MonitoringSubscriptionIn(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_FUND]})
 
-    organisation_id: Annotated[str, Field(max_length=500), IdText("organisation", TEST_SUFFIX)] | None = None
+    organisation_id: Annotated[str, Field(max_length=500), IdString("organisation", TEST_SUFFIX)] | None = None
     validation_request_id: Annotated[
-        Annotated[str, Field(max_length=500), IdText("validationrequest", TEST_SUFFIX)] | None,
+        Annotated[str, Field(max_length=500), IdString("validationrequest", TEST_SUFFIX)] | None,
         exactly_one_of("organisation_id"),
     ] = Field(None, validate_default=True)
 
