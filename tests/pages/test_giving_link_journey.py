@@ -37,7 +37,7 @@ async def test_a_newcomer_makes_a_link_prints_its_code_and_gives_monthly(site: S
             await keyboard.press(page.get_by_label(often), "Space")
         assert await findings(page) == []
         await keyboard.press(page.get_by_role("button", name="Create giving link"))
-        await expect(page.locator(".notice")).to_contain_text("The giving link was created.")
+        await expect(page.locator(".notice")).to_contain_text("The giving link has been created.")
         assert await findings(page) == []
         wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide
