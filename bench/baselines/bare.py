@@ -153,6 +153,7 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "minimum_minor": None,
         "maximum_minor": None,
         "designations": [],
+        "offers_dedication": False,
         "world_currency": True,
         "own_countries": [],
     }

@@ -27,6 +27,7 @@ from almoner.giving.banking.bank_statements import jobs as bank_statements_jobs
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.card_testing import jobs as card_testing_jobs
 from almoner.giving.checkout.card_testing.domain import CardTestingLimits
+from almoner.giving.checkout.dedications import jobs as dedications_jobs
 from almoner.giving.checkout.donation_requests import jobs as donation_requests_jobs
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations import service as donations
@@ -255,6 +256,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *subscription_emails_jobs.notifications,
     *reminders_jobs.notifications,
     *card_testing_jobs.notifications,
+    *dedications_jobs.notifications,
     *organisation_confirmations_jobs.notifications,
     *account_notices_jobs.notifications(find_organisation_contact),
     *agents_jobs.notifications,
@@ -272,6 +274,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
         card_testing_jobs.tasks.collected,
         requested_emails_jobs.tasks.collected,
+        dedications_jobs.tasks.collected,
         reminders_jobs.tasks.collected,
         organisation_confirmations_jobs.tasks.collected,
         organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),

@@ -55,6 +55,7 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
         "donationRequestId": None,
         "givingLinkId": None,
         "designation": None,
+        "dedication": None,
         "subscription": {"initial": True, "id": None},
         "metadata": {"campaign": "winter"},
         "createdAt": donation["createdAt"],

@@ -28,6 +28,7 @@ FIELDS = {
     "minimum",
     "maximum",
     "designations",
+    "offersDedication",
     "givingLinkId",
     "donationId",
     "createdAt",

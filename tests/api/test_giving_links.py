@@ -22,6 +22,7 @@ FULL: dict[str, Any] = {
     "designations": ["Where it is needed most", "Roof"],
     "goal": 1_000_000,
     "showsProgress": True,
+    "offersDedication": True,
     "allowedOrigins": ["https://www.example.org"],
     "successUrl": "https://www.example.org/thanks",
     "metadata": {"campaign": "winter"},

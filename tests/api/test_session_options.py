@@ -16,6 +16,7 @@ OPTIONS: dict[str, Any] = {
     "suggestedAmounts": [700, 5000],
     "minimum": 500,
     "maximum": 8000,
+    "offersDedication": True,
     "designations": ["Where it is needed most", "Roof <of> the school"],
 }
 
@@ -33,7 +34,7 @@ async def test_options_are_kept_and_null_where_nothing_is_said(service: Service,
     assert {name: made[name] for name in OPTIONS} == OPTIONS
     assert data(await api.get(f"/v1/donation-sessions/{made['id']}")) == made
     plain = await factories.session(service, api)
-    assert {plain[name] for name in OPTIONS} == {None}
+    assert {name: plain[name] for name in OPTIONS} == dict.fromkeys(OPTIONS) | {"offersDedication": False}
 
 
 @pytest.mark.parametrize(

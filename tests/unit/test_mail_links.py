@@ -183,6 +183,9 @@ SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
     "giving/checkout/card_testing/mails/code": lambda typed: [named(typed, code="123456")],
     "giving/disbursing/organisation_confirmations/mails/payee": lambda typed: [named(typed)],
     "giving/accounting/monthly_reports/mails/monthly_report": lambda _typed: [{"link": OWN, "month": "March 2026"}],
+    "giving/checkout/dedications/mails/dedication": lambda typed: [
+        named(typed, donor=donor, dedication=typed, message=typed) for donor in (typed, None)
+    ],
     "giving/donor_statements/mails/statement": lambda typed: [named(typed)],
     "giving/donor_emails/mails/reassigned": lambda typed: [
         named(typed, why=f"reassigned.why.{ground}") for ground in ("merged", "unknown", "failed_compliance")

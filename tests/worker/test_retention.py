@@ -14,6 +14,8 @@ from almoner import migrations
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.dashboard import store as dashboard_store
+from almoner.giving.checkout.dedications import service as dedications
+from almoner.giving.checkout.dedications.domain import DedicationEmail
 from almoner.giving.checkout.donations import service as donations
 from almoner.platform.events import outbox
 from almoner.platform.jobs.processes import Heartbeat
@@ -61,6 +63,16 @@ async def _view_a_donor(service: Service, tenant: Tenant) -> None:
         await dashboard_store.insert_views(tx, tenant.partner, uuid4(), [uuid4()])
 
 
+async def _dedicate_a_donation(service: Service, api: Client, tenant: Tenant) -> None:
+    giving = await open_session(service, api)
+    await giving.begin()
+    (donation,) = [one for one in await giving.donations() if one["hosted"]["sessionId"] == giving.session["id"]]
+    donation_id = service.db.deployment.ids.parse("donation", donation["id"])
+    assert donation_id is not None
+    async with service.db.write() as tx:
+        await dedications.set_email(tx, tenant.partner, donation_id, DedicationEmail("q", "q@q.example"))
+
+
 async def _happen(service: Service, tenant: Tenant, times: int) -> None:
     await webhooks.happen(service, tenant, times=times)
     await service.drain()
@@ -78,6 +90,8 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             assert answer.status_code == 200
             await _reject_an_email(service)
             await _view_a_donor(service, tenant)
+            if table == "donation_dedication_email":  # the donation has events of its own
+                await _dedicate_a_donation(service, api, tenant)
             await service.services.api_requests.flush()
             await _happen(service, tenant, 3)
         started = await _left(service, table)

@@ -118,6 +118,7 @@ _LINK_FIELDS: Final = (
     FormField("designations", "designations", "lines"),
     FormField("goal", "amount", "amount"),
     FormField("showsProgress", kind="tick"),
+    FormField("offersDedication", kind="tick"),
     FormField("expiresAt", kind="last_day", named="lastDay"),
     FormField("successUrl", "next_url"),
     FormField("allowedOrigins", "origins", "lines"),

@@ -166,6 +166,12 @@ class SimulateIn(RequestBody):
         None,
         description="How often the donor gives: one of the session's `frequencies`, the first one unless it is given.",
     )
+    designation: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        None, description="What the donation is for: one of the session's `designations`, the first one unless given."
+    )
+    dedication: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        None, description="In whose honour the donor gives, in sessions with `offersDedication`."
+    )
     decline_code: Literal[
         "card_declined",
         "insufficient_funds",

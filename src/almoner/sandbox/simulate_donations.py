@@ -93,6 +93,9 @@ class _Donors:
     async def _gift(self, partner: Partner, session: DonationSession, body: SimulateIn) -> DonationDetails:
         """What the donor chooses, and agrees to as on the page. Raises IncorrectParams."""
         gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
+        gift = replace(gift, designation=_designation(body, session), dedication=body.dedication)
+        if body.dedication is not None and not session.options.dedication:
+            raise IncorrectParams("body.dedication must be left out: the session does not offer it")
         frequency = body.frequency or session.frequencies[0]
         if frequency not in session.frequencies:
             raise IncorrectParams(f"body.frequency must be one of the session's: {', '.join(session.frequencies)}")
@@ -153,6 +156,15 @@ class _Donors:
         await come_back()
         if status not in ("succeeded", "processing"):  # a challenge stays open until the next `pay` answers it
             raise PaymentDeclined(f"the payment is {status} after card {card[-4:]} was tried")
+
+
+def _designation(body: SimulateIn, session: DonationSession) -> str | None:
+    """Raises IncorrectParams."""
+    offered = session.options.designations
+    chosen = body.designation or next(iter(offered), None)
+    if chosen is not None and chosen not in offered:
+        raise IncorrectParams(f"body.designation must be one of the session's: {', '.join(offered) or 'it has none'}")
+    return chosen
 
 
 def _gift_of(body: SimulateIn, currency: str) -> DonationDetails:

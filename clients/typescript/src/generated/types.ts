@@ -241,6 +241,8 @@ export interface Donation {
   givingLinkId: string | null;
   /** What it is for: the donor's choice of the session's `designations`. */
   designation: string | null;
+  /** In whose honour or memory the donor made it. */
+  dedication: string | null;
   /** Your own data: texts by name. */
   metadata: Record<string, string>;
   /** When it was created, in UTC. */
@@ -335,6 +337,8 @@ export interface DonationSession {
   maximum: number | null;
   /** Purposes of which the donor chooses one; null: nothing is asked. */
   designations: Array<string> | null;
+  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  offersDedication: boolean;
   /** The giving link that made it. */
   givingLinkId: string | null;
   /** The donation that completed it. */
@@ -767,6 +771,7 @@ export interface GivingLink {
   goal: number | null;
   /** Whether the page says how much was raised, and by how many donors. */
   showsProgress: boolean;
+  offersDedication: boolean;
   /** Sites that may show its form in a dialog; null: none. */
   allowedOrigins: Array<string> | null;
   /** Where the donor is sent after giving; null for a page of ours. */
@@ -1965,6 +1970,8 @@ export interface CreateDonationSession {
   maximum?: number | null;
   /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
   designations?: Array<string> | null;
+  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  offersDedication?: boolean;
 }
 
 /** Parameters of `listDonationSubscriptions`. */
@@ -2220,6 +2227,8 @@ export interface CreateGivingLink {
   goal?: number | null;
   /** The page says how much was raised, and by how many donors. */
   showsProgress?: boolean;
+  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  offersDedication?: boolean;
   /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
   allowedOrigins?: Array<string> | null;
   /**
@@ -2264,6 +2273,7 @@ export interface UpdateGivingLink {
   goal?: number | null;
   /** Whether the page says how much was raised, and by how many donors. */
   showsProgress?: boolean;
+  offersDedication?: boolean;
   /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
   allowedOrigins?: Array<string> | null;
   /**
@@ -2469,6 +2479,10 @@ export interface Simulate {
   way?: "card" | "transfer";
   /** How often the donor gives: one of the session's `frequencies`, the first one unless it is given. */
   frequency?: "one_time" | "weekly" | "monthly" | "quarterly" | "yearly" | null;
+  /** What the donation is for: one of the session's `designations`, the first one unless given. */
+  designation?: string | null;
+  /** In whose honour the donor gives, in sessions with `offersDedication`. */
+  dedication?: string | null;
   /** Why the bank declines the next charge (`fail_next`). */
   declineCode?: "card_declined" | "insufficient_funds" | "lost_card" | "authentication_required" | "expired_card" | "revocation_of_authorization";
   /** The organisation that a donation is reassigned to. */

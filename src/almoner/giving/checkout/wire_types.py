@@ -1,6 +1,6 @@
 """What several slices of the checkout take on the wire."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
@@ -51,6 +51,9 @@ Frequencies = Annotated[
     ),
     AfterValidator(ensure_unique),
 ]
+OFFERS_DEDICATION: Final = (
+    "The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid."
+)
 Designations = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=100), Typed]],
     Field(

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final, Literal
 
-EmailPurpose = Literal["statement", "regular-donations"]
+EmailPurpose = Literal["statement", "regular-donations", "dedication"]
 MAX_EMAILS: Final = 3
 """Of one purpose, to one address, within ``EMAILS_WITHIN``."""
 EMAILS_WITHIN: Final = timedelta(hours=24)

@@ -83,6 +83,7 @@ create table giving_link (
     designations text[] not null check (cardinality(designations) <= 20),
     goal_minor bigint check (goal_minor >= 1),
     shows_progress boolean not null,
+    offers_dedication boolean not null,
     allowed_origins text[] not null check (cardinality(allowed_origins) <= 20),
     success_url text check (length(success_url) between 8 and 2048),
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
@@ -130,6 +131,7 @@ create table donation_session (
     minimum_minor bigint check (minimum_minor >= 1),
     maximum_minor bigint check (maximum_minor >= coalesce(minimum_minor, 1)),
     designations text[] not null default '{}' check (cardinality(designations) <= 20),
+    offers_dedication boolean not null default false,
     giving_link_id uuid,
     donation_id uuid,
     created_at timestamptz not null,
@@ -205,6 +207,7 @@ end;
 -- withdrawn_minor: what goes back, by pending and sent refunds and by dispute debits.
 -- refunded_minor: what is back with the payer. disputed_at: since when the donor's bank claims it back.
 -- designation: the purpose that the donor chose of those that the session names.
+-- dedication: in whose honour or memory it is made.
 -- receipt_delivery: what became of the email with the receipt; null: there is none.
 -- last_disputed_at, dispute_status: when it was disputed last, and how that stands or ended; kept after the dispute.
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
@@ -256,6 +259,7 @@ create table donation (
     subscription_due_on date,
     designation text check (length(designation) between 1 and 100),
     giving_link_id uuid,
+    dedication text check (length(dedication) between 1 and 100),
     unique (id, session_id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
@@ -396,8 +400,8 @@ create trigger donation_settlement before update on donation for each row
               and not (old.status = 'ACTIVE' and new.status = 'ACTIVE')
               and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null))
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
-              and (old.cover_minor, old.message, old.designation) is distinct from
-                  (new.cover_minor, new.message, new.designation)))
+              and (old.cover_minor, old.message, old.designation, old.dedication) is distinct from
+                  (new.cover_minor, new.message, new.designation, new.dedication)))
     execute function guard_immutable();
 
 -- A direct donation that has been requested is final: it is cancelled from ACTIVE only.
@@ -653,7 +657,7 @@ grant select, insert, update (status, status_changed_at, decided_at, decided_by,
 create table requested_email (
     id uuid primary key,
     partner_id uuid not null references partner (id),
-    purpose text not null check (purpose in ('statement', 'regular-donations')),
+    purpose text not null check (purpose in ('statement', 'regular-donations', 'dedication')),
     recipient_hash bytea not null check (length(recipient_hash) = 32),
     requested_at timestamptz not null
 );
@@ -661,6 +665,20 @@ create index requested_email_of_recipient on requested_email (recipient_hash, pu
 create index requested_email_age on requested_email (requested_at);
 comment on column requested_email.requested_at is 'real time, for rate limits';
 grant select, insert, delete on requested_email to almoner_app;
+
+-- Whom an email tells that a donation is dedicated, once it is paid, and what the donor says in it. Deleted when the email
+-- was sent, or nothing came of the donation.
+create table donation_dedication_email (
+    donation_id uuid primary key,
+    partner_id uuid not null,
+    recipient_name text not null check (length(recipient_name) between 1 and 100),
+    recipient_email text not null check (length(recipient_email) between 3 and 255),
+    message text check (length(message) between 1 and 500),
+    created_at timestamptz not null,
+    foreign key (partner_id, donation_id) references donation (partner_id, id)
+);
+create index donation_dedication_email_age on donation_dedication_email (created_at);
+grant select, insert, update, delete on donation_dedication_email to almoner_app;
 
 -- A session is completed by a donation of its own: the two tables refer to each other.
 alter table donation_session add constraint donation_session_donation

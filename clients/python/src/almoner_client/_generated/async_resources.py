@@ -688,6 +688,7 @@ class AsyncDonationSessionsResource:
         minimum: int | None | Omitted = OMITTED,
         maximum: int | None | Omitted = OMITTED,
         designations: List[str] | None | Omitted = OMITTED,
+        offers_dedication: bool | Omitted = OMITTED,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSession:
@@ -712,6 +713,8 @@ class AsyncDonationSessionsResource:
         maximum: Requires `currency`.
         designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
             no choice.
+        offers_dedication: The donor may dedicate the donation to somebody, and have a person told of it by
+            email once it is paid.
         """
         return await self._core.record(
             Call(
@@ -730,6 +733,7 @@ class AsyncDonationSessionsResource:
                     "minimum": minimum,
                     "maximum": maximum,
                     "designations": designations,
+                    "offersDedication": offers_dedication,
                 },
                 keyed=True,
                 idempotency_key=idempotency_key,
@@ -1605,6 +1609,7 @@ class AsyncGivingLinksResource:
         designations: List[str] | None | Omitted = OMITTED,
         goal: int | None | Omitted = OMITTED,
         shows_progress: bool | Omitted = OMITTED,
+        offers_dedication: bool | Omitted = OMITTED,
         allowed_origins: List[str] | None | Omitted = OMITTED,
         success_url: str | None | Omitted = OMITTED,
         metadata: Dict[str, str] | None | Omitted = OMITTED,
@@ -1633,6 +1638,8 @@ class AsyncGivingLinksResource:
             no choice.
         goal: Shown with what was raised.
         shows_progress: The page says how much was raised, and by how many donors.
+        offers_dedication: The donor may dedicate the donation to somebody, and have a person told of it by
+            email once it is paid.
         allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
             none.
         success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
@@ -1659,6 +1666,7 @@ class AsyncGivingLinksResource:
                     "designations": designations,
                     "goal": goal,
                     "showsProgress": shows_progress,
+                    "offersDedication": offers_dedication,
                     "allowedOrigins": allowed_origins,
                     "successUrl": success_url,
                     "metadata": metadata,
@@ -1709,6 +1717,7 @@ class AsyncGivingLinksResource:
         designations: List[str] | None | Omitted = OMITTED,
         goal: int | None | Omitted = OMITTED,
         shows_progress: bool | Omitted = OMITTED,
+        offers_dedication: bool | Omitted = OMITTED,
         allowed_origins: List[str] | None | Omitted = OMITTED,
         success_url: str | None | Omitted = OMITTED,
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
@@ -1761,6 +1770,7 @@ class AsyncGivingLinksResource:
                     "designations": designations,
                     "goal": goal,
                     "showsProgress": shows_progress,
+                    "offersDedication": offers_dedication,
                     "allowedOrigins": allowed_origins,
                     "successUrl": success_url,
                     "metadata": metadata,
@@ -2489,6 +2499,8 @@ class AsyncSandboxResource:
         card: str | Omitted = OMITTED,
         way: Literal["card", "transfer"] | Omitted = OMITTED,
         frequency: Literal["one_time", "weekly", "monthly", "quarterly", "yearly"] | None | Omitted = OMITTED,
+        designation: str | None | Omitted = OMITTED,
+        dedication: str | None | Omitted = OMITTED,
         decline_code: Literal[
             "card_declined",
             "insufficient_funds",
@@ -2571,6 +2583,8 @@ class AsyncSandboxResource:
         way: How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`.
         frequency: How often the donor gives: one of the session's `frequencies`, the first one unless it is
             given.
+        designation: What the donation is for: one of the session's `designations`, the first one unless given.
+        dedication: In whose honour the donor gives, in sessions with `offersDedication`.
         decline_code: Why the bank declines the next charge (`fail_next`).
         organisation_id: The organisation that a donation is reassigned to.
         ground: Why it is reassigned, as its donor is told.
@@ -2597,6 +2611,8 @@ class AsyncSandboxResource:
                     "card": card,
                     "way": way,
                     "frequency": frequency,
+                    "designation": designation,
+                    "dedication": dedication,
                     "declineCode": decline_code,
                     "organisationId": organisation_id,
                     "ground": ground,

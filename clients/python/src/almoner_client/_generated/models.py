@@ -337,6 +337,8 @@ class Donation(Record):
     """The giving link that it was made by."""
     designation: str | None
     """What it is for: the donor's choice of the session's `designations`."""
+    dedication: str | None
+    """In whose honour or memory the donor made it."""
     metadata: Dict[str, str]
     """Your own data: texts by name."""
     created_at: datetime
@@ -418,6 +420,7 @@ class DonationSession(Record):
         "user_id": "userId",
         "success_url": "successUrl",
         "suggested_amounts": "suggestedAmounts",
+        "offers_dedication": "offersDedication",
         "giving_link_id": "givingLinkId",
         "donation_id": "donationId",
         "created_at": "createdAt",
@@ -453,6 +456,8 @@ class DonationSession(Record):
     """The largest donation, in minor units; null: that of the currency."""
     designations: List[str] | None
     """Purposes of which the donor chooses one; null: nothing is asked."""
+    offers_dedication: bool
+    """The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid."""
     giving_link_id: str | None
     """The giving link that made it."""
     donation_id: str | None
@@ -985,6 +990,7 @@ class GivingLink(Record):
         "category_id": "categoryId",
         "suggested_amounts": "suggestedAmounts",
         "shows_progress": "showsProgress",
+        "offers_dedication": "offersDedication",
         "allowed_origins": "allowedOrigins",
         "success_url": "successUrl",
         "expires_at": "expiresAt",
@@ -1025,6 +1031,8 @@ class GivingLink(Record):
     """In minor units; shown on the page."""
     shows_progress: bool
     """Whether the page says how much was raised, and by how many donors."""
+    offers_dedication: bool
+    """"""
     allowed_origins: List[str] | None
     """Sites that may show its form in a dialog; null: none."""
     success_url: str | None

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.giving.checkout.dedications import service as dedications
 from almoner.giving.checkout.donations import domain, schemas, store
 from almoner.giving.checkout.donations.domain import Donation, DonationDetails
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -35,7 +36,10 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
     donation = domain.new_hosted_donation(
         tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=plan_id
     )
-    return await _insert_created(tx, donation)
+    created = await _insert_created(tx, donation)
+    if gift.dedication_email is not None:
+        await dedications.set_email(tx, partner, created.id, gift.dedication_email)
+    return created
 
 
 async def restore_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
@@ -57,6 +61,8 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     made = domain.new_hosted_donation(
         tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered
     )
+    if donation.email is None:
+        made = replace(made, dedication=None)
     first, last, email = donation.first_name, donation.last_name, donation.email  # who was forgotten stays so
     return await _insert_created(tx, replace(made, first_name=first, last_name=last, email=email))
 
@@ -80,9 +86,11 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, gif
     covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
     former_id, shown = promised.subscription_id, promised.donor_shown
     plan_id = await donation_subscriptions.begin(tx, session, gift, former_id, donor_shown=shown)
-    chosen = replace(gift, declarer=None, frequency="one_time", agreement=None)
+    chosen = replace(gift, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
     if (domain.donation_details_of(promised), former_id, current) != (chosen, plan_id, covered):
         await store.update_details(tx, promised.id, gift, covered, plan_id)
+    if session.options.dedication:
+        await dedications.set_email(tx, partner, promised.id, gift.dedication_email)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.giving.checkout.dedications.domain import DedicationEmail
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, payment_mismatch_reason
 from almoner.giving.checkout.sessions.domain import DonationFrequency, DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
@@ -111,7 +112,8 @@ class DonationDetails:
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
     a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
     ``frequency``: how often the donor wants to give that much, and ``agreement`` what they agreed to.
-    ``designation``: what it is for.
+    ``designation``: what it is for. ``dedication``: in whose honour or memory it is, and ``dedication_email`` whom an
+    email tells of it.
     """
 
     money: Money
@@ -126,6 +128,8 @@ class DonationDetails:
     frequency: DonationFrequency = "one_time"
     agreement: Agreement | None = None
     designation: str | None = None
+    dedication: str | None = None
+    dedication_email: DedicationEmail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,7 @@ class Donation:
     subscription_due_on: date | None = None
     designation: str | None = None
     giving_link_id: UUID | None = None
+    dedication: str | None = None
 
     @property
     def left(self) -> Money:
@@ -365,6 +370,7 @@ def new_hosted_donation(
         subscription_id=subscription_id,
         designation=gift.designation,
         giving_link_id=session.giving_link_id,
+        dedication=gift.dedication,
     )
 
 
@@ -450,6 +456,7 @@ def donation_details_of(donation: Donation) -> DonationDetails:
         donation.cover_minor,
         donation.message,
         designation=donation.designation,
+        dedication=donation.dedication,
     )
 
 

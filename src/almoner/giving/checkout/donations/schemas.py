@@ -151,7 +151,7 @@ class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
 class DonationOut(ResponseRecord, object_name="donation"):
     """A donation as partners see it."""
 
-    personal: ClassVar = ("first_name", "last_name", "email")
+    personal: ClassVar = ("first_name", "last_name", "email", "dedication")
 
     id: str
     user_id: str | None
@@ -172,6 +172,10 @@ class DonationOut(ResponseRecord, object_name="donation"):
     giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that it was made by.")]
     designation: Annotated[
         str | None, msgspec.Meta(description="What it is for: the donor's choice of the session's `designations`.")
+    ]
+    dedication: Annotated[
+        str | None,
+        msgspec.Meta(description="In whose honour or memory the donor made it.", examples=["Grandma Rose"]),
     ]
     metadata: dict[str, str]
     created_at: str
@@ -233,6 +237,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         subscription=_series_out(ids, donation),
         giving_link_id=ids.text_or_none("givinglink", donation.giving_link_id),
         designation=donation.designation,
+        dedication=donation.dedication if shown else None,
         metadata=dict(donation.metadata),
         created_at=iso_timestamp(donation.created_at),
         cancelled_at=iso_timestamp_or_none(donation.cancelled_at),

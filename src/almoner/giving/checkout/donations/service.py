@@ -11,6 +11,7 @@ from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
+from almoner.giving.checkout.dedications import service as dedications
 from almoner.giving.checkout.donations import domain, schemas, store, store_lists, store_money, store_requests
 from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
@@ -204,6 +205,8 @@ async def _apply_payment(
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
+    if donation.dedication is not None:
+        await dedications.request_email(tx, Partner(donation.partner_id), donation.id)
     if donation.subscription_id is not None:
         await donation_subscriptions.record_payment(tx, donation, payment, found.payment_method)
     ledger.post_at_commit(

@@ -27,7 +27,7 @@ BASE_COLUMNS: Final = (
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
     "last_disputed_at, dispute_status, receipt_delivery, subscription_id, subscription_due_on, designation, "
-    "giving_link_id"
+    "giving_link_id, dedication"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -39,11 +39,11 @@ def donation_from_row(row: Record) -> Donation:
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
     withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status = row[29:36]
-    delivery, subscription_id, due_on, designation, giving_link_id, shown = row[36:42]
+    delivery, subscription_id, due_on, designation, giving_link_id, dedication, shown = row[36:43]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
     values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status, delivery or "none"]
-    values += [subscription_id, due_on, designation, giving_link_id]
+    values += [subscription_id, due_on, designation, giving_link_id, dedication]
     return Donation(*values)
 
 
@@ -52,9 +52,9 @@ with made as (
     insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor, currency,
                           first_name, last_name, email, consented, anonymous, metadata, created_at, cover_minor,
                           message, status_changed_at, gift_aid_id, subscription_id, subscription_due_on, designation,
-                          giving_link_id)
+                          giving_link_id, dedication)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19, $20, $21, $22,
-            $23)
+            $23, $24)
     returning partner_id
 ) {counters.increment_sql(LIST, "partner_id", "from made")}
 """
@@ -87,6 +87,7 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.subscription_due_on,
         donation.designation,
         donation.giving_link_id,
+        donation.dedication,
     )
 
 
@@ -161,7 +162,7 @@ async def update_details(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
                             consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11,
-                            subscription_id = $12, designation = $13
+                            subscription_id = $12, designation = $13, dedication = $14
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
@@ -177,6 +178,7 @@ async def update_details(
         gift_aid_id,
         subscription_id,
         gift.designation,
+        gift.dedication,
     )
 
 
@@ -371,7 +373,8 @@ async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> tuple[i
             select id, gift_aid_id from donation where {_FORGOTTEN} and cancelled_at <= $1
             order by cancelled_at limit $2 for no key update skip locked
         )
-        update donation set first_name = null, last_name = null, email = null, message = null, gift_aid_id = null
+        update donation set first_name = null, last_name = null, email = null, message = null, gift_aid_id = null,
+            dedication = null
         from forgotten where donation.id = forgotten.id returning forgotten.gift_aid_id
         """,
         cancelled_until,

@@ -16,6 +16,7 @@ from almoner.giving.checkout.giving_links.domain import (
 )
 from almoner.giving.checkout.sessions.domain import ONE_TIME, DonationFrequency
 from almoner.giving.checkout.wire_types import (
+    OFFERS_DEDICATION,
     Currency,
     Designations,
     Frequencies,
@@ -134,6 +135,7 @@ class GivingLinkIn(RequestBody):
     designations: Designations | None = None
     goal: Goal | None = None
     shows_progress: bool = Field(False, description="The page says how much was raised, and by how many donors.")
+    offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
     allowed_origins: AllowedOrigins | None = None
     success_url: SuccessUrl | None = None
     metadata: Metadata | None = Field(None, description="Every session and donation made by it gets these.")
@@ -160,6 +162,7 @@ class GivingLinkPatch(PatchBody):
     designations: Maybe[Designations | None] = UNSET
     goal: Maybe[Goal | None] = UNSET
     shows_progress: Maybe[bool] = UNSET
+    offers_dedication: Maybe[bool] = UNSET
     allowed_origins: Maybe[AllowedOrigins | None] = UNSET
     success_url: Maybe[SuccessUrl | None] = UNSET
     metadata: Maybe[MetadataPatch | None] = UNSET
@@ -209,6 +212,7 @@ class GivingLinkOut(ResponseRecord, object_name="giving_link"):
     designations: list[str] | None
     goal: int | None
     shows_progress: bool
+    offers_dedication: bool
     allowed_origins: list[str] | None
     success_url: str | None
     metadata: dict[str, str] | None
@@ -239,6 +243,7 @@ def giving_link_out(tx: Tx, link: GivingLink) -> GivingLinkOut:
         designations=list(link.options.designations) or None,
         goal=link.goal_minor,
         shows_progress=link.shows_progress,
+        offers_dedication=link.options.dedication,
         allowed_origins=list(link.allowed_origins) or None,
         success_url=link.success_url,
         metadata=None if link.metadata is None else dict(link.metadata),

@@ -34,6 +34,7 @@ _OPTIONS: Final = {
     "minimum": "minimum",
     "maximum": "maximum",
     "designations": "designations",
+    "offers_dedication": "dedication",
 }
 _MEMBERS: Final = {
     "title": "title",

@@ -16,7 +16,7 @@ from almoner.platform.http.paging import Page
 _COLUMNS: Final = (
     "id, partner_id, slug, title, text, image_key, organisation_ids, category_id, currencies, frequencies, goal_minor, "
     "shows_progress, allowed_origins, success_url, metadata, active, expires_at, created_at, updated_at, "
-    "suggested_minor, minimum_minor, maximum_minor, designations"
+    "suggested_minor, minimum_minor, maximum_minor, designations, offers_dedication"
 )
 _LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "allowed_origins"})
 
@@ -25,7 +25,11 @@ def _link(row: Record) -> GivingLink:
     names = _COLUMNS.split(", ")
     values: dict[str, Any] = {name: tuple(row[name]) if name in _LISTS else row[name] for name in names[:19]}
     options = GiftOptions(
-        tuple(row["suggested_minor"]), row["minimum_minor"], row["maximum_minor"], tuple(row["designations"])
+        tuple(row["suggested_minor"]),
+        row["minimum_minor"],
+        row["maximum_minor"],
+        tuple(row["designations"]),
+        row["offers_dedication"],
     )
     return GivingLink(**values, options=options)
 
@@ -51,6 +55,7 @@ def _changeable(link: GivingLink) -> list[object]:
         link.options.minimum,
         link.options.maximum,
         link.options.designations,
+        link.options.dedication,
     ]
 
 
@@ -61,9 +66,9 @@ async def insert(tx: Tx, partner: Partner, link: GivingLink) -> bool:
         insert into giving_link (id, partner_id, slug, created_at, title, text, image_key, organisation_ids,
                                  category_id, currencies, frequencies, goal_minor, shows_progress, allowed_origins,
                                  success_url, metadata, active, expires_at, updated_at, suggested_minor, minimum_minor,
-                                 maximum_minor, designations)
+                                 maximum_minor, designations, offers_dedication)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-                $23)
+                $23, $24)
         on conflict (slug) do nothing returning true
         """,
         link.id,
@@ -83,7 +88,7 @@ async def update(tx: Tx, partner: Partner, link: GivingLink) -> None:
             title = $3, text = $4, image_key = $5, organisation_ids = $6, category_id = $7, currencies = $8,
             frequencies = $9, goal_minor = $10, shows_progress = $11, allowed_origins = $12, success_url = $13,
             metadata = $14, active = $15, expires_at = $16, updated_at = $17, suggested_minor = $18,
-            minimum_minor = $19, maximum_minor = $20, designations = $21
+            minimum_minor = $19, maximum_minor = $20, designations = $21, offers_dedication = $22
         where partner_id = $1 and id = $2
         """,
         partner.id,

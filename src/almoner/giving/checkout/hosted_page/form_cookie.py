@@ -19,7 +19,7 @@ _CONTEXT: Final = "give:keepsake"
 _PART: Final = 3_700
 """Characters of one cookie: with name and attributes below the 4,096 that browsers keep.
 
-Two parts hold the longest names, address and message that a form takes, in any script.
+Three parts hold the longest names, addresses and messages that a form takes, in any script.
 """
 
 
@@ -29,7 +29,7 @@ def store_form(
     """Store the form input in the session's cookies."""
     plain = zlib.compress(msgspec.json.encode(typed), 9)
     sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, binding=session.bytes)).decode()
-    for cookie, part in zip(_cookies(name), (sealed[:_PART], sealed[_PART:]), strict=True):
+    for cookie, part in zip(_cookies(name), _parts(sealed), strict=True):
         if part:
             response.set_cookie(cookie, part, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
         else:
@@ -56,5 +56,9 @@ def _delete_cookie(response: Response, cookie: str) -> None:
     response.delete_cookie(cookie, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def _cookies(name: str) -> tuple[str, str]:
-    return f"__Host-gift-{name}", f"__Host-gift-{name}-more"
+def _parts(sealed: str) -> tuple[str, str, str]:
+    return sealed[:_PART], sealed[_PART : 2 * _PART], sealed[2 * _PART :]
+
+
+def _cookies(name: str) -> tuple[str, str, str]:
+    return f"__Host-gift-{name}", f"__Host-gift-{name}-more", f"__Host-gift-{name}-most"

@@ -188,6 +188,7 @@ class DonationPages:
             aid=giving.offers_gift_aid,
             frequencies=giving.session.frequencies,
             designations=giving.session.options.designations,
+            dedication=giving.session.options.dedication,
         )
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 from babel import Locale
 
+from almoner.giving.checkout.dedications.domain import MAX_MESSAGE, MAX_NAME, DedicationEmail
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page import domain
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
@@ -20,10 +21,10 @@ from almoner.platform.outbound import email_addresses
 from almoner.platform.pages import formats
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
-_MAX_MESSAGE: Final = 500
 GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
 _FIELDS: Final = {"building_name_number": "house"}
+_DEDICATION: Final = ("dedication", "recipient_name", "recipient_email", "recipient_message")
 OTHER: Final = "other"
 TRANSFER: Final = "transfer"
 """The way to pay that takes no card, and of which nobody keeps a fee."""
@@ -66,6 +67,10 @@ class DonationForm(msgspec.Struct, frozen=True):
     frequency: str = ""
     another: bool = False
     designation: str = ""
+    dedication: str = ""
+    recipient_name: str = ""
+    recipient_email: str = ""
+    recipient_message: str = ""
 
     @classmethod
     def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
@@ -90,6 +95,10 @@ class DonationForm(msgspec.Struct, frozen=True):
             frequency=_clean(form.get("frequency")),
             another=form.get("another") == "yes",
             designation=_clean(form.get("designation")),
+            dedication=_clean(form.get("dedication")),
+            recipient_name=_clean(form.get("recipient_name")),
+            recipient_email=_clean(form.get("recipient_email")),
+            recipient_message=_clean(form.get("recipient_message"), lines=True),
         )
 
     def chosen_frequency(self, frequencies: Sequence[DonationFrequency]) -> DonationFrequency | None:
@@ -107,11 +116,13 @@ class DonationForm(msgspec.Struct, frozen=True):
         aid: bool = False,
         frequencies: Sequence[DonationFrequency] = ONE_TIME,
         designations: Collection[str] = (),
+        dedication: bool = False,
     ) -> DonationDetails | Problems:
         """The donation details, or every problem of the form.
 
         ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts. ``frequencies``:
         among which the donor chooses. ``designations``: what it may be for; a single one needs no choice.
+        ``dedication``: it may be dedicated; where it may not, nothing that was typed for that counts.
         """
         problems: Problems = {}
         frequency = self.chosen_frequency(frequencies)
@@ -126,8 +137,10 @@ class DonationForm(msgspec.Struct, frozen=True):
         if designations and designation is None:
             problems["designation"] = "give.problem.designation.missing"
         problems |= self._donor_problems(locale)
-        if len(self.message) > _MAX_MESSAGE:
+        if len(self.message) > MAX_MESSAGE:
             problems["message"] = "give.problem.message.too_long"
+        if dedication:
+            problems |= self._dedication_problems()
         if declares := aid and self.gift_aid:
             found = self._aid_problems()  # it asks for both names, in better words
             problems = _in_order(problems | found)
@@ -147,7 +160,31 @@ class DonationForm(msgspec.Struct, frozen=True):
             declarer=self._declarer() if declares else None,
             frequency=frequency,
             designation=designation,
+            dedication=(self.dedication or None) if dedication else None,
+            dedication_email=self._dedication_email() if dedication else None,
         )
+
+    def _dedication_problems(self) -> Problems:
+        """Who is to be told needs a name, an address, and somebody to whom the donation is dedicated."""
+        problems: Problems = {}
+        told = self.recipient_name or self.recipient_email or self.recipient_message
+        if told and not self.dedication:
+            problems["dedication"] = "give.problem.dedication.missing"
+        if told and not self.recipient_name:
+            problems["recipient_name"] = "give.problem.recipient_name.missing"
+        if told and (problem := email_problem(self.recipient_email)):
+            problems["recipient_email"] = problem
+        for field in ("dedication", "recipient_name"):
+            if len(getattr(self, field)) > MAX_NAME:
+                problems[field] = "give.problem.dedication.too_long"
+        if len(self.recipient_message) > MAX_MESSAGE:
+            problems["recipient_message"] = "give.problem.message.too_long"
+        return problems
+
+    def _dedication_email(self) -> DedicationEmail | None:
+        if not self.recipient_email:
+            return None
+        return DedicationEmail(self.recipient_name, self.recipient_email, self.recipient_message or None)
 
     def _donor_problems(self, locale: Locale) -> Problems:
         problems: Problems = {}
@@ -222,7 +259,7 @@ def _claim_problem(field: str, problem: DeclarerProblem) -> str:
 
 def _in_order(problems: Problems) -> Problems:
     """As the fields stand on the page."""
-    order = ("designation", "first_name", "last_name", "email", "message", *GIFT_AID_FIELDS)
+    order = ("designation", "first_name", "last_name", "email", "message", *_DEDICATION, *GIFT_AID_FIELDS)
     amount = {field: key for field, key in problems.items() if field not in order}
     return amount | {field: problems[field] for field in order if field in problems}
 

@@ -384,6 +384,7 @@ def _amounts_context(
         "amounts": amounts,
         "benefits": giving.session.benefits,
         "designations": giving.session.options.designations,
+        "dedication": giving.session.options.dedication,
         "totals": {minor: tariff.gross_up(Money(minor, currency)).minor for minor in suggested},
         "wide": max(sum(one.isprintable() or one.isspace() for one in text) for text in shown) > _WIDE,
         "values": _values(amounts, language),

@@ -92,12 +92,14 @@ class GiftOptions:
     """What may be given, and for what: amounts in the minor unit of the one currency, purposes in words.
 
     Where no amounts are suggested they are the currency's usual ones. The donor chooses one of the ``designations``.
+    ``dedication``: the donor may dedicate the gift to somebody.
     """
 
     suggested: tuple[int, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
     designations: tuple[str, ...] = ()
+    dedication: bool = False
 
     @property
     def has_amounts(self) -> bool:

@@ -15,6 +15,7 @@ from almoner.giving.checkout.sessions.domain import (
     SessionStatus,
 )
 from almoner.giving.checkout.wire_types import (
+    OFFERS_DEDICATION,
     Currency,
     Designations,
     Frequencies,
@@ -80,11 +81,16 @@ class DonationSessionIn(RequestBody):
     minimum: Minimum | None = Field(None, description="Requires `currency`.")
     maximum: Maximum | None = Field(None, description="Requires `currency`.")
     designations: Designations | None = None
+    offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
 
     def to_options(self) -> GiftOptions:
         """What is said of amounts and purposes."""
         return GiftOptions(
-            tuple(self.suggested_amounts or ()), self.minimum, self.maximum, tuple(self.designations or ())
+            tuple(self.suggested_amounts or ()),
+            self.minimum,
+            self.maximum,
+            tuple(self.designations or ()),
+            self.offers_dedication,
         )
 
 
@@ -120,6 +126,7 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
     minimum: int | None
     maximum: int | None
     designations: list[str] | None
+    offers_dedication: Annotated[bool, msgspec.Meta(description=OFFERS_DEDICATION)]
     giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that made it.")]
     donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
@@ -144,6 +151,7 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         minimum=session.options.minimum,
         maximum=session.options.maximum,
         designations=list(session.options.designations) or None,
+        offers_dedication=session.options.dedication,
         giving_link_id=tx.ids.text_or_none("givinglink", session.giving_link_id),
         donation_id=tx.ids.text_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),

@@ -27,14 +27,14 @@ LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
     "expires_at, donation_id, frequencies, benefits, benefits_minor, suggested_minor, minimum_minor, maximum_minor, "
-    "designations, giving_link_id"
+    "designations, giving_link_id, offers_dedication"
 )
 
 
 def _session(row: Record) -> DonationSession:
     values = [*row]
     benefits = None if row[13] is None else Benefits(row[13], row[14])
-    options = GiftOptions(tuple(row[15]), row[16], row[17], tuple(row[18]))
+    options = GiftOptions(tuple(row[15]), row[16], row[17], tuple(row[18]), row[20])
     values[12:] = [tuple(row[12]), benefits, options, row[19]]
     return DonationSession(*values)
 
@@ -58,11 +58,13 @@ host_seen as (
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
                                   metadata, created_at, expires_at, status_changed_at, frequencies, benefits,
-                                  benefits_minor, suggested_minor, minimum_minor, maximum_minor, designations)
+                                  benefits_minor, suggested_minor, minimum_minor, maximum_minor, designations,
+                                  offers_dedication)
     select :id, :partner_id, organisation_seen.id, :user_id::uuid, 'open', :language::text, :currency,
         :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now,
         :frequencies::text[], :benefits::text, :benefits_minor::bigint,
-        :suggested_minor::bigint[], :minimum_minor::bigint, :maximum_minor::bigint, :designations::text[]
+        :suggested_minor::bigint[], :minimum_minor::bigint, :maximum_minor::bigint, :designations::text[],
+        :offers_dedication::boolean
     from free, organisation_seen, host_seen
     where receives and takes_currency and allowed and (:user_id is null or exists (select from user_seen))
     returning 1
@@ -98,6 +100,7 @@ async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[ob
         "minimum_minor": session.options.minimum,
         "maximum_minor": session.options.maximum,
         "designations": session.options.designations,
+        "offers_dedication": session.options.dedication,
         "success_host": new.success_host,
         "world_currency": new.world_currency,
         "own_countries": new.own_countries,
@@ -111,8 +114,8 @@ _INSERT: Final = f"""
 with made as (
     insert into donation_session (id, partner_id, organisation_id, status, language, currency, success_url, metadata,
                                   created_at, expires_at, status_changed_at, suggested_minor, minimum_minor,
-                                  maximum_minor, designations, giving_link_id, frequencies)
-    values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $9, $8, $10, $11, $12, $13, $14, $15)
+                                  maximum_minor, designations, giving_link_id, frequencies, offers_dedication)
+    values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $9, $8, $10, $11, $12, $13, $14, $15, $16)
     returning 1
 ) {counters.increment_sql(LIST, "$2", "from made")}
 """
@@ -137,6 +140,7 @@ async def insert(tx: Tx, partner: Partner, session: DonationSession) -> None:
         session.options.designations,
         session.giving_link_id,
         session.frequencies,
+        session.options.dedication,
     )
 
 

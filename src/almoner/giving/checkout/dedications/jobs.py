@@ -1,0 +1,60 @@
+"""A donation is paid that is dedicated: the person whom the donor named is told. The job holds ids."""
+
+from pathlib import Path
+from typing import Final
+
+from almoner.access.notifications.domain import DeliveryResult
+from almoner.access.notifications.service import Email, Notification
+from almoner.giving.checkout.dedications import service
+from almoner.giving.checkout.dedications.service import SEND, SendDedication
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.requested_emails import service as requested_emails
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.queue import JobOf
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
+from almoner.platform.pages import formats
+
+tasks: Final = Tasks()
+tasks.periodic("dedications.delete_old", service.next_deletion_at, service.delete_old)
+
+
+async def compose(tx: Tx, mails: MailRenderer, job: JobOf[SendDedication]) -> Email | None:
+    """The email, in the language of the session; None a day after it was asked for (real time)."""
+    partner, donation_id = Partner(job.details.partner), job.details.donation
+    email = await service.find(tx, partner, donation_id)
+    if email is None or await requested_emails.requested_at(tx, job.details.email) is None:
+        return None
+    donation = await donations.get(tx, partner, donation_id)
+    if donation.dedication is None or donation.session_id is None:
+        return None
+    session = await sessions.get(tx, partner, donation.session_id)
+    locale = mails.language(session.language).locale
+    named = formats.full_name(donation.first_name or "", donation.last_name or "", locale)
+    facts = {
+        "name": email.recipient_name,
+        "donor": None if donation.anonymous else named or None,
+        "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name,
+        "dedication": donation.dedication,
+        "message": email.message,
+    }
+    return Email(email.recipient_email, f"dedication:{donation_id}", facts, session.language, partner.id)
+
+
+async def record_delivery(tx: Tx, sent: SendDedication, _result: DeliveryResult) -> None:
+    """Whom it went to is forgotten."""
+    await service.delete(tx, Partner(sent.partner), sent.donation)
+
+
+notifications: Final = (
+    Notification(
+        SEND,
+        Path(__file__).parent / "mails" / "dedication.html",
+        compose,
+        retry=RETRY_FOR_HOURS,
+        record=record_delivery,
+    ),
+)

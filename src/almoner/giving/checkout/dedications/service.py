@@ -1,0 +1,58 @@
+"""Tells somebody by email that a donation is dedicated, once it is paid."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.checkout.dedications import domain, store
+from almoner.giving.checkout.dedications.domain import DedicationEmail
+from almoner.giving.checkout.dedications.store import delete as delete
+from almoner.giving.checkout.dedications.store import find as find
+from almoner.giving.requested_emails import service as requested_emails
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.queue import JobKind
+
+_BATCH: Final = 1000
+
+
+class SendDedication(msgspec.Struct, frozen=True):
+    """Of which donation; ``email``: by which what limits it is counted."""
+
+    email: UUID
+    partner: UUID
+    donation: UUID
+
+
+SEND: Final = JobKind("dedications.send", SendDedication)
+
+
+async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: DedicationEmail | None) -> None:
+    """What the donor of an unpaid donation says, in place of what they said before."""
+    if email is None:
+        await store.delete(tx, partner, donation_id)
+    else:
+        await store.upsert(tx, partner, donation_id, email)
+
+
+async def request_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
+    """The donation is paid: have its email sent, unless its recipient was sent enough of late."""
+    if (email := await store.find(tx, partner, donation_id)) is None:
+        return
+    email_id = await requested_emails.request_email(tx, partner, "dedication", email.recipient_email)
+    if email_id is None:
+        await store.delete(tx, partner, donation_id)
+    else:
+        await SEND.enqueue(tx, SendDedication(email_id, partner.id, donation_id), unique=str(donation_id))
+
+
+async def next_deletion_at(tx: Tx) -> datetime | None:
+    """When the next is to be forgotten."""
+    oldest = await store.oldest_at(tx)
+    return None if oldest is None else oldest + domain.KEPT_FOR
+
+
+async def delete_old(tx: Tx, limit: int = _BATCH) -> int:
+    """Forget emails of donations that were not paid; how many."""
+    return await store.delete_until(tx, tx.now - domain.KEPT_FOR, limit)
