@@ -37,7 +37,7 @@ async def test_v8_from_the_invitation_to_a_sign_in_by_password_and_code(site: Si
         await choose(page, NEW)
         await page.wait_for_url("**/second-factor")
         await is_fine(page)
-        await page.get_by_role("link", name="Set up an authenticator app").click()
+        await page.get_by_role("link", name="Set up Authenticator app").click()
         await is_fine(page)
         await page.get_by_role("button", name="Set up authenticator app").click()
         await is_fine(page)

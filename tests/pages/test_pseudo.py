@@ -31,7 +31,7 @@ OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
 OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designation", "give.problem.designation"))}
-OF_MEMBERS = {key for key in WORDS if key.startswith(("dashboard.", "desk.", "reports."))}
+OF_MEMBERS = {key for key in WORDS if key.startswith(("account.", "dashboard.", "desk.", "reports."))}
 ON_THE_PAGE = {"regular.agreement", *(f"regular.every.{one}" for one in ("weekly", "monthly", "quarterly", "yearly"))}
 OF_REGULAR_DONORS = {key for key in WORDS if key.startswith("regular.") and key not in ON_THE_PAGE}
 OF_FREQUENCIES = ON_THE_PAGE | {  # tests/pages/test_regular.py walks them
@@ -64,7 +64,7 @@ ELSEWHERE = {
         r"|receipt\.(title|void|refunded|kept|corrected|acknowledgement|benefits|deductible|donee|ein|address)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
         r"|remittance\.|give\.transfer(_held\.\w+)?$|transfer\."
-        r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))"
+        r"|give\.(giftaid|dedication|problem\.(giftaid|dedication|title|house|road|city|postcode))"
         r"|site\.|page\.(website|privacy|terms|imprint|contact|back)$|gift\.soon\.|thanks\.aid$|give\.problem\.(first|last)_name\.missing$",
         key,
     )

@@ -23,6 +23,7 @@ BUILT = re.compile(
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.(problem|frequency|regular)\.|^regular\.every\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
     r"|^waiting\.(unpaid\.)?(title|text)$"
+    r"|^account\.(done|method|end|event|way|state|act|link)\.|^account\.password\.(too_|has_|common|unusable)|^account\.sign_in\.(reset|out|again|first)$"
     r"|^regular\.(status|done|mail)\.|^regular\.(amount|day|pause|skip|cancel)\.title$"
     r"|^regular\.(sent|unknown|aid\.cancelled)\.(title|text|next)$"
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
@@ -84,7 +85,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     areas = (
         "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
-        "|remittance|transfer|regular|site|mail|desk|dashboard|reports"
+        "|remittance|transfer|regular|site|mail|desk|dashboard|reports|account"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import (
+    BUSY_SECONDS,
     EVENT_LABELS,
     HOMES,
     PROVIDER_ACCOUNT,
@@ -17,6 +18,7 @@ from almoner.access.accounts.domain import (
 from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, Visitor, redirect_to, set_device_cookie
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
+    LONGEST_PASSWORD,
     SHORTEST_PASSWORD,
     AuthenticationFactors,
     AuthenticatorExists,
@@ -24,48 +26,27 @@ from almoner.access.credentials.domain import (
     LastSecondFactorRequired,
     NoSuchPasskey,
     PasskeyRefused,
+    PasswordProblem,
     PasswordTooWeak,
     SignInOverloaded,
 )
 from almoner.access.credentials.service import authenticators, passkeys
 from almoner.access.credentials.service.authenticators import AuthenticatorSetup
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EndReason, Method
 from almoner.access.sign_ins.service import account
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import LinkedAccount
 from almoner.access.sso.service import identities
 from almoner.platform.audit import log as audit
+from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import Language
 
 _ISSUER: Final = "Almoner"
-_NOTICES: Final = {
-    "password": "Your password has been changed. You have been signed out of all other sessions.",
-    "no_authenticator": "Authenticator app removed.",
-    "passkey": "Passkey added. You can now sign in with it.",
-    "no_passkey": "Passkey removed.",
-    "ended": "Session revoked.",
-    "all_ended": "All other sessions revoked.",
-}
-_METHODS: Final[dict[Method, str]] = {
-    "password": "with password",
-    "password_totp": "with password and code",
-    "password_recovery": "with password and recovery code",
-    "passkey": "with passkey",
-    "provider": "with SSO",
-}
-_ENDS: Final[dict[EndReason | None, str]] = {
-    None: "expired",
-    "signed_out": "signed out",
-    "revoked": "revoked by you or an administrator",
-    "deactivated": "ended when your account was deactivated",
-    "password_changed": "ended when your password was changed",
-}
+_NOTICES: Final = ("password", "no_authenticator", "passkey", "no_passkey", "ended", "all_ended")
 _SHOWN_OVER: Final = 10
 _SHOWN_EVENTS: Final = 8
-_LAST: Final = (
-    "Your role requires two-factor authentication, and this is your only second factor. Add another one first."
-)
+_LAST: Final = "account.last_factor"
 
 
 class AccountPages:
@@ -108,12 +89,14 @@ class AccountPages:
         events = [
             AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
         ][:_SHOWN_EVENTS]
-        roles = [text for role, text in ROLE_NAMES.items() if role in visitor.person.roles]
+        language = self._pages.language(visitor.language)
+        roles = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in visitor.person.roles]
         real_now = self._clock.real_now()
-        ways = _account_settings(held, sum(one.is_unexpired(real_now) for one in found))
+        ways = _account_settings(held, sum(one.is_unexpired(real_now) for one in found), language)
         if bound or provider:
-            ways.insert(-1, _provider_setting(bound))
-        return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
+            ways.insert(-1, _provider_setting(bound, language))
+        held_roles = formats.comma(language.locale).join(roles)
+        return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)
 
     async def second_factor(self, visitor: Visitor) -> Response:
         """Where people who must set up a second factor, and have none, start."""
@@ -123,12 +106,15 @@ class AccountPages:
         """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
-            problems = find_password_form_problems(visitor.form_value("password"), visitor.form_value("again"))
+            language = self._pages.language(visitor.language)
+            problems = find_password_form_problems(
+                visitor.form_value("password"), visitor.form_value("again"), language
+            )
             if not problems:
                 try:
                     return await self._change(visitor)
                 except (PasswordTooWeak, SignInOverloaded) as error:
-                    problems = {"password": password_refusal_text(error)}
+                    problems = {"password": password_refusal_text(error, language)}
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
         return self._show(
@@ -181,9 +167,7 @@ class AccountPages:
             return await self._authenticator(visitor)
         if right:
             return redirect_to(f"{visitor.place.home}/recovery-codes?done=authenticator")
-        problems = {
-            "code": "The code is incorrect. Check the time on your phone and enter the current code from the app."
-        }
+        problems = {"code": self._pages.language(visitor.language).text("account.code.wrong")}
         return await self._authenticator(visitor, set_up, problems)
 
     async def _remove(self, visitor: Visitor) -> Response:
@@ -208,7 +192,7 @@ class AccountPages:
             "authenticator.html",
             status=422 if problems else 409 if refused else 200,
             problems=problems or {},
-            refused=refused,
+            refused=refused and self._pages.language(visitor.language).text(refused),
             confirmed=held.authenticator,
             set_up=set_up,
         )
@@ -234,8 +218,7 @@ class AccountPages:
                 answer, name = visitor.form_value("credential"), visitor.form_value("name")
                 await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except PasskeyRefused:
-            text = "We could not add this passkey. The page may have expired. Please try again."
-            return await self._passkeys(visitor, refused=text, name=visitor.form_value("name"))
+            return await self._passkeys(visitor, refused="account.passkey.refused", name=visitor.form_value("name"))
         return redirect_to(f"{visitor.place.home}/passkeys?done=passkey")
 
     async def _remove_passkey(self, visitor: Visitor) -> Response:
@@ -254,15 +237,16 @@ class AccountPages:
         async with self._db.read() as tx:
             keys = await passkeys.list_by_person(tx, visitor.person)
             options = await passkeys.registration_options(tx, visitor.person, visitor.csrf.encode())
+        language = self._pages.language(visitor.language)
         return self._show(
             visitor,
             "passkeys.html",
             status=422 if refused else 200,
             passkeys=True,
-            refused=refused,
+            refused=refused and language.text(refused),
             keys=keys,
             options=options,
-            name=name or f"Passkey {len(keys) + 1}",
+            name=name or language.text("account.passkey.name.own", number=len(keys) + 1),
             ids=lambda found: self._ids.text("passkey", found),
         )
 
@@ -279,8 +263,6 @@ class AccountPages:
             live=[one for one in found if one.is_unexpired(real_now)],
             over=[one for one in found if not one.is_unexpired(real_now)][:_SHOWN_OVER],
             current=visitor.sign_in.id,
-            how=_METHODS,
-            ended=_ENDS,
             ids=lambda one: self._ids.text("signin", one),
         )
 
@@ -298,43 +280,66 @@ class AccountPages:
         return redirect_to(f"{page}?done=ended")
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
-        reported = _NOTICES.get(visitor.query.get("done", ""), "")
-        return self._gate.render_page(self._pages, visitor, template, **{"message": reported, **context})
+        language, done = self._pages.language(visitor.language), visitor.query.get("done", "")
+        reported = language.text(f"account.done.{done}") if done in _NOTICES else ""
+        return self._gate.render_page(
+            self._pages, visitor, template, language=language, **{"message": reported, **context}
+        )
 
 
-def find_password_form_problems(password: str, again: str) -> dict[str, str]:
+def find_password_form_problems(password: str, again: str, language: Language) -> dict[str, str]:
     """Errors in a new password and its confirmation that can be found without checking its strength."""
     if not password:
-        return {"password": "Enter a password."}
-    return {} if password == again else {"again": "The passwords do not match."}
+        return {"password": language.text("account.password.missing")}
+    return {} if password == again else {"again": language.text("account.password.differs")}
 
 
-def password_refusal_text(error: PasswordTooWeak | SignInOverloaded) -> str:
+_LENGTHS: Final[dict[PasswordProblem, int]] = {"too_short": SHORTEST_PASSWORD, "too_long": LONGEST_PASSWORD}
+
+
+def password_refusal_text(error: PasswordTooWeak | SignInOverloaded, language: Language) -> str:
     """The reasons for which a password was rejected, as one text."""
-    return ". ".join(error.reasons or (error.message,)) + "."
+    if isinstance(error, SignInOverloaded):
+        return language.text("account.sign_in.busy", when=formats.format_wait(BUSY_SECONDS, language.locale))
+    return " ".join(language.text(f"account.password.{one}", count=_LENGTHS.get(one, 0)) for one in error.problems)
 
 
-def _provider_setting(bound: Sequence[LinkedAccount]) -> AccountSetting:
-    summary = "; ".join(f"{one.issuer}, connected {one.bound_at:%Y-%m-%d}" for one in bound)
+def _provider_setting(bound: Sequence[LinkedAccount], language: Language) -> AccountSetting:
+    summary = "; ".join(
+        language.text(
+            "account.state.connected", issuer=one.issuer, day=formats.format_day(one.bound_at.date(), language.locale)
+        )
+        for one in bound
+    )
+    act = "view" if bound else "connect"
     return AccountSetting(
-        "Single sign-on (SSO)", summary or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect"
+        language.text("account.way.sso"),
+        summary or language.text("account.state.not_connected"),
+        PROVIDER_ACCOUNT,
+        language.text(f"account.act.{act}"),
     )
 
 
-def _account_settings(held: AuthenticationFactors, sign_ins_now: int) -> list[AccountSetting]:
-    keys = f"{held.passkeys} added" if held.passkeys else "None yet"
-    codes = f"{held.recovery_codes} left" if held.recovery_codes else "None"
+def _account_settings(held: AuthenticationFactors, sign_ins_now: int, language: Language) -> list[AccountSetting]:
+    codes, keys = held.recovery_codes, held.passkeys
+    ways = (
+        ("password", "set" if held.password else "not_set", 0, "change" if held.password else "set"),
+        (
+            "authenticator",
+            "configured" if held.authenticator else "not_set_up",
+            0,
+            "manage" if held.authenticator else "set_up",
+        ),
+        ("recovery_codes", "codes" if codes else "", codes, "generate"),
+        ("passkeys", "passkeys" if keys else "no_passkeys", keys, "manage" if keys else "add"),
+        ("sessions", "sessions", sign_ins_now, "view"),
+    )
     return [
         AccountSetting(
-            "Password", "Set" if held.password else "Not set", "/password", "Change" if held.password else "Set"
-        ),
-        AccountSetting(
-            "Authenticator app",
-            "Configured" if held.authenticator else "Not set up",
-            "/authenticator",
-            "Manage" if held.authenticator else "Set up",
-        ),
-        AccountSetting("Recovery codes", codes, "/recovery-codes", "Generate"),
-        AccountSetting("Passkeys", keys, "/passkeys", "Manage" if held.passkeys else "Add"),
-        AccountSetting("Sessions", f"{sign_ins_now} active", "/sign-ins", "View"),
+            language.text(f"account.way.{way}"),
+            language.text(f"account.state.{state}" if state else "account.none", count=count),
+            "/sign-ins" if way == "sessions" else "/" + way.replace("_", "-"),
+            language.text(f"account.act.{act}"),
+        )
+        for way, state, count, act in ways
     ]

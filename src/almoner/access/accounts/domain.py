@@ -102,38 +102,39 @@ class NavigationLink:
         return self.operators == (realm.partner is None) and (self.roles is None or not self.roles.isdisjoint(roles))
 
 
-_DONE_TO_ONE: Final = {
-    "invited": "You were invited",
-    "invited_again": "Your invitation was sent again",
-    "roles_changed": "Your roles were changed",
-    "changed": "Your name or email address was changed",
-    "deactivated": "Your account was deactivated",
-    "activated": "Your account was reactivated",
-}
+BUSY_SECONDS: Final = 3
+"""After which somebody may try again while too many people sign in."""
+
+_DONE_TO_ONE: Final = ("invited", "invited_again", "roles_changed", "changed", "deactivated", "activated")
 EVENT_LABELS: Final = {
-    "signed_in": "Signed in",
-    "signed_out": "Signed out",
-    "sign_in.refused": "Sign-in attempt failed",
-    "sign_in.revoked": "Sessions revoked",
-    "password.changed": "Password changed",
-    "reset.asked": "Password reset requested",
-    "authenticator.added": "Authenticator app added",
-    "authenticator.removed": "Authenticator app removed",
-    "recovery_codes.made": "Recovery codes generated",
-    "passkey.added": "Passkey added",
-    "passkey.removed": "Passkey removed",
-    "passkey.count_went_back": "Passkey may have been copied",
-    "identity.bound": "SSO account connected",
-    "identity.unbound": "SSO account disconnected",
-    "second_factor.reset": "All your sign-in methods were reset",
-    "invitation.shown": "Your invitation was viewed by an administrator",
-    **{f"{kind}.{action}": text for kind in ("member", "operator") for action, text in _DONE_TO_ONE.items()},
-    "scim.user.created": "Your account was created by your directory",
-    "scim.user.updated": "Your account was updated by your directory",
-    "scim.user.deactivated": "Your account was deactivated by your directory",
-    "scim.user.reactivated": "Your account was reactivated by your directory",
+    **{
+        action: f"account.event.{action}"
+        for action in (
+            "signed_in",
+            "signed_out",
+            "sign_in.refused",
+            "sign_in.revoked",
+            "password.changed",
+            "reset.asked",
+            "authenticator.added",
+            "authenticator.removed",
+            "recovery_codes.made",
+            "passkey.added",
+            "passkey.removed",
+            "passkey.count_went_back",
+            "identity.bound",
+            "identity.unbound",
+            "second_factor.reset",
+            "invitation.shown",
+            "scim.user.created",
+            "scim.user.updated",
+            "scim.user.deactivated",
+            "scim.user.reactivated",
+        )
+    },
+    **{f"{kind}.{action}": f"account.event.{action}" for kind in ("member", "operator") for action in _DONE_TO_ONE},
 }
-"""What "your account" tells of oneself, by the actions of the audit log: what one did, and what was done to one."""
+"""What "your account" tells of oneself, by the actions of the audit log: keys of the catalogues."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Pages opened by emailed links (invitation, password reset), and pages that request such a link."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -17,12 +17,13 @@ from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused,
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EmailLink, LinkClosed, LinkClosedReason, Purpose, SignInFailed
+from almoner.access.sign_ins.domain import EmailLink, LinkClosed, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound import email_addresses
 from almoner.platform.outbound.addresses import client_network
+from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
@@ -31,18 +32,7 @@ _LETTERS: Final = RateLimit("letters", 1 / 60, 20)
 """From one neighbourhood: who asks for letters asks for few."""
 _ADDRESSES: Final = RateLimit("letters_to", 1 / 600, 3)
 """To one mailbox. Beyond it, the answer stays the same and no letter goes out."""
-_AGAIN: Final = "The form has expired, or cookies are turned off. Please try again."
-_ANEW: Final[dict[Purpose, str]] = {
-    "invitation": "Ask the person who invited you to send a new invitation.",
-    "reset": "Request a new link.",
-}
-_CLOSED: Final[dict[LinkClosedReason, str]] = {
-    "unknown": "Part of the link may be missing. Copy the complete link from the email.",
-    "used": "The link has already been used. Each link works only once.",
-    "replaced": "We have sent you a newer link. Use the one in the most recent email.",
-    "revoked": "Since we sent the link, you have signed in, or your password or email address has changed.",
-    "expired": "The link has expired.",
-}
+_AGAIN: Final = "account.sign_in.expired"
 
 
 class LinkPages:
@@ -81,7 +71,7 @@ class LinkPages:
         if not entry.is_valid_form:
             return self._form(entry, "find.html", status=403, problems={"email": _AGAIN}, email=email)
         if not email_addresses.is_email_address(email):
-            problem = "Enter an email address in the correct format, like name@example.org."
+            problem = "account.find.format"
             return self._form(entry, "find.html", status=422, problems={"email": problem}, email=email)
         if late := self._too_many(entry):
             return late
@@ -91,8 +81,10 @@ class LinkPages:
         ):
             async with self._db.write() as tx:
                 await service.request_sign_in_urls(tx, email)
-        text = "If this email address has an account, we have sent links to its sign-in pages."
-        return self._gate.render_message(None, "Check your email", text)
+        language = self._pages.preferred_language(request)
+        return self._gate.render_message(
+            None, language.text("account.sent.title"), language.text("account.find.sent"), language=language
+        )
 
     async def forgot_password(self, request: Request) -> Response:
         """Request a password reset: the response does not reveal whether the account exists."""
@@ -104,14 +96,17 @@ class LinkPages:
         if not entry.is_valid_form:
             return self._form(entry, "forgotten.html", status=403, problems={"user_name": _AGAIN}, user_name=name)
         if not name:
-            problems = {"user_name": "Enter your username."}
+            problems = {"user_name": "account.sign_in.no_name"}
             return self._form(entry, "forgotten.html", status=422, problems=problems, user_name="")
         if late := self._too_many(entry):
             return late
         async with self._db.write() as tx:
             await links.request_password_reset(tx, place.realm, name, entry.browser.address)
-        text = "If this username has an account with a password, we have emailed a link to reset it."
-        return self._gate.render_message(place, "Check your email", text, onward="Back to sign-in")
+        language = self._pages.preferred_language(request)
+        title, text = language.text("account.sent.title"), language.text("account.reset.sent")
+        return self._gate.render_message(
+            place, title, text, onward=language.text("account.reset.back"), language=language
+        )
 
     async def reset_password(self, request: Request) -> Response:
         """Choose a new password through an emailed link."""
@@ -142,9 +137,9 @@ class LinkPages:
                 await account.add_passkey(tx, person, entry.challenge_binding, answer, "", entry.browser)
                 entered = await sign_ins.begin_sign_in(tx, person, "passkey", entry.browser)
         except (LinkClosed, SignInFailed) as closed:
-            return self._closed(place, "invitation", closed)
+            return self._closed(entry, "invitation", closed)
         except PasskeyRefused:
-            problems = {"passkey": "We could not add this passkey. Please try again."}
+            problems = {"passkey": "account.passkey.refused"}
             return await self._link_form(entry, token, "invitation", status=422, problems=problems)
         return await self._gate.complete_sign_in(request, place, entered)
 
@@ -154,9 +149,8 @@ class LinkPages:
         if request.method == "POST" or token is None:
             return None
         if self._vault.read_page_token(purpose, token) is None:
-            return self._closed(
-                place, purpose, LinkClosed("unknown")
-            )  # not ours: nothing to keep, and perhaps no cookie at all
+            entry = await open_sign_in_context(self._gate, request, place)
+            return self._closed(entry, purpose, LinkClosed("unknown"))  # not ours: nothing to keep
         response = redirect_to(f"{place.home}/{purpose}")
         set_cookie(response, place.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
         return response
@@ -170,15 +164,15 @@ class LinkPages:
             return await self._link_form(entry, token, purpose)
         if not entry.is_valid_form:
             return await self._link_form(entry, token, purpose, status=403, problems={"password": _AGAIN})
-        chosen = entry.form_value("password")
-        if problems := find_password_form_problems(chosen, entry.form_value("again")):
+        chosen, language = entry.form_value("password"), self._pages.preferred_language(request)
+        if problems := find_password_form_problems(chosen, entry.form_value("again"), language):
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(place, token, purpose, chosen, entry)
         except LinkClosed as closed:
-            return self._closed(place, purpose, closed)
+            return self._closed(entry, purpose, closed)
         except (PasswordTooWeak, SignInOverloaded) as error:
-            problems = {"password": password_refusal_text(error)}
+            problems = {"password": password_refusal_text(error, language)}
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         return await self._after(entry, purpose, person)
 
@@ -206,7 +200,7 @@ class LinkPages:
                 try:
                     entered = None if second else await sign_ins.begin_sign_in(tx, person, "password", entry.browser)
                 except SignInFailed as closed:
-                    return self._closed(place, purpose, closed)
+                    return self._closed(entry, purpose, closed)
             if entered is not None:
                 return await self._gate.complete_sign_in(entry.request, place, entered)
         response = redirect_to(f"{place.home}/sign-in?done=reset")
@@ -224,7 +218,7 @@ class LinkPages:
     ) -> Response:
         place, invited = entry.place, purpose == "invitation"
         if not token:
-            return self._without(place, purpose)
+            return self._without(entry, purpose)
         try:
             async with self._db.read() as tx:
                 _, person = await self._link(tx, place, token, purpose)
@@ -234,16 +228,17 @@ class LinkPages:
                 partner = place.realm.partner
                 provider = await sso.find_sso_option(tx, partner) if invited and partner else None
         except LinkClosed as closed:
-            return self._closed(place, purpose, closed)
+            return self._closed(entry, purpose, closed)
+        say = self._pages.preferred_language(entry.request).text
         return self._form(
             entry,
             "new_password.html",
             status=status,
             problems=problems or {},
             passkeys=bool(options),
-            heading=f"Welcome to {place.title}" if invited else "Choose a new password",
-            lead=f"Your username is {person.user_name}. Choose a password." if invited else _recipient_text(person),
-            button="Accept invitation" if invited else "Save password",
+            heading=say("account.invitation.title", place=place.title) if invited else say("account.reset.choose"),
+            lead=say("account.invitation.lead" if invited else "account.reset.whose", user_name=person.user_name),
+            button=say("account.invitation.accept" if invited else "account.password.save"),
             action=f"{place.home}/{purpose}",
             user_name=person.user_name,
             shortest=SHORTEST_PASSWORD,
@@ -251,25 +246,39 @@ class LinkPages:
             provider=provider,
         )
 
-    def _form(self, entry: SignInContext, template: str, **context: Any) -> Response:
-        csrf = entry.visit.csrf
-        page = self._gate.render_public_page(self._pages, entry.place, template, csrf=csrf, **context)
+    def _form(
+        self, entry: SignInContext, template: str, *, problems: Mapping[str, str] | None = None, **context: Any
+    ) -> Response:
+        """``problems``: keys or texts by field."""
+        language = self._pages.preferred_language(entry.request)
+        shown = {
+            field: language.text(message) if language.has(message) else message
+            for field, message in (problems or {}).items()
+        }
+        page = self._gate.render_public_page(
+            self._pages, entry.place, template, language=language, csrf=entry.visit.csrf, problems=shown, **context
+        )
         return entry.with_csrf_cookie(page)
 
-    def _closed(self, place: AccountPortal, purpose: Purpose, closed: LinkClosed | SignInFailed) -> Response:
-        text = f"{_CLOSED[closed.why if isinstance(closed, LinkClosed) else 'unknown']} {_ANEW[purpose]}"
-        return self._beside(place, purpose, "This link is not valid", text, status=410)
+    def _closed(self, entry: SignInContext, purpose: Purpose, closed: LinkClosed | SignInFailed) -> Response:
+        why = closed.why if isinstance(closed, LinkClosed) else "unknown"
+        return self._beside(entry, purpose, "account.link.closed", f"account.link.{why}")
 
-    def _without(self, place: AccountPortal, purpose: Purpose) -> Response:
+    def _without(self, entry: SignInContext, purpose: Purpose) -> Response:
         """Who opens the page by its address alone."""
-        text = f"You can only open this page with the link in our email. {_ANEW[purpose]}"
-        return self._beside(place, purpose, "Open this page from your email", text, status=410)
+        return self._beside(entry, purpose, "account.link.mail", "account.link.only")
 
-    def _beside(self, place: AccountPortal, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:
-        if purpose == "invitation":
-            return self._gate.render_message(place, heading, text, status=status)
+    def _beside(self, entry: SignInContext, purpose: Purpose, heading: str, reason: str) -> Response:
+        """In place of the form: why there is none, and what to do."""
+        language, invited = self._pages.preferred_language(entry.request), purpose == "invitation"
         return self._gate.render_message(
-            place, heading, text, status=status, onward="Request a new link", path="/forgotten"
+            entry.place,
+            language.text(heading),
+            f"{language.text(reason)} {language.text(f'account.link.{purpose}')}",
+            status=410,
+            onward=None if invited else language.text("account.link.ask"),
+            path="/sign-in" if invited else "/forgotten",
+            language=language,
         )
 
     def _sign_in_instead(self, place: AccountPortal) -> Response:
@@ -281,11 +290,10 @@ class LinkPages:
         wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after
         if wait is None:
             return None
-        text = f"Too many emails were requested from your network. Try again in {wait} seconds."
-        response = self._gate.render_message(entry.place, "Too many requests", text, status=429)
+        language = self._pages.preferred_language(entry.request)
+        text = language.text("account.many.text", when=formats.format_wait(wait, language.locale))
+        response = self._gate.render_message(
+            entry.place, language.text("account.many.title"), text, status=429, language=language
+        )
         response.headers["Retry-After"] = str(wait)
         return response
-
-
-def _recipient_text(person: Person) -> str:
-    return f"This changes the password for {person.user_name} and signs you out of all sessions."

@@ -207,11 +207,13 @@ class PageGuard:
             except NotFound:
                 return self.render_not_found(request, 404)
             except HTTPException as error:
+                language = self._pages.preferred_language(request)
                 return self.render_message(
                     _portal_of_path(request),
-                    "We could not process your request",
+                    language.text("account.refused.title"),
                     error.detail,
                     status=error.status_code,
+                    language=language,
                 )
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
                 language = self._pages.preferred_language(request)

@@ -1,13 +1,13 @@
 """Sign-in pages: password and second factor, passkey, single sign-on, reauthentication, signing out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import HOMES, AccountPortal
+from almoner.access.accounts.domain import BUSY_SECONDS, HOMES, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, Visitor, delete_cookie, redirect_to
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
@@ -19,22 +19,13 @@ from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import SsoOption
 from almoner.platform.database.transactions import Tx
+from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import Language
 
-_REPORTED = {
-    "reset": "Your password has been changed. Sign in with your new password.",
-    "out": "You have signed out.",
-    "again": "Your sign-in has expired. Please start again.",
-    "first": "Sign in to continue.",
-}
-_AGAIN = "The form has expired, or cookies are turned off. Please try again."
-_WRONG = "Incorrect username or password."
-_EITHER = {"user_name": "Check your username.", "password": "Enter your password again."}
-_BUSY_SECONDS = 3
-_WRONG_CODE = "The code is incorrect or has already been used. Wait for a new code and try again."
-_WRONG_PASSKEY = (
-    "We could not sign you in with this passkey. It is not registered here, or the page has expired. Please try again."
-)
+_NOTICES = ("reset", "out", "again", "first")
+_WRONG_CODE = "account.code.used"
+_WRONG_PASSKEY = "account.passkey.unknown"
 
 
 class SignInPages:
@@ -68,20 +59,23 @@ class SignInPages:
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
                 return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
-            return await self._form(entry, reported=_REPORTED.get(request.query_params.get("done", ""), ""))
+            done = request.query_params.get("done", "")
+            return await self._form(entry, reported=f"account.sign_in.{done}" if done in _NOTICES else "")
         if not entry.is_valid_form:
-            return await self._form(entry, status=403, problems={"user_name": _AGAIN})
+            return await self._form(entry, status=403, problems={"user_name": "account.sign_in.expired"})
         name, password = entry.form_value("user_name").strip(), entry.form_value("password")
-        problems = {"user_name": "Enter your username."} if not name else {}
-        problems |= {"password": "Enter your password."} if not password else {}
+        problems = {"user_name": "account.sign_in.no_name"} if not name else {}
+        problems |= {"password": "account.sign_in.no_password"} if not password else {}
         if problems:
             return await self._form(entry, status=422, problems=problems)
         try:
             found = await sign_in_methods.sign_in_by_password(self._db, place.realm, name, password, entry.browser)
         except SignInFailed:
-            return await self._form(entry, status=422, problems={"user_name": _WRONG}, marks=_EITHER)
+            marks = {"user_name": "account.sign_in.check_name", "password": "account.sign_in.check_password"}
+            return await self._form(entry, status=422, problems={"user_name": "account.sign_in.wrong"}, marks=marks)
         except (AttemptThrottled, SignInOverloaded) as wait:
-            page = await self._form(entry, status=_refusal_status(wait), problems={"password": self._wait(wait)})
+            problems = {"password": _wait_key(wait)}
+            page = await self._form(entry, status=_refusal_status(wait), problems=problems, wait=self._seconds(wait))
             return self._later(page, wait)
         if isinstance(found, NewSignIn):
             return await self._gate.complete_sign_in(request, place, found, entry.form_value("next"))
@@ -106,9 +100,9 @@ class SignInPages:
         if entry.request.method != "POST":
             return await self._second(entry, needed)
         if not entry.is_valid_form:
-            return await self._second(entry, needed, status=403, problem=_AGAIN)
+            return await self._second(entry, needed, status=403, problem="account.sign_in.expired")
         if not code:
-            return await self._second(entry, needed, status=422, problem="Enter the code.")
+            return await self._second(entry, needed, status=422, problem="account.code.missing")
         try:
             entered = await sign_in_methods.sign_in_by_code(
                 self._db, entry.place.realm, needed.ticket, code, entry.browser
@@ -116,7 +110,7 @@ class SignInPages:
         except SignInFailed:
             return await self._second(entry, needed, status=422, problem=_WRONG_CODE)
         except AttemptThrottled as wait:
-            page = await self._second(entry, needed, status=429, problem=self._wait(wait))
+            page = await self._second(entry, needed, status=429, problem=_wait_key(wait), wait=self._seconds(wait))
             return self._later(page, wait)
         return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_value("next"))
 
@@ -125,7 +119,7 @@ class SignInPages:
         place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
-            return await self._form(entry, status=403, problems={"passkey": _AGAIN})
+            return await self._form(entry, status=403, problems={"passkey": "account.sign_in.expired"})
         answer, ticket = entry.form_value("credential"), request.cookies.get(place.second_factor_cookie_name, "")
         try:
             entered = await sign_in_methods.sign_in_by_passkey(
@@ -169,14 +163,23 @@ class SignInPages:
                 secret = await sign_in_methods.reauthenticate_by_password(self._db, person, sign_in, password, browser)
             else:
                 field = "code" if "code" in visitor.form else "password"
-                return await self._proof(visitor, onward, status=422, problems={field: "Enter your password."})
+                return await self._proof(
+                    visitor,
+                    onward,
+                    status=422,
+                    problems={field: "account.code.missing" if field == "code" else "account.sign_in.no_password"},
+                )
         except SignInFailed:
             wrong = {"passkey": _WRONG_PASSKEY} if answer else {}
-            wrong |= {"code": _WRONG_CODE} if code else {"password": "Incorrect password."} if password else {}
+            wrong |= (
+                {"code": _WRONG_CODE} if code else {"password": "account.sign_in.wrong_password"} if password else {}
+            )
             return await self._proof(visitor, onward, status=422, problems=wrong)
         except (AttemptThrottled, SignInOverloaded) as wait:
-            problems = {"code" if code else "password": self._wait(wait)}
-            page = await self._proof(visitor, onward, status=_refusal_status(wait), problems=problems)
+            problems = {"code" if code else "password": _wait_key(wait)}
+            page = await self._proof(
+                visitor, onward, status=_refusal_status(wait), problems=problems, wait=self._seconds(wait)
+            )
             return self._later(page, wait)
         response = redirect_to(onward)
         self._gate.set_session_cookie(response, visitor.place, sign_in, secret)
@@ -190,9 +193,10 @@ class SignInPages:
         problems: dict[str, str] | None = None,
         marks: dict[str, str] | None = None,
         reported: str = "",
+        wait: int = 0,
     ) -> Response:
-        """``marks``: what stands at the fields, where it is not what the summary says."""
-        place = entry.place
+        """``marks``: what stands at the fields, where it is not what the summary says. Texts are keys."""
+        place, language = entry.place, self._pages.preferred_language(entry.request)
         async with self._db.read() as tx:
             options = await passkeys.authentication_options(tx, entry.challenge_binding)
             provider = await _find_sso_option(tx, place)
@@ -200,12 +204,13 @@ class SignInPages:
             self._pages,
             place,
             "sign_in.html",
+            language=language,
             status=status,
             passkeys=True,
             csrf=entry.visit.csrf,
-            problems=problems or {},
-            marks=marks or problems or {},
-            message=reported,
+            problems=_texts(problems, language, wait),
+            marks=_texts(marks or problems, language, wait),
+            message=language.text(reported) if reported else "",
             next=place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
             user_name=entry.form_value("user_name"),
             options=options,
@@ -214,8 +219,9 @@ class SignInPages:
         return entry.with_csrf_cookie(page)
 
     async def _second(
-        self, entry: SignInContext, needed: SecondFactorRequired, *, status: int = 200, problem: str = ""
+        self, entry: SignInContext, needed: SecondFactorRequired, *, status: int = 200, problem: str = "", wait: int = 0
     ) -> Response:
+        language = self._pages.preferred_language(entry.request)
         options = ""
         if needed.factors.passkeys:
             async with self._db.read() as tx:
@@ -224,10 +230,11 @@ class SignInPages:
             self._pages,
             entry.place,
             "second_step.html",
+            language=language,
             status=status,
             passkeys=bool(options),
             csrf=entry.visit.csrf,
-            problems={"code": problem} if problem else {},
+            problems=_texts({"code": problem} if problem else {}, language, wait),
             next=entry.place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
             codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
             options=options,
@@ -235,8 +242,9 @@ class SignInPages:
         return entry.with_csrf_cookie(page)
 
     async def _proof(
-        self, visitor: Visitor, onward: str, *, status: int = 200, problems: dict[str, str] | None = None
+        self, visitor: Visitor, onward: str, *, status: int = 200, problems: dict[str, str] | None = None, wait: int = 0
     ) -> Response:
+        language = self._pages.language(visitor.language)
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
             options = (
@@ -249,9 +257,10 @@ class SignInPages:
             self._pages,
             visitor,
             "prove.html",
+            language=language,
             status=status,
             passkeys=bool(options),
-            problems=problems or {},
+            problems=_texts(problems, language, wait),
             held=held,
             options=options,
             provider=provider,
@@ -260,21 +269,24 @@ class SignInPages:
             user_name=visitor.person.user_name,
         )
 
-    def _wait(self, refused: AttemptThrottled | SignInOverloaded) -> str:
-        seconds = self._seconds(refused)
-        within = f"{seconds} second{'' if seconds == 1 else 's'}"
-        if isinstance(refused, SignInOverloaded):
-            return f"Too many people are signing in right now. Try again in {within}."
-        return f"Too many attempts. Try again in {within}."
-
     def _later(self, response: Response, refused: AttemptThrottled | SignInOverloaded) -> Response:
         response.headers["Retry-After"] = str(self._seconds(refused))
         return response
 
     def _seconds(self, refused: AttemptThrottled | SignInOverloaded) -> int:
         if isinstance(refused, SignInOverloaded):
-            return _BUSY_SECONDS
+            return BUSY_SECONDS
         return max(1, ceil((refused.until - self._clock.real_now()).total_seconds()))
+
+
+def _wait_key(refused: AttemptThrottled | SignInOverloaded) -> str:
+    return "account.sign_in.busy" if isinstance(refused, SignInOverloaded) else "account.sign_in.attempts"
+
+
+def _texts(keys: Mapping[str, str] | None, language: Language, wait: int) -> dict[str, str]:
+    """The texts of keys by field; ``wait``: seconds until the next attempt."""
+    when = formats.format_wait(wait, language.locale) if wait else ""
+    return {field: language.text(key, when=when) for field, key in (keys or {}).items()}
 
 
 def _refusal_status(refused: AttemptThrottled | SignInOverloaded) -> int:

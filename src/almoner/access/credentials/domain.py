@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams, ServiceUnavailable
@@ -81,8 +81,22 @@ class Passkey:
     count_went_back: bool = False
 
 
+PasswordProblem = Literal["too_short", "too_long", "has_user_name", "common", "unusable"]
+_PASSWORD_PROBLEMS: Final[dict[PasswordProblem, str]] = {
+    "too_short": f"Password must be at least {SHORTEST_PASSWORD} characters. Try several unusual words",
+    "too_long": f"Password must be {LONGEST_PASSWORD} characters or fewer",
+    "has_user_name": "Password must not contain your username",
+    "common": "This is a common password and is easy to guess. Choose a different one",
+    "unusable": "The password contains characters that are not valid",
+}
+
+
 class PasswordTooWeak(IncorrectParams):
     message = "This password is too easy to guess"
+
+    def __init__(self, *problems: PasswordProblem) -> None:
+        super().__init__(*(_PASSWORD_PROBLEMS[one] for one in problems))
+        self.problems = problems
 
 
 class SignInOverloaded(ServiceUnavailable):
@@ -122,7 +136,7 @@ def normalise_password(password: str) -> str:
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise PasswordTooWeak("The password contains characters that are not valid") from None
+        raise PasswordTooWeak("unusable") from None
     if len(password) > _MAX_TYPED:
         return password  # nobody's: to order the marks on one letter takes the square of their number
     return unicodedata.normalize("NFKC", password)
@@ -131,20 +145,20 @@ def normalise_password(password: str) -> str:
 def ensure_strong_password(password: str, user_name: str, common: frozenset[str]) -> None:
     """Check that a password is long enough and not a common one (NIST 800-63B). Raises PasswordTooWeak.
 
-    ``password`` is normalised. Raises PasswordTooWeak with all reasons.
+    ``password`` is normalised. Raises PasswordTooWeak with all problems.
     """
     low = password.casefold()
-    reasons = []
+    problems: list[PasswordProblem] = []
     if len(password) < SHORTEST_PASSWORD:
-        reasons.append(f"Password must be at least {SHORTEST_PASSWORD} characters. Try several unusual words")
+        problems.append("too_short")
     if len(password) > LONGEST_PASSWORD:
-        reasons.append(f"Password must be {LONGEST_PASSWORD} characters or fewer")
+        problems.append("too_long")
     if any(name in low for name in _forbidden_names(user_name)):
-        reasons.append("Password must not contain your username")
-    if not reasons and (low in common or low.strip(_AROUND) in common or _is_monotonous(low)):
-        reasons.append("This is a common password and is easy to guess. Choose a different one")
-    if reasons:
-        raise PasswordTooWeak(*reasons)
+        problems.append("has_user_name")
+    if not problems and (low in common or low.strip(_AROUND) in common or _is_monotonous(low)):
+        problems.append("common")
+    if problems:
+        raise PasswordTooWeak(*problems)
 
 
 def _forbidden_names(user_name: str) -> Iterable[str]:

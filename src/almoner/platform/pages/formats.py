@@ -20,6 +20,10 @@ _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 """Where CLDR sets a space between a currency's code and the figure (currencySpacing), which Babel leaves out."""
 
 
+_SECONDS_AS_SUCH: Final = 50
+"""Longer ones are said in minutes."""
+
+
 def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
     """``1234`` ``GBP`` as ``£12.34``. ``short`` omits zero decimals (``£10``)."""
     digits = money.currency_exponent(currency)
@@ -121,6 +125,12 @@ def format_age(age: timedelta, locale: Locale) -> str:
     """How long ago, or until when: ``3 hours ago``, ``in 2 days``."""
     past = max(age, timedelta(seconds=1)) if age > timedelta(seconds=-1) else age
     return localise_digits(dates.format_timedelta(-past, add_direction=True, locale=locale), locale)
+
+
+def format_wait(seconds: int, locale: Locale) -> str:
+    """In how long somebody may try again: ``in 3 seconds``, ``in 2 minutes``; rounded up."""
+    whole = seconds if seconds < _SECONDS_AS_SUCH else -(-seconds // 60) * 60
+    return format_age(timedelta(seconds=-whole), locale)
 
 
 def zone_name(zone: tzinfo, locale: Locale) -> str:

@@ -11,10 +11,7 @@ for (const part of document.querySelectorAll("[data-passkey]")) {
   part.querySelector("[data-with]").hidden = !can;
 }
 
-const said = {
-  NotAllowedError: "The passkey request was cancelled or timed out. Please try again.",
-  InvalidStateError: "This device already has a passkey for your account.",
-};
+const said = { NotAllowedError: "notAllowed", InvalidStateError: "invalidState" };
 
 async function ask(form) {
   const options = JSON.parse(form.dataset.options);
@@ -39,7 +36,7 @@ for (const form of can ? document.querySelectorAll("[data-passkey-form]") : []) 
       form.elements.credential.value = await ask(form);
       form.requestSubmit();
     } catch (error) {
-      message.textContent = said[error.name] ?? "We could not use this passkey. Please try again.";
+      message.textContent = form.closest("[data-passkey]").dataset[said[error.name] ?? "failed"];
     }
   });
 }
