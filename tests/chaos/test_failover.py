@@ -28,8 +28,8 @@ from tests.support.figures import Figures
 ABSENT = missing()
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(ABSENT is not None, reason=ABSENT or "")]
 PER_SECOND = 100
-FAILOVERS = 20
-ASYNCHRONOUS = 5
+FAILOVERS = (3, 20)
+ASYNCHRONOUS = (1, 5)
 BEHIND_SECONDS = 15
 SENDERS = 25
 NAMES = ("one", "two")
@@ -180,8 +180,9 @@ def stored(pair: Pair) -> Counter[str]:
 
 
 async def test_fail_overs_lose_nothing_that_was_acknowledged(figures: Figures) -> None:
+    failovers = figures.count(*FAILOVERS)
     with deployment(synchronous=True) as (pair, deployed):
-        load = await fail_over_often(pair, deployed, FAILOVERS)
+        load = await fail_over_often(pair, deployed, failovers)
         found = await asyncio.to_thread(stored, pair)
         lost = set(load.acknowledged) - set(found)
         doubled = [name for name, count in found.items() if count > 1]
@@ -190,7 +191,7 @@ async def test_fail_overs_lose_nothing_that_was_acknowledged(figures: Figures) -
         figures.write(
             "failover",
             "Fail-over between two PostgreSQL servers",
-            f"PostgreSQL {pair.primary.sql('show server_version')}, synchronous replication; {FAILOVERS} times the "
+            f"PostgreSQL {pair.primary.sql('show server_version')}, synchronous replication; {failovers} times the "
             "primary was killed with all its processes, the stand-by promoted, and another stand-by built",
             f"{len(load.acknowledged):,} writes acknowledged, about {PER_SECOND} a second: {len(lost)} lost, "
             f"{len(doubled)} doubled",
@@ -217,8 +218,9 @@ async def fail_over_from_behind(pair: Pair, deployed: Deployed) -> Load:
 
 
 async def test_asynchronous_fail_overs_say_what_they_lose(figures: Figures) -> None:
+    failovers = figures.count(*ASYNCHRONOUS)
     with deployment(synchronous=False) as (pair, deployed):
-        load = await fail_over_often(pair, deployed, ASYNCHRONOUS)
+        load = await fail_over_often(pair, deployed, failovers)
         found = await asyncio.to_thread(stored, pair)
         lost = set(load.acknowledged) - set(found)
         said = (await asyncio.to_thread(deployed.command, "selfcheck")).strip().splitlines()[-1]
@@ -229,7 +231,7 @@ async def test_asynchronous_fail_overs_say_what_they_lose(figures: Figures) -> N
         figures.write(
             "failover-asynchronous",
             "Fail-over without synchronous replication",
-            f"PostgreSQL {pair.primary.sql('show server_version')}; {ASYNCHRONOUS} times the primary was killed with "
+            f"PostgreSQL {pair.primary.sql('show server_version')}; {failovers} times the primary was killed with "
             f"all its processes under {PER_SECOND} writes a second, the stand-by promoted, and another one built",
             f"{len(load.acknowledged):,} writes acknowledged: {len(lost)} lost, "
             f"{sum(count > 1 for count in found.values())} doubled; selfcheck: {said}",
@@ -238,6 +240,6 @@ async def test_asynchronous_fail_overs_say_what_they_lose(figures: Figures) -> N
             "inactive copy until somebody decides",
         )
         assert max(found.values()) == max(later.values()) == 1
-        assert len(lost) <= PER_SECOND * ASYNCHRONOUS
+        assert len(lost) <= PER_SECOND * failovers
         assert lost_behind
         assert "deployment.released" in finding
