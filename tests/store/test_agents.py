@@ -226,7 +226,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
             await agents_store.list_evaluation_steps(tx, rows[0].id)
-            await agents_store_mails.lock_address_send_times(tx, "ADA5@a.example", now)
+            await agents_store_mails.lock_recent_sends_to_email(tx, "ADA5@a.example", now)
             await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
             await agents_store_mails.find_representation_request(tx, rows[0].id)
             await agents_store_mails.list_confirmation_send_times(tx, rows[0].id)

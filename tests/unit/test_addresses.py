@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, client_network, wider_client_network
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, network_of_client, wider_client_network
 
 PUBLIC = AddressPolicy()
 SANDBOX = AddressPolicy(loopback=True)
@@ -18,7 +18,7 @@ Network = IPv4Network | IPv6Network
 def _read_anew() -> None:
     """Nothing is answered from what another test has asked."""
     addresses.parse_target.cache_clear()
-    addresses.client_network.cache_clear()
+    addresses.network_of_client.cache_clear()
 
 
 REFUSED = [
@@ -254,4 +254,4 @@ def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> No
     ],
 )
 def test_what_one_customer_may_have_is_one_source(address: str, near: str, around: str) -> None:
-    assert (client_network(address), wider_client_network(address)) == (near, around)
+    assert (network_of_client(address), wider_client_network(address)) == (near, around)

@@ -12,7 +12,7 @@ from almoner.kit.errors import RateExceeded, Unauthorised
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateLimitState
-from almoner.platform.outbound.addresses import client_network
+from almoner.platform.outbound.addresses import network_of_client
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _KINDS = {"secret": KeyKind.SECRET, "publishable": KeyKind.PUBLISHABLE, "scim": KeyKind.SCIM}
@@ -89,13 +89,13 @@ class KeyGuard:
         The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
         """
         if secret not in self._wrong:
-            wait = self._limiter.wait_seconds(self._limits.wrong_keys, client_network(address), real_now.timestamp())
+            wait = self._limiter.wait_seconds(self._limits.wrong_keys, network_of_client(address), real_now.timestamp())
             if wait is not None:
                 raise TooManyInvalidKeys(wait)
 
     def _note_wrong(self, secret: str, address: str, real_now: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.count_call(self._limits.wrong_keys, client_network(address), real_now.timestamp())
+            self._limiter.count_call(self._limits.wrong_keys, network_of_client(address), real_now.timestamp())
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
@@ -117,7 +117,7 @@ class KeyGuard:
     def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
         """Count a call against its limit: by secret key, by publishable key and address, or by address alone."""
         now = self._clock.real_now().timestamp()
-        limits, limiter, network = self._limits, self._limiter, client_network(address)
+        limits, limiter, network = self._limits, self._limiter, network_of_client(address)
         if caller is None:
             return limiter.count_call(limits.publishable_address, network, now)
         if caller.kind is KeyKind.SCIM:

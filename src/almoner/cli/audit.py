@@ -147,8 +147,8 @@ async def print_public_key(database: Database) -> str:
 async def sign_entries(database: Database) -> str:
     """Sign and export the hashes of the newest audit log entries.
 
-    The signed heads (the hash of the newest entry of each partner's log) are written to the ALMONER_AUDIT_HEADS folder.
-    A worker also does this automatically every five minutes.
+    The signed heads (hashes of the newest entry in each partner's log) are written to the folder set in
+    ALMONER_AUDIT_HEADS. A worker also does this automatically every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
     chainer = ChainBuilder(database, Telemetry())

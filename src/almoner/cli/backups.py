@@ -13,7 +13,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability import backups
 
-commands = typer.Typer(help="See and record when backups succeeded.", no_args_is_help=True)
+commands = typer.Typer(help="List successful backups and record new ones.", no_args_is_help=True)
 
 
 class Part(StrEnum):

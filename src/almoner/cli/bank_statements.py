@@ -97,7 +97,9 @@ async def import_statement(
 @in_transaction
 async def list_lines(
     tx: Tx,
-    every: Annotated[bool, typer.Option("--all", help="Include matched and dismissed lines, newest first.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also list matched and dismissed lines. The newest come first.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> Table:
     """List unmatched statement lines, oldest first."""

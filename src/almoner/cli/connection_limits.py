@@ -16,7 +16,7 @@ from almoner.cli.coalescing import JoiningProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.platform.http import errors
 from almoner.platform.http.edge import new_request_id
-from almoner.platform.outbound.addresses import client_network
+from almoner.platform.outbound.addresses import network_of_client
 
 _MOST_CONNECTIONS: Final = 10_000
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
@@ -80,7 +80,7 @@ class OpenConnections:
 
     def try_add(self, protocol: "BoundedProtocol") -> bool:
         """Count a new connection; False when there is no room for it."""
-        near = client_network(protocol.address)
+        near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
         if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
             room = self._end_idle(peer) or self._end_slowest(peer)
@@ -96,7 +96,7 @@ class OpenConnections:
 
     def remove(self, protocol: "BoundedProtocol") -> None:
         """It has ended, if it was admitted."""
-        near = client_network(protocol.address)
+        near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
         if protocol in peer:
             del peer[protocol]

@@ -147,9 +147,9 @@ async def publish_organisation(
 ) -> str:
     """Make an organisation visible to all partners.
 
-    Use this command if a partner's validation request for the organisation was accepted and no imported register lists
-    it. The website given by the partner is not shown. To show a website, check that it belongs to the organisation,
-    then add it with --website.
+    Use this command if a partner's validation request for the organisation was accepted and the organisation is not in
+    any imported register. The website given by the partner is not shown. To show a website, check that it belongs to
+    the organisation, then add it with --website.
     """
     reported = note.strip()
     websites = [one.strip() for one in website or ()]

@@ -12,11 +12,13 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 
-async def compose_addresses(tx: Tx, _mails: MailRenderer, job: JobOf[SendSignInUrls]) -> Email | None:
+async def compose_sign_in_links_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSignInUrls]) -> Email | None:
     """Where somebody signs in; None where nobody has the address, and nobody is told so."""
     email, found = await service.find_sign_in_urls(tx, job.details.email)
     return Email(email, f"accounts:{job.id}", {"addresses": found}) if found else None
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "addresses.html"
-notifications: Final = (Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_addresses, retry=RETRY_FOR_ONE_DAY),)
+notifications: Final = (
+    Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_sign_in_links_email, retry=RETRY_FOR_ONE_DAY),
+)

@@ -22,7 +22,7 @@ from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound import email_addresses
-from almoner.platform.outbound.addresses import client_network
+from almoner.platform.outbound.addresses import network_of_client
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimit, RateLimiter
@@ -286,7 +286,7 @@ class LinkPages:
 
     def _too_many(self, entry: SignInContext) -> Response | None:
         """The answer to who asks for many letters, and when the next one may be asked for."""
-        where = client_network(entry.browser.address)
+        where = network_of_client(entry.browser.address)
         wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after
         if wait is None:
             return None

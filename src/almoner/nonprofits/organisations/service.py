@@ -125,7 +125,7 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
         raise NotFound("the country has no registry of that id, code or name")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_describe_check(checked) for checked in checks if checked.verdict != "ok"]
-    unlisted = [_describe_unlisted(known, await registries.list_loaded_parts(tx, known.id)) for known in named]
+    unlisted = [_describe_unlisted(known, await registries.list_imported_parts(tx, known.id)) for known in named]
     raise NotFound(*doubts, *unlisted, data_as_of=min(days, default=None))
 
 

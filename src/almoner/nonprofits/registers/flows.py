@@ -149,7 +149,7 @@ class _ImportRun:
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        loaded = await store.list_loaded_parts(tx, self.source.code)
+        loaded = await store.list_imported_parts(tx, self.source.code)
         strays = await self._strays(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in loaded}

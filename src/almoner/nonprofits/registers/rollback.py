@@ -50,7 +50,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
     await store_diff.mark_load_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
-    standing = await store.list_loaded_parts(tx, source.code)
+    standing = await store.list_imported_parts(tx, source.code)
     doing = MergeRun(
         source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, restores=True
     )

@@ -55,7 +55,7 @@ async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
-async def list_loaded_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
+async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
     """What is loaded of a source, by part."""
     rows = await tx.fetch(
         """

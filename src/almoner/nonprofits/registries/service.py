@@ -8,7 +8,7 @@ from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
 from almoner.nonprofits.registries.store import list_all as list_all
 from almoner.nonprofits.registries.store import list_by_country as list_by_country
 from almoner.nonprofits.registries.store import list_country_codes as list_country_codes
-from almoner.nonprofits.registries.store import list_loaded_parts as list_loaded_parts
+from almoner.nonprofits.registries.store import list_imported_parts as list_imported_parts
 from almoner.platform.database.transactions import Tx
 
 

@@ -46,7 +46,7 @@ async def list_all(tx: Tx) -> list[Registry]:
     return [_registry(row) for row in rows]
 
 
-async def list_loaded_parts(tx: Tx, registry_id: UUID) -> list[str]:
+async def list_imported_parts(tx: Tx, registry_id: UUID) -> list[str]:
     """What is loaded of the files that list a registry's bodies: for the IRS, states."""
     rows = await tx.fetch(
         """

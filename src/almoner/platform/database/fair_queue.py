@@ -34,7 +34,7 @@ class QueueFull(OSError):
 
 
 @contextmanager
-def as_queue_client(claimant: QueueClient | None) -> Iterator[None]:
+def run_as_queue_client(claimant: QueueClient | None) -> Iterator[None]:
     """Database work inside this block, also in tasks started there, counts for this client."""
     token = _current.set(claimant)
     try:

@@ -22,7 +22,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
 from almoner.platform.database.deadlines import StatementDeadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
-from almoner.platform.database.fair_queue import FairQueue, as_queue_client, current_queue_client
+from almoner.platform.database.fair_queue import FairQueue, current_queue_client, run_as_queue_client
 from almoner.platform.deployment import BaseUrls, Deployment
 
 StatementListener = Callable[[Any], None]
@@ -344,7 +344,7 @@ class Database:
         claimant = current_queue_client()
         async with self._arounds.slot(claimant), self._connections.borrow() as connection:
             tx = self.begin(connection, "around")
-            with as_queue_client(
+            with run_as_queue_client(
                 None
             ):  # what it needs besides does not count for the claimant's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):

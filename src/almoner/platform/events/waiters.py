@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import RateExceeded, ServiceUnavailable
-from almoner.platform.database.fair_queue import as_queue_client
+from almoner.platform.database.fair_queue import run_as_queue_client
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 from almoner.platform.jobs.wakeup import wait_until_set
 
@@ -79,7 +79,7 @@ class EventWaiters:
     async def _look(self) -> None:
         try:
             while self._waiting:
-                with as_queue_client(None):  # what it needs counts for none of those that wait
+                with run_as_queue_client(None):  # what it needs counts for none of those that wait
                     async with self._db.read() as tx:
                         last = await _last_sequences(tx, ALL_PARTNERS, list(self._partners))
                 for waiter in self._waiting:

@@ -113,7 +113,7 @@ def denied_range_of(address: Address) -> str | None:
 
 
 @lru_cache(4096)
-def client_network(address: str) -> str:
+def network_of_client(address: str) -> str:
     """The network that counts as one client for limits: an IPv6 /64, or the IPv4 address."""
     try:
         parsed = ip_address(address)
@@ -126,7 +126,7 @@ def client_network(address: str) -> str:
 
 def wider_client_network(address: str) -> str:
     """The wider network of a client for limits: an IPv6 /48 or an IPv4 /24."""
-    near = client_network(address)
+    near = network_of_client(address)
     try:
         width = 24 if ":" not in near else 48
         return str(ip_network(f"{near + '::' if width == 48 else near}/{width}", strict=False))

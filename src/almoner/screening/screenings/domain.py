@@ -188,7 +188,7 @@ class ScreeningMatch:
             current=True,
         )
 
-    def updated_after_engine_change(self, hit: Hit) -> "ScreeningMatch":
+    def with_new_engine_result(self, hit: Hit) -> "ScreeningMatch":
         """As it is when another version of the engine finds the two to be so, while neither of them has changed.
 
         What a person decided was about the same two, however the engine now reads them.

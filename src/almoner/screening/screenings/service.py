@@ -259,6 +259,6 @@ def _updated_match(
         return (
             match.updated_with_hit(hit)
             if stored.engine_version == ENGINE_VERSION
-            else match.updated_after_engine_change(hit)
+            else match.with_new_engine_result(hit)
         )
     return match.as_ended() if match.current else match

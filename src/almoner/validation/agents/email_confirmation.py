@@ -43,7 +43,7 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether an address has not had its share; nobody else asks until the transaction ends."""
-    reached = await store_mails.lock_address_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
+    reached = await store_mails.lock_recent_sends_to_email(tx, email, tx.real_now - confirmation_codes.DAY)
     return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 

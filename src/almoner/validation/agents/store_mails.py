@@ -42,7 +42,7 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 
 
 @across_partners("held")
-async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(_ADDRESS_SEND_TIMES, email, since)]

@@ -64,7 +64,7 @@ async def load_facts(tx: Tx, asked: NonprofitDetails, registry_id: UUID, number_
         main=main,
         namesakes=0,
         now=tx.now,
-        parts=tuple(await registries.list_loaded_parts(tx, registry.id)),
+        parts=tuple(await registries.list_imported_parts(tx, registry.id)),
         number_key=number_key,
     )
     return seen if listed is None else await _with_namesakes(tx, seen, listed)

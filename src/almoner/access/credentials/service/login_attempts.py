@@ -29,7 +29,7 @@ from almoner.access.credentials.store import AttemptSlot
 from almoner.access.people.domain import MAX_TYPED_NAME, Person, Realm
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
-from almoner.platform.outbound.addresses import client_network, wider_client_network
+from almoner.platform.outbound.addresses import network_of_client, wider_client_network
 
 _BATCH: Final = 1000
 _ANYWHERE: Final = "*"
@@ -63,7 +63,7 @@ class CountedAttempt:
 
 def build_attempt_source(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
     """The source of an attempt; ``before``: network addresses from which the person signed in earlier."""
-    return AttemptSource(address, device, client_network(address) in {client_network(one) for one in before})
+    return AttemptSource(address, device, network_of_client(address) in {network_of_client(one) for one in before})
 
 
 async def count_password_attempt(
@@ -75,7 +75,7 @@ async def count_password_attempt(
     shared: list[tuple[AttemptSlot, ThrottlePolicy]] = []
     if source.device is None:
         everybody = tx.vault.keyed_hash("sign-in-network", b"")
-        shared.append(((_ALL_NAMES, everybody, client_network(source.address)), NETWORK_THROTTLE))
+        shared.append(((_ALL_NAMES, everybody, network_of_client(source.address)), NETWORK_THROTTLE))
         if not source.familiar:
             shared.append(((_ALL_NAMES, everybody, wider_client_network(source.address)), WIDER_NETWORK_THROTTLE))
             shared.append(((realm.id, name, _ANYWHERE), NAME_THROTTLE))
@@ -137,7 +137,7 @@ async def _count_attempt(
 
 
 def _source_key(source: AttemptSource) -> str:
-    return f"device {source.device.hex()}" if source.device is not None else client_network(source.address)
+    return f"device {source.device.hex()}" if source.device is not None else network_of_client(source.address)
 
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:

@@ -30,7 +30,7 @@ async def compose_code(tx: Tx, _mails: MailRenderer, job: JobOf[SendCode]) -> Em
     session = await sessions.get_for_page(tx, sent.code.session_id)
     facts = {
         "organisation": (await hosted_page.load_nonprofit(tx, session)).name,
-        "code": service.code_digits(tx, sent.code.id),
+        "code": service.email_code_digits(tx, sent.code.id),
     }
     return Email(recipient, f"code:{sent.code.id}", facts, session.language, sent.partner_id)
 

@@ -128,7 +128,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeRe
     code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeResult.OVER
-    answer = code.check(typed, code_digits(tx, code.id), tx.real_now)
+    answer = code.check(typed, email_code_digits(tx, code.id), tx.real_now)
     if answer in (CodeResult.RIGHT, CodeResult.WRONG):
         await store.record_code_attempt(tx, code.id, right=answer is CodeResult.RIGHT)
     return answer
@@ -142,7 +142,7 @@ async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | No
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, binding=code_id.bytes).decode()
 
 
-def code_digits(tx: Tx, code_id: UUID) -> str:
+def email_code_digits(tx: Tx, code_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("gift-code", code_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

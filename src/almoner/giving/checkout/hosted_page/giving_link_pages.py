@@ -35,7 +35,7 @@ from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.outbound.addresses import client_network
+from almoner.platform.outbound.addresses import network_of_client
 from almoner.platform.pages import formats, forms, link_sessions
 from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.rendering import PageRenderer
@@ -340,7 +340,7 @@ class GivingLinkPages:
 
     def _wait(self, request: Request) -> int | None:
         """Seconds until this client's network may send a form again, None if it may now."""
-        network = client_network(request.client.host) if request.client else ""
+        network = network_of_client(request.client.host) if request.client else ""
         return self._limiter.count_call(_SENDING, network, self._db.deployment.clock.real_now().timestamp()).retry_after
 
     async def _make_session(self, opened: OpenedLink, giving: SessionView, reference: str) -> SessionView:
@@ -419,7 +419,7 @@ class GivingLinkPages:
     ) -> tuple[list[Organisation], bool]:
         assert opened.link.category_id is not None
         start = (number - 1) * _PAGE
-        network = client_network(opened.request.client.host) if opened.request.client else ""
+        network = network_of_client(opened.request.client.host) if opened.request.client else ""
         if text and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after is not None:
             text = ""
         results = await organisations.list_receiving_in_category(

@@ -32,7 +32,7 @@ class AgreementNeeded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class SubmittedForm:
     """A form that a donor sent about one of their plans."""
 
     shown: RegularDonation
@@ -63,7 +63,7 @@ def agreement_of(
     return agreements.agreement_of(language, organisation or shown.organisation, money, frequency, first_day)
 
 
-async def change_amount(tx: Tx, posted: Posted) -> Problems:
+async def change_amount(tx: Tx, posted: SubmittedForm) -> Problems:
     """Another amount from the next date on. Raises AgreementNeeded until the donor has seen what it means."""
     plan = posted.shown.plan
     subscriptions_domain.ensure_status(plan, *subscriptions_domain.LIVE_STATUSES)
@@ -83,7 +83,7 @@ def possible_days(today: date) -> tuple[date, date]:
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
 
-async def change_day(tx: Tx, posted: Posted) -> Problems:
+async def change_day(tx: Tx, posted: SubmittedForm) -> Problems:
     """Another day of the next donation, from which later ones are counted."""
     try:
         day = date.fromisoformat(posted.field("day"))
@@ -93,7 +93,7 @@ async def change_day(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def pause(tx: Tx, posted: Posted) -> Problems:
+async def pause(tx: Tx, posted: SubmittedForm) -> Problems:
     """Nothing is charged for some months, or until the donor resumes."""
     months = posted.field("months")
     if months not in ("open", *map(str, domain.PAUSE_MONTHS)):
@@ -107,7 +107,7 @@ async def pause(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def resume(tx: Tx, posted: Posted) -> Problems:
+async def resume(tx: Tx, posted: SubmittedForm) -> Problems:
     """Charge again, unless the nonprofit cannot receive."""
     if posted.shown.plan.pause_reason == "organisation_cannot_receive":
         raise InvalidState("the nonprofit cannot receive donations")
@@ -115,7 +115,7 @@ async def resume(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def skip(tx: Tx, posted: Posted) -> Problems:
+async def skip(tx: Tx, posted: SubmittedForm) -> Problems:
     """Leave out the next date, as it was shown."""
     if posted.field("day") != str(posted.shown.plan.next_due_on):
         raise InvalidState("another date is next by now")
@@ -123,13 +123,13 @@ async def skip(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def cancel(tx: Tx, posted: Posted) -> Problems:
+async def cancel(tx: Tx, posted: SubmittedForm) -> Problems:
     """End the plan."""
     await subscriptions.cancel(tx, posted.partner, posted.shown.plan.id, "donor")
     return {}
 
 
-async def confirm_change(tx: Tx, posted: Posted) -> Problems:
+async def confirm_change(tx: Tx, posted: SubmittedForm) -> Problems:
     """Agree to what the partner asks for, as it was shown."""
     change = posted.shown.plan.pending_change
     if change is None or posted.field("change") != str(int(change.requested_at.timestamp())):
@@ -139,13 +139,13 @@ async def confirm_change(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def decline_change(tx: Tx, posted: Posted) -> Problems:
+async def decline_change(tx: Tx, posted: SubmittedForm) -> Problems:
     """Leave everything as it is."""
     await subscriptions.decline_change(tx, posted.partner, posted.shown.plan.id)
     return {}
 
 
-async def accept_organisation(tx: Tx, posted: Posted) -> Problems:
+async def accept_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
     """Agree that another nonprofit receives it, as it was shown."""
     plan, proposed = posted.shown.plan, posted.shown.proposed
     named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
@@ -156,7 +156,7 @@ async def accept_organisation(tx: Tx, posted: Posted) -> Problems:
     return {}
 
 
-async def decline_organisation(tx: Tx, posted: Posted) -> Problems:
+async def decline_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
     """Do not give to another nonprofit: the plan ends."""
     await subscriptions.decline_organisation(tx, posted.partner, posted.shown.plan.id)
     return {}
@@ -166,7 +166,7 @@ async def decline_organisation(tx: Tx, posted: Posted) -> Problems:
 class DonorAction:
     """``done``: the key of what the donor is told afterwards. ``form``: it is asked for on a page of its own."""
 
-    perform: Callable[[Tx, Posted], Awaitable[Problems]]
+    perform: Callable[[Tx, SubmittedForm], Awaitable[Problems]]
     done: str
     form: bool = False
 

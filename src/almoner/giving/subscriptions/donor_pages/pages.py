@@ -31,8 +31,8 @@ from almoner.giving.subscriptions.donor_pages.actions import (
     DONE,
     AgreementNeeded,
     DonorAction,
-    Posted,
     Problems,
+    SubmittedForm,
 )
 from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonations
 from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
@@ -167,7 +167,7 @@ class RegularDonationPages(LinkedPages):
     ) -> Problems:
         async with self._db.write() as tx:
             shown = (await service.load_one(tx, opened_by, plan_id)).listed[0]
-            problems = await action.perform(tx, Posted(shown, form, self.pages.language(shown.plan.language)))
+            problems = await action.perform(tx, SubmittedForm(shown, form, self.pages.language(shown.plan.language)))
             if not problems:
                 await self._record_change(tx, request, shown.plan, request.url.path.rpartition("/")[2])
             return problems

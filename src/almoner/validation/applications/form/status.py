@@ -78,7 +78,7 @@ def _decided_status(now: CheckStatus, *, failed: bool) -> CheckStatus:
     return "undecided" if now == "undecided" else "passed"
 
 
-def check_summaries_of(submission: Submission, appeal: Appeal | None) -> list[CheckSummary]:
+def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[CheckSummary]:
     """Every check, in the order of the interface."""
     return [
         CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
@@ -88,7 +88,7 @@ def check_summaries_of(submission: Submission, appeal: Appeal | None) -> list[Ch
 
 def failure_reason_keys(submission: Submission) -> list[str]:
     """Why it failed, by keys: each once, and what only ended with something else not at all."""
-    found = [row.reason for row in check_summaries_of(submission, None) if row.reason is not None]
+    found = [row.reason for row in summarise_checks(submission, None) if row.reason is not None]
     own = [key for key in dict.fromkeys(found) if key != _NOT_EVALUATED]
     return own or list(dict.fromkeys(found))
 

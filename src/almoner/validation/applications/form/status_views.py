@@ -175,7 +175,7 @@ class StatusViews:
             organisation=submission.organisation_name,
             sent=submission.created_at,
             missing=known.missing,
-            checks=[self._row(row) for row in status.check_summaries_of(submission, known.appeal)],
+            checks=[self._row(row) for row in status.summarise_checks(submission, known.appeal)],
             kinds=kinds,
             chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
             documents=self._documents(known, language, sender=sender),

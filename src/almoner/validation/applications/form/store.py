@@ -123,7 +123,7 @@ async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
 _ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(_ADDRESS_SEND_TIMES, email, since)
