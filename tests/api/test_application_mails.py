@@ -144,7 +144,7 @@ async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_w
         events = data(await api.get("/v1/events", type=f"validation_{one}_document.rejected"))
         assert [event["eventData"]["status"] for event in events] == ["infected"], one
     reported = await mail(api, refused)
-    assert "Upload another one" in reported["text"]
+    assert "Upload another document" in reported["text"]
     assert any("/application?" in link for link in reported["links"])
     third = await uploaded(service, api, waits)
     await simulate(api, waits["validationRequestId"], "reject", rejectionReasonCode="other")

@@ -16,6 +16,7 @@ from tests.support import factories, pseudo, submissions
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.members import Desk, desk, member
+from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, Tenant, serving
 
 FILES = (".csv", ".pdf")
@@ -48,6 +49,8 @@ async def one_of_everything(service: Service, api: Client) -> dict[str, str]:
         "monitoring": data(await api.post("/v1/monitoring-subscriptions", about)),
         "eligibility": data(await api.post("/v1/eligibility-subscriptions", about)),
         "disbursement": await factories.disbursement(service, api),
+        "link": await factories.giving_link(service, api),
+        "plan": await (await begin_plan(service, api)).record(),
     }
     await service.drain()
     answer = await api.get("/v1/events")

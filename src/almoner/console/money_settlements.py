@@ -11,7 +11,7 @@ from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
-from almoner.console.money_records import NOTE, Officer
+from almoner.console.money_records import NOTE, Officer, cursor_of, page_of
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
@@ -137,9 +137,10 @@ class SettlementPages:
 
     async def _load_unmatched(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await settlements.unbooked_lines(tx, query.limit)
+            found = await settlements.unbooked_lines(tx, query.limit + 1, cursor_of(self._context, query, _LINE))
             total = sum(one.lines for one in await settlements.unbooked_sums(tx))
-            return ListPage([_unmatched_row(tx, one) for one in found], None, total)
+            rows = [(one.stored.id, _unmatched_row(tx, one)) for one in found]
+            return page_of(tx, _LINE, rows, query.limit, total)
 
     async def _load_payouts(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:

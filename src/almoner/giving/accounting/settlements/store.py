@@ -257,8 +257,8 @@ async def exceptions_checked_before(tx: Tx, looked_before: datetime, limit: int)
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
-async def unbooked_lines(tx: Tx, limit: int) -> list[UnbookedLine]:
-    """Lines that are not booked, the oldest first, with the references of their reports."""
+async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnbookedLine]:
+    """Lines that are not booked, the oldest first, with the references of their reports. ``after``: a line's ID."""
     rows = await tx.fetch(
         f"""
         select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
@@ -266,9 +266,12 @@ async def unbooked_lines(tx: Tx, limit: int) -> list[UnbookedLine]:
                     {_BOOKED} and b.refund_id is null and b.dispute_id is null
                     union all {_BOOKED} and (b.refund_id is not null or b.dispute_id is not null)
                 ) booked join settlement s on s.id = booked.settlement_id order by booked.id limit 1) as booked_in
-        from settlement_line l where status = 'exception' order by created_at, id limit $1
+        from settlement_line l where status = 'exception' and ($2::uuid is null or (created_at, id) > (
+            select created_at, id from settlement_line where id = $2
+        )) order by created_at, id limit $1
         """,
         limit,
+        after,
     )
     return [UnbookedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
 
