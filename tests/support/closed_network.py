@@ -28,6 +28,8 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         connection, address = arguments
         if connection.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
             raise OutsideAddress(f"a test connects to {address[0]}")
+    elif event == "socket.getaddrinfo" and str(arguments[0]).endswith(".invalid"):  # RFC 6761: nobody has it
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
     elif event == "socket.getaddrinfo" and not _is_local(arguments[0]):
         raise OutsideAddress(f"a test looks up {arguments[0]}")
 

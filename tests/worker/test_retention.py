@@ -14,6 +14,7 @@ from almoner import migrations
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.dashboard import store as dashboard_store
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.checkout.dedications import service as dedications
 from almoner.giving.checkout.dedications.domain import DedicationEmail
 from almoner.giving.checkout.donations import service as donations
@@ -63,6 +64,11 @@ async def _view_a_donor(service: Service, tenant: Tenant) -> None:
         await dashboard_store.insert_views(tx, tenant.partner, uuid4(), [uuid4()])
 
 
+async def _upload_a_statement(service: Service) -> None:
+    async with service.db.write() as tx:
+        await bank_statements.keep_upload(tx, "q.xml", b"<q/>", None, by="q")
+
+
 async def _dedicate_a_donation(service: Service, api: Client, tenant: Tenant) -> None:
     giving = await open_session(service, api)
     await giving.begin()
@@ -90,6 +96,7 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             assert answer.status_code == 200
             await _reject_an_email(service)
             await _view_a_donor(service, tenant)
+            await _upload_a_statement(service)
             if table == "donation_dedication_email":  # the donation has events of its own
                 await _dedicate_a_donation(service, api, tenant)
             await service.services.api_requests.flush()

@@ -170,7 +170,9 @@ class SimulateIn(RequestBody):
         None, description="What the donation is for: one of the session's `designations`, the first one unless given."
     )
     dedication: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        None, description="In whose honour the donor gives, in sessions with `offersDedication`."
+        None,
+        description="In whose honour the donor gives, in sessions with `offersDedication`.",
+        examples=["Grace Hopper"],
     )
     decline_code: Literal[
         "card_declined",
