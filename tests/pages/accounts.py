@@ -62,10 +62,10 @@ async def acme(site: Site) -> Acme:
 
 
 async def sign_in(page: Page, name: str = AMINA, password: str = PASSWORD) -> None:
-    """By the form that is open."""
-    await page.get_by_label("Username").fill(name)
-    await page.get_by_label("Password").fill(password)
-    await page.get_by_role("button", name="Sign in", exact=True).click()
+    """By the form that is open, in any language."""
+    await page.locator("#user_name").fill(name)
+    await page.locator("#password").fill(password)
+    await page.locator("form:has(#password) button[type=submit]").click()
 
 
 async def open_account(here: Acme, page: Page) -> None:

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
 from almoner.platform.database import postgres
-from tests.pages.accounts import AMINA, acme, sign_in
+from tests.pages.accounts import acme, sign_in
 from tests.pages.screenshots import card, our_fonts
 from tests.pages.site import DECLINED, HEAVIEST, MOST_REQUESTS, Site, open_browser, open_site
 from tests.support import bank, cluster, database, factories, people
@@ -197,7 +197,7 @@ async def members(site: Site, sheet: Sheet) -> None:
     async with here.browser("/sign-in", locale=sheet.language) as page:
         await sheet.take(page, "sign in")
         secret = await people.authenticator(site.service, person)
-        await sign_in_anywhere(page)
+        await sign_in(page)
         await page.locator("#code").fill(people.code(site.service, secret))
         await page.locator("form button[type=submit]").first.click()
         await page.wait_for_url(here.home + "/home")
@@ -206,16 +206,6 @@ async def members(site: Site, sheet: Sheet) -> None:
         for path in ("/home", "/donations", "/preferences", "/gallery", "/members", "/keys", "/audit"):
             await page.goto(here.home + path)
             await sheet.take(page, f"account{path}")
-
-
-async def sign_in_anywhere(page: Page) -> None:
-    """By the names of the fields."""
-    if await page.get_by_label("Username").count():
-        await sign_in(page)
-        return
-    await page.locator("input[autocomplete~=username]").fill(AMINA)
-    await page.locator("input[type=password]").fill(people.PASSWORD)
-    await page.locator("form:has(input[type=password]) button[type=submit]").click()
 
 
 def donor(site: Site, sheet: Sheet) -> Any:

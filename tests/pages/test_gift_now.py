@@ -54,7 +54,7 @@ async def test_h1_the_link_opens_the_gift_and_leaves_the_address(site: Site) -> 
         assert await stages(page) == [
             ("reached", "Donation received (completed)"),
             ("current", "Payment clears"),
-            ("ahead", "Transfer to Relief Fund"),
+            ("ahead", "Payment to Relief Fund"),
         ]
         await expect(page.locator("[aria-current=step]")).to_contain_text("This usually takes a few days.")
         address = page.url
@@ -89,7 +89,7 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
         await page.reload()
         assert [look for look, _ in await stages(page)] == ["reached"] * 3
         await expect(page.locator("[aria-current=step]")).to_have_count(0)
-        await expect(page.get_by_text("Transfer to Other Fund")).to_be_visible()
+        await expect(page.get_by_text("Payment to Other Fund")).to_be_visible()
         assert await findings(page) == []
 
 
