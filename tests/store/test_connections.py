@@ -166,7 +166,7 @@ async def test_what_a_rush_left_over_is_closed_and_what_is_old_is_replaced(sessi
         idle.release(connection)
     kept = {await backend(idle) for _ in range(2 * SIZE)}
     assert len(kept) == 1
-    await eventually(lambda: pool.get_size() == 1)
+    await eventually(lambda: pool.get_size() == 1, within=60)
     await idle.close()
 
     old = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 1.0, life_seconds=0.0)

@@ -21,7 +21,10 @@ def limit_arenas() -> None:
 
 
 async def return_freed_memory(stop: asyncio.Event) -> None:
-    """Return what is freed every minute, until ``stop``: some milliseconds of a thread."""
+    """Return what is freed, at once and every minute until ``stop``: some milliseconds of a thread."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    while trim is not None and not await wait_until_set(stop, _EVERY_SECONDS):
+    if trim is None:
+        return
+    await asyncio.to_thread(trim, 0)
+    while not await wait_until_set(stop, _EVERY_SECONDS):
         await asyncio.to_thread(trim, 0)
