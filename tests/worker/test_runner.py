@@ -332,6 +332,23 @@ async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> 
         assert await schedule.due_at(tx) == moment.replace(minute=0)
 
 
+async def test_a_tidying_sweep_that_is_due_now_runs_in_the_midst_of_its_period(ground: Ground) -> None:
+    left = [3]
+
+    async def due(tx: Tx) -> datetime | None:
+        return tx.now if left[0] else None
+
+    async def run(_tx: Tx) -> int:
+        return left.pop(0) if left[0] else 0
+
+    left.append(0)
+    ground.clock.advance(seconds=7)
+    schedule = Schedule("totals.refresh", due, run, every=timedelta(minutes=1))
+    background = BackgroundWorker(ground.db, BackgroundTasks(schedules=(schedule,)), ground.telemetry)
+    await background.drain()
+    assert left == [0]
+
+
 async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Ground) -> None:
     looks: list[datetime] = []
     others = 0

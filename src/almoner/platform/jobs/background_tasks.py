@@ -68,9 +68,9 @@ class Schedule:
     clock_waits_at: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
-        """When the job is due next; None if nothing is in sight."""
+        """When the job is due next; None if nothing is in sight. What is due now does not wait for a period's end."""
         moment = await self.next_due(tx)
-        if moment is None or self.every is None:
+        if moment is None or self.every is None or moment == tx.now:
             return moment
         periods = -(-(moment - _ERA) // self.every)
         return _ERA + periods * self.every
