@@ -31,7 +31,9 @@ OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
 OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designation", "give.problem.designation"))}
-OF_MEMBERS = {key for key in WORDS if key.startswith(("account.", "dashboard.", "desk.", "reports."))}
+OF_MEMBERS = {
+    key for key in WORDS if key.startswith(("account.", "dashboard.", "desk.", "keys.", "members.", "reports."))
+}
 ON_THE_PAGE = {"regular.agreement", *(f"regular.every.{one}" for one in ("weekly", "monthly", "quarterly", "yearly"))}
 OF_REGULAR_DONORS = {key for key in WORDS if key.startswith("regular.") and key not in ON_THE_PAGE}
 OF_FREQUENCIES = ON_THE_PAGE | {  # tests/pages/test_regular.py walks them

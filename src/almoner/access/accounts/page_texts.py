@@ -8,7 +8,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from markupsafe import Markup
 
+from almoner.access.accounts.domain import ROLE_NAMES
 from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.people.domain import Role
 from almoner.platform.pages import formats
 from almoner.platform.pages.record_tables import readable
 from almoner.platform.pages.translations import Language
@@ -37,6 +39,13 @@ class PageTexts:
     def record_name(self, kind: str) -> str:
         """What the records of an event type are called: ``donation_session`` is "Donation sessions"."""
         return self._words("list", f"{kind.replace('_', '')}.title", readable(kind))
+
+    def role_names(self, roles: Iterable[Role]) -> str:
+        """The names of roles, in one line."""
+        held = set(roles)
+        return formats.comma(self.language.locale).join(
+            self.text(f"desk.role.{role}") for role in ROLE_NAMES if role in held
+        )
 
     def problem(self, label: str, reason: str) -> Markup:
         """What the interface says of a field, under its label. The reason itself is in English."""

@@ -92,7 +92,14 @@ class OwnerAvailability(IntEnum):
 
 
 class LastOwnerRequired(IncorrectParams):
+    """``others_invited``: there are more owners, who cannot sign in yet."""
+
     message = "At least one member must be able to manage members"
+
+    def __init__(self, *, others_invited: bool) -> None:
+        who = "owner who can sign in" if others_invited else "owner"
+        super().__init__(f"this is the only active {who}. Give someone else the role first")
+        self.others_invited = others_invited
 
 
 class MemberNotInvitable(IncorrectParams):

@@ -7,32 +7,23 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, texts_of
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import SCOPES, ApiKey, Kind
+from almoner.access.keys.domain import PUBLISHABLE_SCOPES, SCOPES, ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
+from almoner.access.members.views import refusal_texts
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY
+from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
+from almoner.platform.pages import formats
 
-_KINDS: Final[dict[Kind, dict[str, str]]] = {
-    "secret": {"name": "Secret key", "means": "Full access within its scopes. Use it only on your servers."},
-    "publishable": {
-        "name": "Publishable key",
-        "means": "Searches and reads public data. Safe to use in web pages and apps.",
-    },
-    "scim": {
-        "name": "Directory key (SCIM)",
-        "means": "Lets your directory manage members and groups. Only owners can create directory keys.",
-    },
-}
+_KINDS: Final[tuple[Kind, ...]] = ("secret", "publishable", "scim")
 _LIFETIMES: Final[dict[str, timedelta | None]] = {
     "": None,
     **{str(days): timedelta(days=days) for days in (30, 90, 180, 365)},
 }
 """By days, as the form names them; the first never ends."""
-_REPORTED: Final = {"revoked": "API key revoked."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +56,16 @@ class KeyPages:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
             found = await keys.list_by_partner(tx, partner_of_visitor(visitor))
-        reported = _REPORTED.get(visitor.query.get("done", ""))
-        return self._context.render_page(
-            visitor, "keys.html", keys=[self._facts(key) for key in found], message=reported
+        texts = texts_of(self._context, visitor)
+        reported = texts.text("keys.revoke.done") if visitor.query.get("done") == "revoked" else None
+        return self._show(
+            visitor, texts, "keys.html", keys=[self._facts(key, texts) for key in found], message=reported
         )
 
     async def create(self, visitor: Visitor) -> Response:
         """Create an API key and show its secret once."""
-        typed, problems = KeyForm(), {}
+        typed, texts = KeyForm(), texts_of(self._context, visitor)
+        problems: dict[str, str] = {}
         if visitor.form:
             typed = _read_form(visitor)
             try:
@@ -89,18 +82,21 @@ class KeyPages:
                         by_owner=visitor.person.has_role("owner"),
                     )
             except IncorrectParams as error:
-                problems = problems_by_field(error, "name")
+                problems = _creation_problems(error, typed, texts)
             else:
-                return self._secret(visitor, *made)
-        status = 422 if problems else 200
-        kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_manage(visitor, kind)]
-        return self._context.render_page(
+                return self._secret(visitor, texts, *made)
+        return self._show(
             visitor,
+            texts,
             "key_new.html",
-            status=status,
             typed=typed,
-            kinds=kinds,
-            lifetimes=list(_LIFETIMES),
+            kinds=[kind for kind in _KINDS if _may_manage(visitor, kind)],
+            lifetimes={
+                days: formats.format_days(int(days), texts.language.locale)
+                if days
+                else texts.text("keys.expires.never")
+                for days in _LIFETIMES
+            },
             scope_groups=_scope_groups(sandbox=self._context.db.deployment.sandbox),
             by_owner=visitor.person.has_role("owner"),
             problems=problems,
@@ -114,22 +110,23 @@ class KeyPages:
                 key = await api_keys.get(tx, partner, key_id)
         except NoSuchKey:
             raise NotFound from None
+        texts = texts_of(self._context, visitor)
         if not _may_manage(visitor, key.kind):
             return self._context.gate.render_refusal(
-                visitor, "You do not have access to this page", "Only owners can manage directory keys."
+                visitor, texts.text("desk.forbidden.title"), texts.text("keys.owners"), language=texts.language
             )
-        typed, problems = KeyForm(overlap=visitor.form_value("overlap").strip() or "24"), {}
-        if visitor.form:
+        typed = KeyForm(overlap=visitor.form_value("overlap").strip() or "24")
+        problems: dict[str, str] = {}
+        if visitor.form_value("do") == "revoke" and not visitor.form_value("sure"):
+            problems = {"sure": texts.text("keys.problem.sure")}
+        elif visitor.form:
             try:
-                return await self._act(visitor, key, typed)
-            except IncorrectParams as error:
-                problems = problems_by_field(error, "overlap")
-        status = 422 if problems else 200
-        return self._context.render_page(
-            visitor, "key.html", status=status, key=self._facts(key), typed=typed, problems=problems
-        )
+                return await self._act(visitor, texts, key, typed)
+            except IncorrectParams:
+                problems = {"overlap": self._rotation_problem(visitor, texts, key)}
+        return self._show(visitor, texts, "key.html", key=self._facts(key, texts), typed=typed, problems=problems)
 
-    async def _act(self, visitor: Visitor, key: ApiKey, typed: KeyForm) -> Response:
+    async def _act(self, visitor: Visitor, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
         """Do what the pressed button says."""
         by = self._context.audit_context(visitor)
         match visitor.form_value("do"):
@@ -140,20 +137,40 @@ class KeyPages:
                     made = await api_keys.rotate(
                         tx, by, key, timedelta(hours=int(typed.overlap)), by_owner=visitor.person.has_role("owner")
                     )
-                return self._secret(visitor, *made)
+                return self._secret(visitor, texts, *made)
             case "revoke":
-                if not visitor.form_value("sure"):
-                    raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)
                 return redirect_to(f"{visitor.place.home}/keys?done=revoked")
             case _:
                 raise NotFound
 
-    def _secret(self, visitor: Visitor, key: ApiKey, secret: str) -> Response:
-        return self._context.render_page(visitor, "secret.html", key=self._facts(key), secret=secret)
+    def _secret(self, visitor: Visitor, texts: PageTexts, key: ApiKey, secret: str) -> Response:
+        return self._show(visitor, texts, "secret.html", key=self._facts(key, texts), secret=secret)
 
-    def _facts(self, key: ApiKey) -> dict[str, object]:
+    def _show(
+        self,
+        visitor: Visitor,
+        texts: PageTexts,
+        template: str,
+        *,
+        problems: dict[str, str] | None = None,
+        **context: object,
+    ) -> Response:
+        """A page in the visitor's language; with problems it answers 422."""
+        status = 422 if problems else 200
+        return self._context.render_page(
+            visitor, template, language=texts.language, status=status, problems=problems or {}, **context
+        )
+
+    def _rotation_problem(self, visitor: Visitor, texts: PageTexts, key: ApiKey) -> str:
+        """Why the key has no successor."""
+        if PERSONAL in key.scopes and not visitor.person.has_role("owner"):
+            return texts.text("keys.problem.personal", scope=PERSONAL)
+        usable = key.is_usable(self._context.db.deployment.clock.real_now())
+        return texts.text("keys.problem.overlap" if usable else "keys.problem.ended")
+
+    def _facts(self, key: ApiKey, texts: PageTexts) -> dict[str, object]:
         """A key for a template."""
         real_now = self._context.db.deployment.clock.real_now()
         if key.revoked_at is not None:
@@ -161,18 +178,26 @@ class KeyPages:
         elif key.expires_at is None:
             state = "active"
         else:
-            state = f"{'active until' if key.is_usable(real_now) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
+            state = "until" if key.is_usable(real_now) else "expired"
+        ended = texts.moment(key.expires_at) if key.expires_at else ""
+        used = texts.moment(key.last_used_at) if key.last_used_at else ""
+        summary = "unused" if not used else "used.route" if key.last_used_route else "used"
+        kind = texts.text(f"keys.kind.{key.kind}")
         return {
             "id": self._context.id_text("apikey", key.id),
             "name": key.name,
-            "kind": _KINDS[key.kind]["name"],
+            "kind": kind,
             "hint": key.hint,
-            "state": state,
+            "summary": texts.text(
+                f"keys.{summary}",
+                kind=kind,
+                state=texts.text(f"keys.state.{state}", when=ended),
+                when=texts.moment(key.created_at),
+                used=used,
+                route=key.last_used_route,
+            ),
             "usable": key.is_usable(real_now),
             "scopes": ", ".join(sorted(key.scopes)),
-            "created_at": key.created_at,
-            "last_used_at": key.last_used_at,
-            "last_used_route": key.last_used_route,
         }
 
 
@@ -187,6 +212,22 @@ def _read_form(visitor: Visitor) -> KeyForm:
         frozenset(ticked.split()),
         expires if expires in _LIFETIMES else "",
     )
+
+
+def _creation_problems(error: IncorrectParams, typed: KeyForm, texts: PageTexts) -> dict[str, str]:
+    """Why there is no such key, by field."""
+    refused = sorted(typed.scopes - PUBLISHABLE_SCOPES)
+    known = {
+        "name": texts.text("keys.problem.name", count=api_keys.LONGEST_NAME),
+        "kind": texts.text("keys.problem.kind"),
+    }
+    if typed.kind == "publishable" and refused:
+        known["scopes"] = texts.text(
+            "keys.problem.publishable", scopes=formats.comma(texts.language.locale).join(refused)
+        )
+    elif typed.kind == "scim":
+        known["scopes"] = texts.text("keys.problem.scim")
+    return {field: known.get(field, reason) for field, reason in refusal_texts(error, "name").items()}
 
 
 def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:

@@ -7,30 +7,38 @@ from typing import Final, cast
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_text
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, texts_of
 from almoner.access.members import service
-from almoner.access.members.domain import MembershipState, NoSuchGroup
+from almoner.access.members.domain import (
+    MAX_DAILY_ADDRESSES,
+    MAX_DAILY_INVITATIONS,
+    LastOwnerRequired,
+    MemberNotInvitable,
+    MembershipState,
+    NoSuchGroup,
+    TooManyInvitations,
+)
 from almoner.access.members.service import member_details
-from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, trim_to_page_size
+from almoner.access.members.views import PAGE_SIZE, refusal_texts, role_choices, trim_to_page_size
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound import email_addresses
+from almoner.platform.pages import formats
 
-_TAKEN: Final = "This username is already taken."
-_REPORTED: Final = {
-    "invited": "Invitation sent.",
-    "again": "New invitation sent. The previous link no longer works.",
-    "roles": "Roles saved.",
-    "changed": "Profile saved. If the email address changed, we have notified the old one.",
-    "deactivated": "Member deactivated and signed out of all sessions.",
-    "activated": "Member reactivated.",
-    "disconnected": "SSO account disconnected. The member can no longer sign in with SSO.",
-    "removed": "Member removed.",
-    "mapped": "Group role saved.",
-}
+_NOTICES: Final = (
+    "invited",
+    "again",
+    "roles",
+    "changed",
+    "deactivated",
+    "activated",
+    "disconnected",
+    "removed",
+    "mapped",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +56,14 @@ class InvitationForm:
         email, name, user_name = (visitor.form_value(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
 
-    def problems(self) -> dict[str, str]:
+    def problems(self, texts: PageTexts) -> dict[str, str]:
         """Errors by form field."""
         found = {}
         if not email_addresses.is_email_address(self.email):
-            found["email"] = "Enter an email address in the correct format, like amina@example.org."
+            found["email"] = texts.text("account.find.format")
         for field in ("name", "user_name"):
             if len(getattr(self, field)) > LONGEST_NAME:
-                found[field] = f"Must be {LONGEST_NAME} characters or fewer."
+                found[field] = texts.text("members.problem.too_long", count=LONGEST_NAME)
         return found
 
 
@@ -83,21 +91,25 @@ class MemberPages:
             found, more = trim_to_page_size(
                 await service.list_page(tx, partner_of_visitor(visitor), after, PAGE_SIZE + 1)
             )
-        return self._context.render_page(
+        texts = texts_of(self._context, visitor)
+        return self._show(
             visitor,
+            texts,
             "members.html",
-            members=[self._facts(one) for one in found],
+            members=[self._facts(one, texts) for one in found],
             manages=visitor.person.has_role("owner"),
             own=self._context.id_text("member", visitor.person.id),
             later=after is not None,
             onward=f"{visitor.path}?after={self._context.id_text('member', found[-1].person.id)}" if more else None,
-            message=_notice_text(visitor),
         )
 
     async def invite(self, visitor: Visitor) -> Response:
         """Invite a new member."""
-        typed = InvitationForm.from_form(visitor) if visitor.form else InvitationForm()
-        problems = typed.problems() if visitor.form else {}
+        texts, typed = texts_of(self._context, visitor), InvitationForm()
+        problems: dict[str, str] = {}
+        if visitor.form:
+            typed = InvitationForm.from_form(visitor)
+            problems = typed.problems(texts)
         if visitor.form and not problems:
             try:
                 async with self._context.db.write() as tx:
@@ -110,31 +122,27 @@ class MemberPages:
                         user_name=typed.user_name,
                         roles=visitor.checkbox_values("role", MEMBER_ROLES),
                     )
-            except UserNameTaken:
-                field = "user_name" if typed.user_name else "email"
-                problems = {field: _TAKEN}
             except IncorrectParams as error:
-                problems = problems_by_field(error, "user_name")
+                problems = _refusal_texts(error, "user_name" if typed.user_name else "email", texts)
             else:
                 return redirect_to(f"{visitor.place.home}/members?done=invited")
-        status = 422 if problems else 200
-        return self._context.render_page(
-            visitor, "invite.html", status=status, typed=typed, roles=ROLE_CHOICES, problems=problems
-        )
+        return self._show(visitor, texts, "invite.html", typed=typed, roles=role_choices(texts), problems=problems)
 
     async def member(self, visitor: Visitor) -> Response:
         """Show one member and apply an owner's change to them."""
         person_id, partner = self._context.id_from_path(visitor, "member"), partner_of_visitor(visitor)
-        problems = {}
+        texts, pressed = texts_of(self._context, visitor), visitor.form_value("do")
+        problems: dict[str, str] = {}
         try:
-            if visitor.form:
+            if pressed == "remove" and not visitor.form_value("sure"):
+                problems = {"more": texts.text("members.problem.sure")}
+            elif visitor.form:
                 return await self._act(visitor)
         except NoSuchPerson:
             raise NotFound from None
-        except UserNameTaken:
-            problems = {"email": _TAKEN}
         except IncorrectParams as error:
-            problems = problems_by_field(error, "roles" if visitor.form_value("do") == "roles" else "more")
+            field = {"roles": "roles", "change": "email"}.get(pressed, "more")
+            problems = _refusal_texts(error, field, texts)
         async with self._context.db.read() as tx:
             try:
                 one = await service.get_member(tx, partner, person_id)
@@ -143,21 +151,20 @@ class MemberPages:
             groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
             bound = await identities.list_by_person(tx, one.person)
         typed = {"name": one.person.shown_name, "email": one.person.email or ""}
-        if visitor.form_value("do") == "change":
+        if pressed == "change":
             typed = {field: visitor.form_value(field) for field in typed}
-        return self._context.render_page(
+        return self._show(
             visitor,
+            texts,
             "member.html",
-            status=422 if problems else 200,
-            one=self._facts(one),
+            one=self._facts(one, texts),
             typed=typed,
             held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
-            roles=ROLE_CHOICES,
-            groups=[group.display_name for group in groups],
+            roles=role_choices(texts),
+            groups=formats.comma(texts.language.locale).join(group.display_name for group in groups),
             bound=bound,
             invitable=not one.has_joined and one.person.active and one.person.email is not None,
             problems=problems,
-            message=_notice_text(visitor),
         )
 
     async def _act(self, visitor: Visitor) -> Response:
@@ -190,8 +197,6 @@ class MemberPages:
         }
         if pressed not in acts:
             raise NotFound
-        if pressed == "remove" and not visitor.form_value("sure"):
-            raise IncorrectParams("confirm that you want to remove this member")
         reported, act = acts[pressed]
         async with self._context.db.write() as tx:
             await act(tx)
@@ -200,21 +205,22 @@ class MemberPages:
 
     async def groups(self, visitor: Visitor) -> Response:
         """List groups with the role each gives to its members."""
-        partner, problems = partner_of_visitor(visitor), {}
+        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        problems: dict[str, str] = {}
         if visitor.form:
             try:
                 await self._map(visitor)
             except IncorrectParams as error:
-                problems = problems_by_field(error, visitor.form_value("group"))
+                problems = _refusal_texts(error, visitor.form_value("group"), texts)
             else:
                 return redirect_to(f"{visitor.path}?done=mapped")
         after = self._context.after_id(visitor, "group")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
-        return self._context.render_page(
+        return self._show(
             visitor,
+            texts,
             "groups.html",
-            status=422 if problems else 200,
             groups=[
                 {
                     "id": self._context.id_text("group", group.id),
@@ -224,11 +230,10 @@ class MemberPages:
                 }
                 for group, size in found
             ],
-            roles=ROLE_CHOICES,
+            roles=role_choices(texts),
             later=after is not None,
             onward=f"{visitor.path}?after={self._context.id_text('group', found[-1][0].id)}" if more else None,
             problems=problems,
-            message=_notice_text(visitor),
         )
 
     async def group(self, visitor: Visitor) -> Response:
@@ -243,15 +248,17 @@ class MemberPages:
             found, more = trim_to_page_size(
                 await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1)
             )
-        texts = [{"id": self._context.id_text("member", one.id), "name": one.name} for one in found]
-        return self._context.render_page(
+        shown = [{"id": self._context.id_text("member", one.id), "name": one.name} for one in found]
+        texts = texts_of(self._context, visitor)
+        return self._show(
             visitor,
+            texts,
             "group.html",
             name=group.display_name,
-            role=ROLE_NAMES[group.role] if group.role else None,
-            members=texts,
+            role=texts.role_names([group.role]) if group.role else None,
+            members=shown,
             later=after is not None,
-            onward=f"{visitor.path}?after={texts[-1]['id']}" if more else None,
+            onward=f"{visitor.path}?after={shown[-1]['id']}" if more else None,
         )
 
     async def _map(self, visitor: Visitor) -> None:
@@ -264,7 +271,7 @@ class MemberPages:
         except NoSuchGroup:
             raise NotFound from None
 
-    def _facts(self, one: MembershipState) -> dict[str, object]:
+    def _facts(self, one: MembershipState, texts: PageTexts) -> dict[str, object]:
         """A member for a template."""
         person = one.person
         if not person.active:
@@ -272,19 +279,58 @@ class MemberPages:
         elif one.has_joined:
             state = "active"
         else:
-            state = "invited" if one.invited_until else "never signed in"
+            state = "invited" if one.invited_until else "never"
+        until = texts.moment(one.invited_until) if one.invited_until else ""
         return {
             "id": self._context.id_text("member", person.id),
             "name": person.shown_name,
             "user_name": person.user_name,
             "email": person.email,
-            "roles": roles_text(person.roles),
-            "elsewhere": roles_text(one.elsewhere),
+            "roles": texts.role_names(person.roles),
+            "elsewhere": texts.role_names(one.elsewhere),
             "active": person.active,
-            "state": state,
-            "until": one.invited_until if state == "invited" else None,
+            "state": texts.text(f"members.state.{state}", when=until),
         }
 
+    def _show(
+        self,
+        visitor: Visitor,
+        texts: PageTexts,
+        template: str,
+        *,
+        problems: Mapping[str, str] | None = None,
+        **context: object,
+    ) -> Response:
+        """A page in the visitor's language; with problems it answers 422."""
+        done = visitor.query.get("done", "")
+        return self._context.render_page(
+            visitor,
+            template,
+            language=texts.language,
+            status=422 if problems else 200,
+            problems=problems or {},
+            message=texts.text(f"members.done.{done}") if done in _NOTICES else None,
+            moment=texts.moment,
+            **context,
+        )
 
-def _notice_text(visitor: Visitor) -> str | None:
-    return _REPORTED.get(visitor.query.get("done", ""))
+
+def _refusal_texts(error: IncorrectParams, field: str, texts: PageTexts) -> dict[str, str]:
+    """Why something was refused. ``field``: what the form was about; "more": what one does with a member."""
+    match error:
+        case UserNameTaken():
+            return {field: texts.text("members.problem.taken")}
+        case LastOwnerRequired():
+            key = "only_sign_in" if error.others_invited else "last_owner"
+            return {field: texts.text(f"members.problem.{key}")}
+        case MemberNotInvitable():
+            return {field: texts.text("members.problem.not_invitable")}
+        case TooManyInvitations() if field == "more":
+            return {field: texts.text("members.problem.invitations", count=MAX_DAILY_INVITATIONS)}
+        case TooManyInvitations():
+            return {"email": texts.text("members.problem.addresses", count=MAX_DAILY_ADDRESSES)}
+    known = {
+        "email": texts.text("account.find.format"),
+        "name": texts.text("members.problem.too_long", count=LONGEST_NAME),
+    }
+    return {name: known.get(name, reason) for name, reason in refusal_texts(error, field).items()}

@@ -1,26 +1,14 @@
-"""Shared parts of the members' pages: routes, identifiers and paging."""
+"""Shared parts of the members' pages: roles, refusals and paging."""
 
 from typing import Final, TypeVar
 
-from almoner.access.accounts.domain import ROLE_NAMES
-from almoner.access.people.domain import MEMBER_ROLES, MemberRole
+from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.page_texts import PageTexts, in_english
+from almoner.access.people.domain import MEMBER_ROLES
+from almoner.kit.errors import IncorrectParams
 
 PAGE_SIZE: Final = 50
 """Entries of a list on one page."""
-
-_ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
-    "owner": "Manages members, groups, API keys and sign-in settings. Views the audit log. Includes all other roles.",
-    "developer": "Manages API keys and webhooks, and views events. Does not see who donors are.",
-    "reviewer": "Invites nonprofits and decides about them. Does not see who donors are.",
-    "finance": "Views donations with their donors, refunds them, and exports reports.",
-    "support": "Views donations with their donors, and sends receipts again.",
-    "read_only": "Views records without donors' names, and cannot change anything.",
-}
-
-ROLE_CHOICES: Final = [
-    {"id": role, "name": ROLE_NAMES[role], "means": _ROLE_DESCRIPTIONS[role]} for role in MEMBER_ROLES
-]
-"""For the forms."""
 
 Item = TypeVar("Item")
 
@@ -28,3 +16,16 @@ Item = TypeVar("Item")
 def trim_to_page_size(found: list[Item]) -> tuple[list[Item], bool]:
     """The items of a page, and whether there are more."""
     return found[:PAGE_SIZE], len(found) > PAGE_SIZE
+
+
+def role_choices(texts: PageTexts) -> list[dict[str, str]]:
+    """The roles of members, for the forms."""
+    return [
+        {"id": role, "name": texts.text(f"desk.role.{role}"), "means": texts.text(f"members.role.{role}")}
+        for role in MEMBER_ROLES
+    ]
+
+
+def refusal_texts(error: IncorrectParams, otherwise: str) -> dict[str, str]:
+    """What the interface alone refuses, which no form of ours sends: by field, marked as English."""
+    return {field: in_english(reason) for field, reason in problems_by_field(error, otherwise).items()}

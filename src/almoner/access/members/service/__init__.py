@@ -298,8 +298,7 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     yield
     after = await store.find_owner_availability(tx, realm)
     if after < before:
-        who = "owner who can sign in" if after is OwnerAvailability.INVITED else "owner"
-        raise LastOwnerRequired(f"this is the only active {who}. Give someone else the role first")
+        raise LastOwnerRequired(others_invited=after is OwnerAvailability.INVITED)
 
 
 async def _record(

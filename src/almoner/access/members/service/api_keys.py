@@ -17,7 +17,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
 
-_LONGEST_NAME: Final = 100
+LONGEST_NAME: Final = 100
 
 
 async def create(
@@ -38,7 +38,7 @@ async def create(
     ``lifetime``: after which it expires; None: never.
     ``by_owner``: who makes it may let it see donors; all scopes then include that one (settled 11).
     """
-    problems = [] if 1 <= len(name) <= _LONGEST_NAME else [f"name: enter 1 to {_LONGEST_NAME} characters"]
+    problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:
         given = _granted_scopes(kind, scopes, by_name=by_name, by_owner=by_owner or by_name)
     except ValueError as error:
