@@ -90,7 +90,7 @@ class ReferencePages:
         yield f"`{one.method} {one.path}`\n\n{key}\n"
         if one.deprecated:
             yield "**Deprecated.** The `Sunset` header of answers says when it will be removed.\n"
-        yield from (f"{_md(paragraph)}\n" for paragraph in one.paragraphs)
+        yield from (f"{_md(paragraph)}\n" for paragraph in one.paragraphs if paragraph != f"{one.summary}.")
         if one.parameters:
             yield from _fields("Parameters", one.parameters, given=True)
         if one.body:

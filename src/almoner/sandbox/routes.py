@@ -88,7 +88,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         errors=(UnknownRecord, *_REFUSALS),
     )
     async def simulate(call: ApiCall, body: SimulateIn) -> RawResponse:
-        """Do to one of your records what somebody else would do, and answer the record.
+        """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the record.
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
         `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply. The
@@ -119,7 +119,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:
-        """List the e-mails that the sandbox would have sent, newest first."""
+        """List the sandbox's emails, newest first: all that it would have sent."""
         page = call.requested_page(query)
         rows, total = await store.list_page(call.tx, call.partner, page, query.to, query.subject)
         return call.list_response(

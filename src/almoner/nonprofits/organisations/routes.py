@@ -75,7 +75,10 @@ async def get_organisation(call: ApiCall, id: OrganisationId, query: Organisatio
 async def list_organisation_history(
     call: ApiCall, id: OrganisationId, query: HistoryQuery
 ) -> ListResponse[OrganisationChangeOut]:
-    """List what its register changed in an organisation since it was first loaded."""
+    """List the changes of an organisation.
+
+    The list has what its register changed since it was first loaded.
+    """
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)
     return call.list_response(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
@@ -88,9 +91,10 @@ async def list_organisation_history(
     headers=_DATA_AS_OF_HEADER,
 )
 async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
-    """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
+    """Retrieve an organisation by its registration number.
 
-    A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
+    The registry is an id, code or name, and the number may be in any spelling. A 404 tells a number that the register
+    does not list, with `Data-As-Of`, from a register that is not loaded.
     """
     return await results.respond_with_organisation(
         call, await service.get_by_number(call.tx, call.partner, country_code, registry, registry_id)

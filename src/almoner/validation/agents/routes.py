@@ -42,9 +42,10 @@ async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery
     errors=(OrganisationNotFound, ValidationRequestNotFound),
 )
 async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) -> AgentVerificationOut:
-    """Have it checked that somebody is who they say they are, and speaks for a nonprofit.
+    """Create an agent verification.
 
-    The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either of them.
+    It checks that somebody is who they say they are, and speaks for a nonprofit. The applicant is sent an email with
+    a link and a code, and has 30 days to confirm the address by either of them.
     """
     return verification_out(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
 

@@ -52,9 +52,10 @@ async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery
     errors=(RegistryNotFound, InvalidRegistryId),
 )
 async def create_validation_request(call: ApiCall, body: ValidationRequestIn) -> ValidationRequestOut:
-    """Ask whether a nonprofit is what an official registry says of it.
+    """Create a validation request.
 
-    It is decided by itself where the register lists it as active under this name; otherwise by a person.
+    It asks whether a nonprofit is what an official registry says of it. It is decided by itself where the register
+    lists it as active under this name; otherwise by a person.
     """
     return request_out(call.tx, await service.create(call.tx, call.partner, nonprofit_details_of(body)))
 

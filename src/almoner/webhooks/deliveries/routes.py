@@ -48,9 +48,10 @@ async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> Webhoo
 
 @routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
 async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayIn) -> WebhookReplayOut:
-    """Send the events of a window again to one subscription, with the same ids and bytes.
+    """Send the events of a window again to one subscription.
 
-    At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
+    They have the same ids and bytes: at most 10,000 events that began at most 30 days ago, of the types that the
+    subscription names.
     """
     return WebhookReplayOut(
         await service.replay_events(
@@ -61,7 +62,10 @@ async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayI
 
 @routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
 async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> WebhookReplayOut:
-    """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type."""
+    """Send an event again.
+
+    It has the same id and bytes, and goes to one subscription or to all that listen to its type.
+    """
     return WebhookReplayOut(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
 
 

@@ -24,11 +24,11 @@ def event_routes(waiters: EventWaiters) -> Routes:
 
     @routes.get("/v1/events", key=SECRET, scope="events:read", tx=None, errors=(TooManyWaiting,))
     async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOut]:
-        """List events in the order of their sequence, which has no gaps.
+        """List events in the order of their sequence.
 
-        Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is
-        left. With `after` it begins behind that sequence, the oldest first; with `wait`, too, an empty answer comes
-        only once no event has followed for so many seconds.
+        The sequence has no gaps. Events are kept for 90 days: the list begins with the oldest that is left, and
+        `totalResults` counts what is left. With `after` it begins behind that sequence, the oldest first; with `wait`,
+        too, an empty answer comes only once no event has followed for so many seconds.
         """
         page, filter_ = _page_of(call, query), query.to_filter()
         personal = call.caller.has_scope(PERSONAL)

@@ -52,7 +52,10 @@ async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> Webhook
 async def update_webhook_subscription(
     call: ApiCall, id: SubscriptionId, body: SubscriptionPatch
 ) -> WebhookSubscriptionOut:
-    """Change a subscription's address or events, suspend or resume it."""
+    """Change a subscription.
+
+    You can change its address or events, and suspend or resume it.
+    """
     personal = call.caller.has_scope(PERSONAL)
     changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status, personal=personal)
     return subscription_out(call.tx, changed)

@@ -170,10 +170,10 @@ class AgentVerificationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> AgentVerification:
-        """Have it checked that somebody is who they say they are, and speaks for a nonprofit.
+        """Create an agent verification.
 
-        The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either
-        of them.
+        It checks that somebody is who they say they are, and speaks for a nonprofit. The applicant is sent an
+        email with a link and a code, and has 30 days to confirm the address by either of them.
 
         Needs a secret key with the scope `agent_verifications:write`.
 
@@ -842,10 +842,11 @@ class DonationSubscriptionsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Change a donation subscription's metadata, key by key, its amount or its frequency.
+        """Change a donation subscription.
 
-        What makes the donor give less holds at once. What makes the donor give more waits as `pendingChange`
-        until the donor agrees to it on a page whose link is mailed; a later request takes its place.
+        You can change its metadata, key by key, its amount and its frequency. What makes the donor give less
+        holds at once. What makes the donor give more waits as `pendingChange` until the donor agrees to it on a
+        page whose link is mailed; a later request takes its place.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -949,7 +950,9 @@ class DonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Leave out the next gift of a donation subscription that is `active` or `past_due`.
+        """Skip the next gift of a donation subscription.
+
+        The subscription must be `active` or `past_due`.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -1047,7 +1050,7 @@ class DonationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Donation:
-        """Make a direct donation: you have the money, and are asked for it with the others of the period.
+        """Create a direct donation: you have the money, and are asked for it with the others of the period.
 
         It is `ACTIVE` until then, and can be cancelled or given another organisation.
 
@@ -1118,7 +1121,9 @@ class DonationsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> Donation:
-        """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`.
+        """Change a donation.
+
+        You can change its metadata, key by key, and the organisation of a direct donation while it is `ACTIVE`.
 
         Needs a secret key with the scope `donations:write`.
 
@@ -1168,11 +1173,11 @@ class DonationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Donation:
-        """Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
+        """Refund a donation, whole or in part.
 
-        A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt`
-        and `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status
-        stays.
+        It must be `RECEIVED_PAYMENT`, and in no payout that was sent. A hosted one goes back to the donor by
+        the payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
+        `donation.refunded` is sent, once the money is sent. The status stays.
 
         Needs a secret key with the scope `donations:write`.
 
@@ -1220,7 +1225,7 @@ class EligibilitySubscriptionsResource:
         end_date: date | datetime | None = None,
         timeout: float | None = None,
     ) -> Page[EligibilitySubscription]:
-        """List eligibility subscriptions, newest first unless sorted by name.
+        """List eligibility subscriptions: newest first unless sorted by name.
 
         Needs a secret key with the scope `eligibility_subscriptions:read`.
 
@@ -1264,7 +1269,9 @@ class EligibilitySubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> EligibilitySubscription:
-        """Have it decided whether what a nonprofit does is what you support, now and whenever that changes.
+        """Create an eligibility subscription.
+
+        It decides whether what a nonprofit does is what you support, now and whenever that changes.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
@@ -1408,11 +1415,11 @@ class EventsResource:
         wait: int | None = None,
         timeout: float | None = None,
     ) -> Page[Event]:
-        """List events in the order of their sequence, which has no gaps.
+        """List events in the order of their sequence.
 
-        Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts
-        what is left. With `after` it begins behind that sequence, the oldest first; with `wait`, too, an empty
-        answer comes only once no event has followed for so many seconds.
+        The sequence has no gaps. Events are kept for 90 days: the list begins with the oldest that is left, and
+        `totalResults` counts what is left. With `after` it begins behind that sequence, the oldest first; with
+        `wait`, too, an empty answer comes only once no event has followed for so many seconds.
 
         Needs a secret key with the scope `events:read`.
 
@@ -1473,7 +1480,9 @@ class EventsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookReplay:
-        """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type.
+        """Send an event again.
+
+        It has the same id and bytes, and goes to one subscription or to all that listen to its type.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -1516,9 +1525,10 @@ class GiftAidResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> GiftAid:
-        """Keep a gift aid declaration, by default for gifts from now on and of the past four years.
+        """Create a Gift Aid declaration.
 
-        With a publishable key the answer holds `id` and `createdAt` alone.
+        It holds for gifts from now on and of the past four years unless you say otherwise. With a publishable
+        key the answer holds `id` and `createdAt` alone.
 
         Needs a publishable or a secret key with the scope `gift_aid:write`.
 
@@ -1861,9 +1871,10 @@ class MonetaryDonationVerificationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> MonetaryDonationVerification:
-        """Have it checked that an organisation may be paid what was given for it.
+        """Create a monetary donation verification.
 
-        It is pending for 30 days. An organisation has at most one that is pending or approved.
+        It checks that an organisation may be paid what was given for it. It is pending for 30 days. An
+        organisation has at most one that is pending or approved.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
 
@@ -1910,7 +1921,9 @@ class MonetaryDonationVerificationsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> MonetaryDonationVerification:
-        """Change a monetary donation verification's metadata, key by key.
+        """Change the metadata of a monetary donation verification.
+
+        It is changed key by key.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
 
@@ -1947,7 +1960,7 @@ class MonitoringSubscriptionsResource:
         sort: Literal["id", "name"] | None = None,
         timeout: float | None = None,
     ) -> Page[MonitoringSubscription]:
-        """List monitoring subscriptions, newest first unless sorted by name.
+        """List monitoring subscriptions: newest first unless sorted by name.
 
         Needs a secret key with the scope `monitoring_subscriptions:read`.
 
@@ -1985,8 +1998,9 @@ class MonitoringSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> MonitoringSubscription:
-        """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+        """Create a monitoring subscription.
 
+        It compares an organisation with watch lists and its register, now and whenever one of them changes.
         With a validation request it begins once that is accepted. The results are known a moment after the
         answer.
 
@@ -2170,10 +2184,10 @@ class OrganisationsResource:
         *,
         timeout: float | None = None,
     ) -> Organisation:
-        """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
+        """Retrieve an organisation by its registration number.
 
-        A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not
-        loaded.
+        The registry is an id, code or name, and the number may be in any spelling. A 404 tells a number that
+        the register does not list, with `Data-As-Of`, from a register that is not loaded.
 
         Needs a secret key with the scope `organisations:read`.
 
@@ -2250,7 +2264,9 @@ class OrganisationsResource:
         page_size: int | None = None,
         timeout: float | None = None,
     ) -> Page[OrganisationChange]:
-        """List what its register changed in an organisation since it was first loaded.
+        """List the changes of an organisation.
+
+        The list has what its register changed since it was first loaded.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2332,7 +2348,7 @@ class RegistriesResource:
         country_code: str,
         timeout: float | None = None,
     ) -> Page[Registry]:
-        """List the registries of a country in the order of their codes, in one page.
+        """List the registries of a country: in the order of their codes, in one page.
 
         Needs a publishable or a secret key with the scope `registries:read`.
 
@@ -2436,7 +2452,7 @@ class SandboxResource:
         subject: str | None = None,
         timeout: float | None = None,
     ) -> Page[SandboxMail]:
-        """List the e-mails that the sandbox would have sent, newest first.
+        """List the sandbox's emails, newest first: all that it would have sent.
 
         Needs a secret key with the scope `sandbox`.
 
@@ -2543,7 +2559,8 @@ class SandboxResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """Do to one of your records what somebody else would do, and answer the record.
+        """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the
+        record.
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are
         required). `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for
@@ -2640,7 +2657,9 @@ class UsersResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> User:
-        """Create a user, to tie the donations of somebody in your product together.
+        """Create a user.
+
+        A user ties the donations of somebody in your product together.
 
         Needs a secret key with the scope `users:write`.
         """
@@ -2884,9 +2903,10 @@ class ValidationRequestsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationRequest:
-        """Ask whether a nonprofit is what an official registry says of it.
+        """Create a validation request.
 
-        It is decided by itself where the register lists it as active under this name; otherwise by a person.
+        It asks whether a nonprofit is what an official registry says of it. It is decided by itself where the
+        register lists it as active under this name; otherwise by a person.
 
         Needs a secret key with the scope `validation_requests:write`.
 
@@ -3358,7 +3378,8 @@ class ValidationSubmissionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationSubmission:
-        """Apply: every check of the configuration starts, and the application ends in one answer.
+        """Create a validation submission: every check of the configuration starts, and the application ends in one
+        answer.
 
         With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and
         the answer shows nothing personal.
@@ -3665,7 +3686,9 @@ class WebhookSubscriptionsResource:
         status: Literal["active", "suspended"] | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> WebhookSubscription:
-        """Change a subscription's address or events, suspend or resume it.
+        """Change a subscription.
+
+        You can change its address or events, and suspend or resume it.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3746,9 +3769,10 @@ class WebhookSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookReplay:
-        """Send the events of a window again to one subscription, with the same ids and bytes.
+        """Send the events of a window again to one subscription.
 
-        At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
+        They have the same ids and bytes: at most 10,000 events that began at most 30 days ago, of the types
+        that the subscription names.
 
         Needs a secret key with the scope `webhooks:write`.
 

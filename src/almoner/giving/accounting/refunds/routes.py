@@ -30,10 +30,11 @@ def refund_routes(rules: DisbursementRules) -> Routes:
         errors=(InvalidState,),
     )
     async def refund_donation(call: ApiCall, id: DonationId, body: RefundIn) -> DonationOut:
-        """Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
+        """Refund a donation, whole or in part.
 
-        A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt` and
-        `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
+        It must be `RECEIVED_PAYMENT`, and in no payout that was sent. A hosted one goes back to the donor by the
+        payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
+        `donation.refunded` is sent, once the money is sent. The status stays.
         """
         begin = service.begin_refund if call.caller.has_scope(_SCOPE) else service.begin_support_refund
         await begin(call.tx, call.partner, id, body.amount, rules)

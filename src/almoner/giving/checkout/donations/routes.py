@@ -63,7 +63,7 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
     ),
 )
 async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
-    """Make a direct donation: you have the money, and are asked for it with the others of the period.
+    """Create a direct donation: you have the money, and are asked for it with the others of the period.
 
     It is `ACTIVE` until then, and can be cancelled or given another organisation.
     """
@@ -102,7 +102,10 @@ async def get_donation(call: ApiCall, id: DonationId) -> DonationOut:
     ),
 )
 async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) -> DonationOut:
-    """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`."""
+    """Change a donation.
+
+    You can change its metadata, key by key, and the organisation of a direct donation while it is `ACTIVE`.
+    """
     tx, partner = call.tx, call.partner
     if body.organisation_id is not UNSET:
         await direct_donations.change_organisation(tx, partner, id, body.organisation_id)

@@ -25,7 +25,10 @@ routes = Routes("Users")
 
 @routes.post("/v1/users", key=SECRET, scope="users:write")
 async def create_user(call: ApiCall, body: UserIn) -> UserOut:  # noqa: ARG001 - the body is declared, and empty
-    """Create a user, to tie the donations of somebody in your product together."""
+    """Create a user.
+
+    A user ties the donations of somebody in your product together.
+    """
     return user_out(call.tx, await service.create(call.tx, call.partner))
 
 

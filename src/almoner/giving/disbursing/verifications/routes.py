@@ -46,9 +46,10 @@ async def list_monetary_donation_verifications(
 async def create_monetary_donation_verification(
     call: ApiCall, body: MonetaryDonationVerificationIn
 ) -> MonetaryDonationVerificationOut:
-    """Have it checked that an organisation may be paid what was given for it.
+    """Create a monetary donation verification.
 
-    It is pending for 30 days. An organisation has at most one that is pending or approved.
+    It checks that an organisation may be paid what was given for it. It is pending for 30 days. An organisation has at
+    most one that is pending or approved.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
     return verification_out(call.tx, made)
@@ -69,7 +70,10 @@ async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) 
 async def update_monetary_donation_verification(
     call: ApiCall, id: VerificationId, body: MonetaryDonationVerificationPatch
 ) -> MonetaryDonationVerificationOut:
-    """Change a monetary donation verification's metadata, key by key."""
+    """Change the metadata of a monetary donation verification.
+
+    It is changed key by key.
+    """
     if body.metadata is UNSET:
         return verification_out(call.tx, await service.get(call.tx, call.partner, id))
     changed = await service.change_metadata(call.tx, call.partner, id, body.metadata)

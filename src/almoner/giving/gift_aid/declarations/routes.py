@@ -24,9 +24,10 @@ routes = Routes("Gift aid")
 
 @routes.post("/v1/gift-aid", key=PUBLISHABLE, scope="gift_aid:write", errors=(UserNotFound,))
 async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
-    """Keep a gift aid declaration, by default for gifts from now on and of the past four years.
+    """Create a Gift Aid declaration.
 
-    With a publishable key the answer holds `id` and `createdAt` alone.
+    It holds for gifts from now on and of the past four years unless you say otherwise. With a publishable key the
+    answer holds `id` and `createdAt` alone.
     """
     trusted = call.caller.kind is SECRET
     made = await service.create_declaration(

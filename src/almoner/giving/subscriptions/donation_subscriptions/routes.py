@@ -55,10 +55,11 @@ async def get_donation_subscription(call: ApiCall, id: SubscriptionId) -> Donati
 async def update_donation_subscription(
     call: ApiCall, id: SubscriptionId, body: DonationSubscriptionPatch
 ) -> DonationSubscriptionOut:
-    """Change a donation subscription's metadata, key by key, its amount or its frequency.
+    """Change a donation subscription.
 
-    What makes the donor give less holds at once. What makes the donor give more waits as `pendingChange` until the
-    donor agrees to it on a page whose link is mailed; a later request takes its place.
+    You can change its metadata, key by key, its amount and its frequency. What makes the donor give less holds at once.
+    What makes the donor give more waits as `pendingChange` until the donor agrees to it on a page whose link is mailed;
+    a later request takes its place.
     """
     plan = await service.get_for_update(call.tx, call.partner, id)
     if body.amount is not UNSET or body.frequency is not UNSET:
@@ -93,7 +94,10 @@ async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> Don
     "/v1/donation-subscriptions/{id}/skip", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
-    """Leave out the next gift of a donation subscription that is `active` or `past_due`."""
+    """Skip the next gift of a donation subscription.
+
+    The subscription must be `active` or `past_due`.
+    """
     return donation_subscription_out(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
 
 

@@ -86,7 +86,7 @@ async def list_validation_submissions(
     ),
 )
 async def create_validation_submission(call: ApiCall, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
-    """Apply: every check of the configuration starts, and the application ends in one answer.
+    """Create a validation submission: every check of the configuration starts, and the application ends in one answer.
 
     With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the answer
     shows nothing personal.

@@ -38,7 +38,7 @@ routes = Routes("Eligibility subscriptions")
 async def list_eligibility_subscriptions(
     call: ApiCall, query: EligibilitySubscriptionsQuery
 ) -> ListResponse[EligibilitySubscriptionOut]:
-    """List eligibility subscriptions, newest first unless sorted by name."""
+    """List eligibility subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.list_response(
@@ -57,7 +57,10 @@ async def list_eligibility_subscriptions(
     errors=(EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata),
 )
 async def create_eligibility_subscription(call: ApiCall, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
-    """Have it decided whether what a nonprofit does is what you support, now and whenever that changes."""
+    """Create an eligibility subscription.
+
+    It decides whether what a nonprofit does is what you support, now and whenever that changes.
+    """
     return subscription_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 

@@ -30,7 +30,7 @@ routes = Routes("Monitoring subscriptions")
 async def list_monitoring_subscriptions(
     call: ApiCall, query: MonitoringSubscriptionsQuery
 ) -> ListResponse[MonitoringSubscriptionOut]:
-    """List monitoring subscriptions, newest first unless sorted by name."""
+    """List monitoring subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.list_response(
@@ -49,9 +49,10 @@ async def list_monitoring_subscriptions(
     errors=(EntityNotFound, OrganisationNotActive),
 )
 async def create_monitoring_subscription(call: ApiCall, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
-    """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+    """Create a monitoring subscription.
 
-    With a validation request it begins once that is accepted. The results are known a moment after the answer.
+    It compares an organisation with watch lists and its register, now and whenever one of them changes. With a
+    validation request it begins once that is accepted. The results are known a moment after the answer.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
     return subscription_out(call.tx, made)
