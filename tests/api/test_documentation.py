@@ -1,15 +1,20 @@
-"""The documentation over HTTP: the built site from its files, and the Markdown of a clone before that."""
+"""The documentation over HTTP: the built site, the Markdown of a clone before that, and the key that it fills in."""
 
 import gzip
+import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 from starlette.routing import Router
 
+from almoner.access.people.domain import MemberRole
 from almoner.platform.documentation.pages import DocumentationPages
 from tests.support.client import Client
-from tests.support.service import Service
+from tests.support.database import TestDatabase
+from tests.support.members import Desk, desk
+from tests.support.service import Service, Tenant, serving
 
 
 @pytest.fixture
@@ -73,6 +78,38 @@ async def test_a_clone_shows_its_markdown_until_the_site_is_built(service: Servi
             await http.get("/docs/other/")
 
 
-async def test_the_key_of_the_sandbox_is_for_nobody_who_is_not_signed_in(anonymous: Client) -> None:
-    told = (await anonymous.get("/sandbox/documentation-key")).json()
-    assert told["key"] is None
+PATH = "/sandbox/documentation-key"
+
+
+@pytest.fixture
+async def sandbox(session_database: TestDatabase, tmp_path: Path) -> AsyncIterator[tuple[Service, Tenant]]:
+    """A service whose sandbox.json names a partner and its key."""
+    async with serving(session_database, data_dir=str(tmp_path)) as service:
+        tenant = await service.tenant()
+        known = {"partnerId": service.db.deployment.ids.text("partner", tenant.partner.id), "secretKey": tenant.secret}
+        (tmp_path / "sandbox.json").write_text(json.dumps(known))
+        yield service, tenant
+
+
+async def told(browser: Desk) -> dict[str, str | None]:
+    answer = await browser.get(PATH)
+    await browser.close()
+    assert answer.headers["cache-control"] == "no-store"
+    return dict(answer.json())
+
+
+async def test_the_key_is_filled_in_for_who_may_create_keys(sandbox: tuple[Service, Tenant]) -> None:
+    service, tenant = sandbox
+    roles: tuple[MemberRole, ...] = ("owner", "developer", "finance", "read_only")
+    keys = {role: (await told(await desk(service, tenant, role)))["key"] for role in roles}
+    assert keys == {"owner": tenant.secret, "developer": tenant.secret, "finance": None, "read_only": None}
+    stranger = await desk(service, await service.tenant(), "owner")
+    assert (await told(stranger))["key"] is None
+    nobody = Desk(service, tenant, None)
+    sign_in = f"{nobody.home}/sign-in"
+    assert await told(nobody) == {"key": None, "partner": tenant.name, "signIn": sign_in}
+
+
+async def test_without_a_known_partner_there_is_no_key(anonymous: Client) -> None:
+    answer = (await anonymous.get(PATH)).json()
+    assert answer["key"] is None

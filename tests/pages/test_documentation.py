@@ -1,12 +1,16 @@
 """The documentation site in a browser: for every reader, without scripts, and with those that search and send."""
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.pages.site import Site, findings
+from tests.pages.accounts import acme, sign_in
+from tests.pages.site import Site, findings, open_site
+from tests.support.database import TestDatabase
 from tools.docs_site.__main__ import is_current
 
 WIDTHS = (320, 768, 1280)
@@ -76,13 +80,39 @@ async def test_the_old_address_of_a_call_leads_to_its_page(site: Site) -> None:
         await page.wait_for_url(re.compile(r"/docs/api/donations/#createDonation$"))
 
 
+async def form_of(site: Site, page: Page) -> Locator:
+    """The open form of a call."""
+    await opened(site, page, "api/donation-sessions/")
+    section = page.locator("section", has=page.get_by_role("heading", name="Retrieve a donation session")).last
+    await section.get_by_role("button", name="Try it in the sandbox").click()
+    return section
+
+
 async def test_a_request_is_sent_to_the_sandbox(site: Site) -> None:
     session = await site.session()
     async with site.donor() as page:
-        await opened(site, page, "api/donation-sessions/")
-        section = page.locator("section", has=page.get_by_role("heading", name="Retrieve a donation session")).last
-        await section.get_by_role("button", name="Try it in the sandbox").click()
+        section = await form_of(site, page)
         await section.get_by_label("Key").fill(site.api.key)
         await section.get_by_role("button", name="Send").click()
         await expect(section.locator("output pre")).to_contain_text(session["id"])
         assert await findings(page) == []
+
+
+async def test_a_developer_who_is_signed_in_finds_the_key(
+    session_database: TestDatabase, browser: Browser, tmp_path: Path
+) -> None:
+    async with open_site(session_database, browser, data_dir=str(tmp_path)) as site:
+        here = await acme(site)
+        known = {"partnerId": here.home.rpartition("/")[2], "secretKey": here.tenant.secret}
+        (tmp_path / "sandbox.json").write_text(json.dumps(known))
+        await here.member("developer")
+        async with site.donor() as page:
+            section = await form_of(site, page)
+            await section.get_by_role("link", name="Sign in").click()
+            await sign_in(page)
+            await page.wait_for_url(here.home + "/home")
+            section = await form_of(site, page)
+            await expect(section.get_by_label(f"Key of {here.tenant.name}")).to_have_value(here.tenant.secret)
+            await section.get_by_label("Request").fill("GET /v1/donations")
+            await section.get_by_role("button", name="Send").click()
+            await expect(section.locator("output")).to_contain_text("GET /v1/donations: 200")
