@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,11 @@ WORK: Final = PROJECT / ".cache" / "dist"
 REFUSED: Final = re.compile(
     r"(?<!L)\bA?GPL|Affero|(?<!Lesser )General Public|non.?commercial|\bNC\b|proprietary", re.IGNORECASE
 )
+SITE_FILES: Final = {
+    f"almoner/platform/documentation/site/{name}"
+    for name in ("index.html", "api/donations/index.html", "searchindex.js", "llms.txt", "_static/licences.txt")
+}
+"""Some of each kind of the documentation, which the wheel has to hold."""
 _BUILD: Final = (
     "import flit_core.buildapi as b, sys; print(b.build_wheel(sys.argv[1])); print(b.build_sdist(sys.argv[1]))"
 )
@@ -109,6 +115,8 @@ def main() -> None:
     for name, content in first.items():
         (DIST / name).write_bytes(content)
     (wheel,) = (DIST / name for name in first if name.endswith(".whl"))
+    if missing := SITE_FILES - set(zipfile.ZipFile(wheel).namelist()):
+        sys.exit(f"Missing in the wheel: {', '.join(sorted(missing))}.")
     python = environment_of(wheel)
     stem = wheel.name.partition("-py3")[0]
     tool("cyclonedx_py", "environment", python, "--output-reproducible", "--output-format", "JSON",

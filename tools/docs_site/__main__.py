@@ -17,6 +17,8 @@ WORK: Final = PROJECT / ".cache" / "docs"
 LIBRARIES: Final = PROJECT / ".venv" / "docs"
 _OWN: Final = Path(__file__).parent
 _MADE_FROM: Final = "made-from.txt"
+_SHIPPED: Final = ("furo", "pygments", "snowballstemmer", "sphinx")
+"""What the site holds scripts and styles of; their licences go with it."""
 
 
 def fingerprint(project: Path = PROJECT) -> str:
@@ -47,10 +49,20 @@ def build(target: Path = SITE, work: Path = WORK, libraries: Path = LIBRARIES) -
     )  # fmt: skip
     if done.returncode:
         sys.exit(done.returncode)
+    (made / "_static" / "licences.txt").write_text(licences(libraries), "utf-8")
     finish(made, pages)
     (made / _MADE_FROM).write_text(fingerprint())
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(made, target)
+
+
+def licences(libraries: Path) -> str:
+    """The licences of what the site is made with and holds parts of."""
+    texts = []
+    for name in _SHIPPED:
+        (file,) = libraries.glob(f"{name}-*.dist-info/licenses/*[LC][IO][CP]*")
+        texts.append(f"{name}\n{'=' * len(name)}\n\n{file.read_text('utf-8').strip()}\n")
+    return "\n\n".join(texts)
 
 
 def is_current(site: Path = SITE) -> bool:
