@@ -2,11 +2,10 @@
 
 import base64
 import json
-from datetime import date, datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from almoner_client import Almoner, ApiError, models
+from almoner_client import Almoner, ApiError
 
 from tests.e2e.test_documents import BEFORE, FINDS_NONE, in_order, typed
 from tests.support.running import Running
@@ -14,45 +13,62 @@ from tools.docs_site.curl_examples import PIXEL
 from tools.docs_site.reference_content import Operation
 from tools.docs_site.reference_pages import ReferencePages
 
-PAGES = ReferencePages(json.loads((Path(__file__).parents[2] / "openapi.json").read_text("utf-8")))
+PROJECT = Path(__file__).parents[2]
+PAGES = ReferencePages(json.loads((PROJECT / "openapi.json").read_text("utf-8")))
+
+TAKEN = {
+    "createGivingLink": ("winter-appeal", "spring-appeal", "autumn-appeal"),
+    "createCategory": ("Relief Fund", "Other Fund", "Third Fund"),
+}
+"""Names that the examples of curl have taken, or will; then those of Python and TypeScript."""
 
 
-TAKEN = {"createGivingLink": ("winter-appeal", "spring-appeal"), "createCategory": ("Relief Fund", "Other Fund")}
-"""Names that the examples of curl have taken, or will."""
+def identifiers(sandbox: Running, operation: Operation, nth: int) -> dict[str, str]:
+    """What a sample's variables are, by type: as curl's example finds them, in the lines before its call.
 
-
-def identifiers(sandbox: Running, operation: Operation) -> dict[str, Any]:
-    """What a sample's variables are: as curl's example finds them, in the lines before its call."""
+    ``nth``: the organisation of a call that one can make once for each.
+    """
     lines = [line for line in operation.shell.splitlines() if "=$(curl" in line]
-    if operation.id == "createMonetaryDonationVerification":  # one for each organisation
-        lines = [line.replace("pageSize=1", "pageSize=2").replace("head -n 1", "tail -n 1") for line in lines]
+    if operation.id == "createMonetaryDonationVerification":
+        other = f"awk '!seen[$0]++' | sed -n {nth}p"
+        lines = [line.replace("pageSize=1", "pageSize=3").replace("head -n 1", other) for line in lines]
     types = [line.partition("=")[0] for line in lines]
     printed = typed(sandbox, "\n".join([*start(sandbox), *lines, *(f'echo "${type_}"' for type_ in types)]))
-    names = PAGES.content.id_names()
-    return {f"{'_'.join(names[type_])}_id": id_ for type_, id_ in zip(types, printed.split(), strict=True)}
+    return dict(zip(types, printed.split(), strict=True))
 
 
 def start(sandbox: Running) -> list[str]:
     return [f"api={sandbox.base_url}", f"key={sandbox.secret_key}"]
 
 
-def test_every_sample_in_python(sandbox: Running, tmp_path: Path) -> None:
-    image = tmp_path / "image.png"
+def operations(sandbox: Running) -> Iterator[Operation]:
+    """In an order in which each can be called, with what has to be done before it done."""
+    for operation in in_order([operation for group in PAGES.content.groups for operation in group.operations]):
+        if operation.id in BEFORE:
+            BEFORE[operation.id](sandbox)
+        yield operation
+
+
+def with_image(folder: Path, sample: str) -> str:
+    """The sample with the place of its picture."""
+    image = folder / "image.png"
     image.write_bytes(base64.b64decode(PIXEL))
-    samples = {name: python.replace("image.png", str(image)) for name, python, _ in PAGES.samples()}
-    for name, (value, other) in TAKEN.items():
+    return sample.replace("image.png", str(image))
+
+
+def test_every_sample_in_python(sandbox: Running, tmp_path: Path) -> None:
+    samples = {name: with_image(tmp_path, python) for name, python, _ in PAGES.samples()}
+    for name, (value, other, _) in TAKEN.items():
         samples[name] = samples[name].replace(f'"{value}"', f'"{other}"')
-    operations = in_order([operation for group in PAGES.content.groups for operation in group.operations])
-    failed = {}
+    names, failed = PAGES.content.id_names(), {}
     with Almoner(sandbox.secret_key, base_url=sandbox.base_url) as client:
-        for operation in operations:
-            if operation.id in BEFORE:
-                BEFORE[operation.id](sandbox)
-            names = {"client": client, "date": date, "datetime": datetime, "models": models, "print": lambda *_: None}
+        for operation in operations(sandbox):
+            ids = identifiers(sandbox, operation, 2)
+            known = {f"{'_'.join(names[type_])}_id": id_ for type_, id_ in ids.items()}
             try:
-                exec(samples[operation.id], names | identifiers(sandbox, operation))
+                exec(samples[operation.id], {"client": client, "print": lambda *_: None, **known})
             except ApiError as error:
                 if operation.id not in FINDS_NONE or error.code != "not_found":
                     failed[operation.id] = f"{samples[operation.id]}\n{error} {error.reasons}"
-    assert len(samples) == len(operations) > 100
+    assert len(samples) > 100
     assert failed == {}

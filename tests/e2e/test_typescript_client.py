@@ -3,9 +3,7 @@
 import asyncio
 import base64
 import json
-import shutil
 import subprocess
-import tarfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,24 +22,9 @@ from tools.clients.typescript_client import camel, method_name
 
 pytestmark = pytest.mark.long  # fetches the compiler
 
-PACKAGE = reference.PROJECT / "clients" / "typescript"
 JOURNEY = Path(__file__).parent / "typescript" / "journey.mjs"
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
 BODY = '{"object":"event",  "data":{"id":"event_1","eventType":"donation.created","eventData":{"amount":5}}}'
-
-
-@pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as npm would publish it, made and unpacked; nothing that it needs is missing in it."""
-    copy = tmp_path_factory.mktemp("typescript") / "client"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
-    npm = ["npm", "--silent", "--no-audit", "--no-fund"]
-    subprocess.run([*npm, "install"], cwd=copy, check=True)
-    subprocess.run([*npm, "pack"], cwd=copy, check=True)
-    (packed,) = copy.glob("almoner-client-*.tgz")
-    with tarfile.open(packed) as files:
-        files.extractall(copy.parent, filter="data")
-    return copy.parent / "package"
 
 
 def plan_of(operation: Operation) -> dict[str, Any]:
@@ -75,7 +58,7 @@ async def _known(sandbox: Running) -> dict[str, str]:
 
 
 async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
-    sandbox: Running, package: Path, tmp_path: Path
+    sandbox: Running, typescript_client: Path, tmp_path: Path
 ) -> None:
     description = (reference.PROJECT / "openapi.json").read_bytes()
     operations = Api(msgspec.json.decode(description)).operations
@@ -103,7 +86,7 @@ async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
         "pdf": str(letter),
     }
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    command = ["node", str(JOURNEY), str(package / "dist"), str(tmp_path / "plan.json")]
+    command = ["node", str(JOURNEY), str(typescript_client / "dist"), str(tmp_path / "plan.json")]
     ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     seen = json.loads(ran.stdout)

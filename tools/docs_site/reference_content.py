@@ -1,7 +1,8 @@
 """The content of the reference, read from the OpenAPI description."""
 
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -112,14 +113,17 @@ class ReferenceContent:
         return self._shell.lists()
 
     def id_names(self) -> dict[str, list[str]]:
-        """The words of each type of identifier: ``donationsession`` is a donation session's."""
+        """The words of each type of identifier: ``donationsession`` is a donation session's.
+
+        Those that make up the type where a record is called so; else the fewest.
+        """
         found: dict[str, list[str]] = {}
         for name, schema in self._schemas.items():
             own = schema.get("properties", {}).get("id", {})
             for one in (schema, own):
                 words = words_of(name.removesuffix("Id"))
                 type_ = one.get(ID_TYPE_KEYWORD)
-                if type_ and len(words) < len(found.get(type_, [*words, ""])):
+                if type_ and _fits(type_, words) < _fits(type_, found.get(type_, [])):
                     found[type_] = words
         return found
 
@@ -223,6 +227,11 @@ class ReferenceContent:
         else:
             kind = " or ".join(named) or "any"
         return f"{kind} or null" if nullable else kind
+
+
+def _fits(type_: str, words: Sequence[str]) -> tuple[bool, int]:
+    """How well words name a type of identifier: the least is best."""
+    return "".join(words) != type_, len(words) or sys.maxsize
 
 
 def _merged(parts: list[Schema], schema: Schema) -> Schema:

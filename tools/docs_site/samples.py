@@ -16,6 +16,12 @@ from tools.clients.typescript_client import camel, method_name
 
 TODAY: Final = "$(date -u +%F)"
 _VARIABLE: Final = re.compile(r"\$[a-z]+")
+_PYTHON_IMPORTS: Final = {
+    "date.": "from datetime import date",
+    "datetime.": "from datetime import datetime",
+    "models.": "from almoner_client import models",
+}
+_TYPESCRIPT_IMPORTS: Final = {"fromPath(": 'import { fromPath } from "almoner-client/node";'}
 
 
 class Samples:
@@ -35,12 +41,13 @@ class Samples:
             made = self._python_value(values[field.wire], field.schema)
             arguments.append(f"{snake(field.name)}={made}")
         call = _call(place, arguments)
+        head = _imports(_PYTHON_IMPORTS, call)
         if operation.answer == "list":
-            return f"page = {call}\nprint(page.total_results, page.data)"
+            return f"{head}page = {call}\nprint(page.total_results, page.data)"
         if operation.answer == "empty":
-            return call
+            return head + call
         name = snake(operation.record or "record")
-        return f"{name} = {call}\nprint({name})"
+        return f"{head}{name} = {call}\nprint({name})"
 
     def typescript(self, operation: Operation, values: Mapping[str, Any]) -> str:
         """The lines of a call in TypeScript."""
@@ -55,12 +62,13 @@ class Samples:
         if given:
             arguments.append(_block("{ ", given, " }"))
         call = f"await {place}({', '.join(arguments)})"
+        head = _imports(_TYPESCRIPT_IMPORTS, call)
         if operation.answer == "list":
-            return f"const page = {call};\nconsole.log(page.totalResults, page.data);"
+            return f"{head}const page = {call};\nconsole.log(page.totalResults, page.data);"
         if operation.answer == "empty":
-            return f"{call};"
+            return f"{head}{call};"
         name = camel(words_of(operation.record or "record"))
-        return f"const {name} = {call};\nconsole.log({name});"
+        return f"{head}const {name} = {call};\nconsole.log({name});"
 
     def _python_value(self, value: Any, schema: Mapping[str, Any] | None = None) -> str:
         options = [schema or {}, *(schema or {}).get("anyOf", ())]
@@ -113,6 +121,12 @@ def path_value(field: Field) -> str:
 def _given_fields(operation: Operation, values: Mapping[str, Any]) -> list[Field]:
     fields = [*(operation.body_fields or ()), *operation.query_fields]
     return [field for field in fields if field.wire in values]
+
+
+def _imports(lines: Mapping[str, str], call: str) -> str:
+    """The imports that a call needs beside the client, above it."""
+    needed = [line for name, line in lines.items() if re.search(rf"\b{re.escape(name)}", call)]
+    return "".join(f"{line}\n" for line in needed) + "\n" * bool(needed)
 
 
 def _member(name: str) -> str:
