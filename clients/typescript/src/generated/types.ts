@@ -771,6 +771,7 @@ export interface GivingLink {
   goal: number | null;
   /** Whether the page says how much was raised, and by how many donors. */
   showsProgress: boolean;
+  /** Whether donors may name somebody in whose honour they give. */
   offersDedication: boolean;
   /** Sites that may show its form in a dialog; null: none. */
   allowedOrigins: Array<string> | null;
@@ -2273,6 +2274,7 @@ export interface UpdateGivingLink {
   goal?: number | null;
   /** Whether the page says how much was raised, and by how many donors. */
   showsProgress?: boolean;
+  /** Whether donors may name somebody in whose honour they give. */
   offersDedication?: boolean;
   /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
   allowedOrigins?: Array<string> | null;

@@ -1755,6 +1755,7 @@ class AsyncGivingLinksResource:
             no choice.
         goal: Shown with what was raised.
         shows_progress: Whether the page says how much was raised, and by how many donors.
+        offers_dedication: Whether donors may name somebody in whose honour they give.
         allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
             none.
         success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the

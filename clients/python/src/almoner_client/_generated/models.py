@@ -1032,7 +1032,7 @@ class GivingLink(Record):
     shows_progress: bool
     """Whether the page says how much was raised, and by how many donors."""
     offers_dedication: bool
-    """"""
+    """Whether donors may name somebody in whose honour they give."""
     allowed_origins: List[str] | None
     """Sites that may show its form in a dialog; null: none."""
     success_url: str | None
