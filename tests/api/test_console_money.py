@@ -107,7 +107,7 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     assert led.endswith("lines=1&booked=0&unmatched=1")
     await olive.open(f"{HOME}/settlements/unmatched")
     while not (found := re.findall(r'href="([^"]+/dismiss)">[^/]*tp_nobody_here', olive.page.text)):  # type: ignore[union-attr]
-        [onward] = re.findall(r'href="([^"]+cursor=[^"]+)"', olive.page.text)
+        [onward] = re.findall(r'href="([^"]+cursor=[^"]+)"', olive.page.text)  # type: ignore[union-attr]
         await olive.open(onward)
     [dismiss] = found
     await act(olive, dismiss, note="reported by mistake")
