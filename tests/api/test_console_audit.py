@@ -43,14 +43,14 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
 async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant, admin: Browser) -> None:
     name = service.db.deployment.ids.text("partner", tenant.partner.id)
     own = f"/operator/audit-chains/{name}"
-    assert "never" in (await admin.open(own)).text
+    assert "Never" in (await admin.open(own)).text
     await service.drain()
     await admin.open(f"{own}/prove")
     assert (await admin.post(f"{own}/prove", {"sure": "yes"})).status_code == 303
     await service.drain()
     proved = (await admin.open(own)).text
     assert "Succeeded" in proved
-    assert "never" not in proved
+    assert "Never" not in proved
 
 
 async def test_an_operator_is_signed_out_elsewhere(service: Service, admin: Browser) -> None:

@@ -87,7 +87,10 @@ async def test_a_dispute_ends_as_the_bank_decided(
 ) -> None:
     made = await settled(service, api, await factories.nonprofit(service))
     await simulate(api, made["id"], "dispute")
+    await olive.open(f"{HOME}/disputes")
+    assert ", newest first" in words(olive)
     await olive.open(f"{HOME}/disputes?status=open")
+    assert ", oldest first" in words(olive)
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
         dispute = tx.ids.text("dispute", found)

@@ -92,7 +92,7 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     await admin.open(own)
     said = words(admin)
     assert "Settlement currencies GBP, EUR" in said
-    assert "every week, from 3 times the minimum donation, due within 14 days" in said
+    assert "Every week, from 3 times the minimum donation, due within 14 days" in said
     assert "https://shop.example" in said
     for action in ("links_set", "branded", "scim_set", "issuer_named", "giving_set"):
         assert await entries(service, f"partner.{action}", tenant) >= 1, action

@@ -62,7 +62,7 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
     assert "have not been shown it" in answer.text
     await reviewer.get(case)
     assert (await reviewer.post(case, do="claim")).headers["location"] == f"{case}?done=claimed"
-    assert "You hold this case until" in (await reviewer.get(case)).text
+    assert "You have claimed this case until" in (await reviewer.get(case)).text
     assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=prolonged"
     await reviewer.get(f"{case}/reject")
     assert (await reviewer.post(f"{case}/reject", reason="mood", note="")).status_code == 422
@@ -108,7 +108,7 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
     assert "Ask for the minutes" in page
     assert "My sister chairs it" in page
     await reviewer.post(case, do="claim")
-    assert "You hold this case until" not in (await reviewer.get(case)).text
+    assert "You have claimed this case until" not in (await reviewer.get(case)).text
     await reviewer.get(f"{case}/accept")
     answer = await reviewer.post(f"{case}/accept", note="Seen")
     assert (answer.status_code, "conflict of interest" in answer.text) == (409, True)
@@ -120,8 +120,11 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
         )
 
 
-async def test_the_queue_is_filtered(reviewer: Browser, case: str) -> None:
+async def test_the_queue_is_filtered(reviewer: Browser, case: str, tenant: Tenant) -> None:
     name = case.rpartition("/")[2]
+    page = (await reviewer.get("/operator/reviews?kind=validation_request")).text
+    assert ">Watch list match<" in page, "kinds have the words of their views"
+    assert tenant.name in page
     for found in ("country=GBR&script=MIXED", "reason=register_not_loaded", "kind=validation_request"):
         assert name in (await reviewer.get(f"/operator/reviews.csv?{found}")).text, found
     for found in ("country=FRA", "script=LATIN&country=GBR", "due=overdue", "holder=mine", "kind=appeal"):

@@ -12,6 +12,7 @@ from typing import Any
 from PIL import Image
 from playwright.async_api import Page
 
+from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS
 from almoner.cli import registers
 from almoner.platform.database import postgres
 from almoner.platform.pages import rendering
@@ -21,11 +22,13 @@ from tests.support import cluster, database, factories, people
 from tests.support.applications import ANSWERS, QUESTIONS, Form, configured, invited
 from tests.support.client import data
 from tests.support.hostile_pdfs import pdf
+from tests.support.validation import UNHEARD_OF, decided
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 FONTS = Path(rendering.__file__).parent / "fonts"
 CAUSE = "Capital Area Food Bank"
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}
+OPERATOR = "ada@operators.example"
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
 
 
@@ -41,6 +44,7 @@ async def main() -> None:
             await application(site)
             await accounts(site)
             await dashboard(site)
+            await console(site)
 
 
 @contextmanager
@@ -212,6 +216,32 @@ async def dashboard(site: Site) -> None:
         await page.wait_for_url(here.home + "/home")
         await page.goto(f"{here.home}/giving-links/{link['id']}")
         await shot(page, "dashboard-giving-link")
+    await api.close()
+
+
+async def console(site: Site) -> None:
+    """The operator's console: the desk, a review case, a month end and the service's health."""
+    api = site.service.client((await acme(site)).tenant.secret)
+    made = await decided(site.service, api, **UNHEARD_OF, name="Аid for Rivers")  # the first letter is Cyrillic
+    for number, name in {"X6244": "Rivers of Hope", "X6245": "Lighthouse Trust"}.items():
+        await decided(site.service, api, **{**UNHEARD_OF, "registryId": number}, name=name)
+    site.service.clock.advance(hours=7)
+    person = await people.person(site.service, OPERATORS, OPERATOR, *OPERATOR_ROLES)
+    secret = await people.authenticator(site.service, person)
+    async with site.donor(**DESKTOP) as page:
+        await page.goto(f"{site.base_url}/operator/desk")
+        await sign_in(page, OPERATOR)
+        await page.get_by_label("Code").fill(people.code(site.service, secret))
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url("**/operator/desk")
+        await shot(page, "console-desk")
+        await page.goto(f"{site.base_url}/operator/reviews/{made['id']}")
+        await page.get_by_role("button", name="Claim this case").click()
+        await page.wait_for_url("**done=claimed")
+        await shot(page, "console-review")
+        for name, path in {"console-month-end": "month-end", "console-health": "health"}.items():
+            await page.goto(f"{site.base_url}/operator/{path}")
+            await shot(page, name)
     await api.close()
 
 

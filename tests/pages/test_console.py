@@ -44,7 +44,7 @@ async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
         await page.wait_for_url("**/reject")
         await is_fine(page)
         await page.get_by_label("Reason").select_option("not_eligible")
-        await page.get_by_label("On what evidence").fill("No register has it")
+        await page.get_by_label("Evidence").fill("No register has it")
         await page.get_by_role("button", name="Reject this nonprofit").press("Enter")
         await page.wait_for_url("**done=rejected")
         await expect(page.get_by_text("No register has it")).to_be_visible()

@@ -37,7 +37,7 @@ async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site
         await enter(site, page, "/bank-statements/upload")
         await is_fine(page)
         await page.locator("#file").set_input_files(FilePayload(name="s.xml", mimeType="text/xml", buffer=statement))
-        await page.get_by_role("button", name="Upload and look at it").click()
+        await page.get_by_role("button", name="Upload and preview").click()
         await expect(page.get_by_role("heading", name="Nothing is booked yet")).to_be_visible()
         await is_fine(page)
         await page.get_by_role("button", name="Book statement").focus()

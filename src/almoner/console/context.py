@@ -45,6 +45,11 @@ PageKey = tuple[str, str]
 """A letter that opens a link with ``data-key`` on this page, and what it opens."""
 
 
+def capitalised(text: str) -> str:
+    """A sentence as it begins a line."""
+    return text[:1].upper() + text[1:]
+
+
 @dataclass(frozen=True, slots=True)
 class ConsoleServices:
     """What the composition gives the console besides the database.
@@ -102,8 +107,7 @@ class ConsoleContext(PageContext):
             status=status,
             status_tone=status_tone,
             label=str,
-            value_text=readable,
-            words=str,
+            words=capitalised,
             number=texts.number,
             moment=texts.moment,
             short_moment=texts.short_moment,
@@ -114,7 +118,7 @@ class ConsoleContext(PageContext):
             page_keys=page_keys,
             counts=await self._counts(visitor),
             script=True,
-            **facts,
+            **{"value_text": readable, **facts},
         )
 
     async def _counts(self, visitor: Visitor) -> dict[str, str]:

@@ -65,7 +65,7 @@ class RegisterActs:
                 closed = "Nothing of these files could be read: there is nothing to load."
             if not closed and not await registers.list_fetches(tx, load.id):
                 closed = (
-                    "These files were not fetched by the schedule. Import them by almoner registers import --force."
+                    "These files were not fetched by the schedule. Import them with almoner registers import --force."
                 )
             return ActPage(
                 "Release the import",

@@ -36,14 +36,14 @@ class RegisterPages:
         declared = ConsoleList(
             LOADS,
             "Register imports",
-            "Each import of a register is kept here with what it brought. Import the first one by "
-            "`almoner registers import`, or put a register on the schedule.",
+            "Imports of registers appear here. Import the first one with `almoner registers import`, or add a "
+            "register to the schedule.",
             ADMINISTRATORS,
             [
                 Column("Import", "id"),
                 Column("Source"),
                 Column("Status", "status"),
-                Column("Data of", "moment"),
+                Column("Data as of"),
                 Column("Loaded", "moment"),
                 Column("Rows"),
                 Column("Added"),
@@ -83,7 +83,7 @@ class RegisterPages:
 
     def _row(self, one: RegisterLoad) -> ListRow:
         text = self._context.id_text(_ID, one.id)
-        moments = (one.data_as_of, one.loaded_at)
+        moments = (one.data_as_of.date(), one.loaded_at)
         counts = (one.rows, one.added, one.changed, one.removed, one.quarantined)
         return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
 
@@ -122,7 +122,7 @@ def _facts(load: RegisterLoad) -> list[Fact]:
         Fact("Source", load.source),
         Fact("Registry", load.registry_code),
         Fact("Status", load.status, "status"),
-        Fact("Data of", load.data_as_of.isoformat(), "moment"),
+        Fact("Data as of", str(load.data_as_of.date())),
         Fact("Loaded", load.loaded_at.isoformat(), "moment"),
         Fact("Loaded although it looked damaged", load.forced, "yes_no"),
         Fact("Rows", f"{load.rows:,}"),

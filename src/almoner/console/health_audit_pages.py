@@ -57,8 +57,8 @@ class AuditPages:
                 Filter("action", named="Action"),
             ],
             order="newest first",
-            acts=[(f"{CHAINS}/deployment", "Proof of the chain")],
-            lead="Without a partner: the entries of the deployment, which concern no single partner.",
+            acts=[(f"{CHAINS}/deployment", "Verify the chain")],
+            lead="Unless you filter by partner, you see the entries that concern the whole deployment.",
         )
         return [
             *lists.routes(declared),
@@ -150,13 +150,13 @@ class AuditPages:
             name = visitor.path.split("/")[-2]
             _scope(tx, name)
             return ActPage(
-                "Prove the chain",
-                "Prove the chain",
+                "Verify the chain",
+                "Verify the chain",
                 f"{CHAINS}/{name}",
                 name,
                 [
                     "A worker reads every entry, and compares the chain with the heads that were signed and exported.",
-                    "A long log takes some minutes. Nothing is changed.",
+                    "This takes a few minutes for a long log. Nothing is changed.",
                 ],
             )
 

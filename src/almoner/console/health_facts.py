@@ -133,7 +133,7 @@ async def _receiver_line(tx: Tx) -> HealthLine:
     failing, suspended = await subscriptions.count_unwell(tx)
     path = "/health/receivers"
     if not failing and not suspended:
-        return HealthLine("Webhook receivers", "healthy", "All receivers take what they are sent", path=path)
+        return HealthLine("Webhook receivers", "healthy", "All receivers accept their webhooks", path=path)
     found = f"{failing:,} failing, {suspended:,} suspended"
     return HealthLine("Webhook receivers", "attention", found, "Tell the partner. Nothing is lost for 90 days.", path)
 
@@ -162,7 +162,7 @@ def _selfcheck_line(records: Sequence[CheckRecord], now: datetime) -> HealthLine
         return HealthLine(name, "attention", "It has not run yet", "Run it now.", path)
     checked_at = max(one.checked_at for one in records)
     broken = sum(one.found > 0 for one in records)
-    found = f"{broken:,} of {len(records):,} checks found something" if broken else f"{len(records):,} checks passed"
+    found = f"{broken:,} of {len(records):,} checks found problems" if broken else f"{len(records):,} checks passed"
     if broken:
         return HealthLine(name, "failing", found, "Each says what to do.", path)
     if now - checked_at > _SELFCHECK_AGE:

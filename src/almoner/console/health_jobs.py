@@ -41,7 +41,7 @@ class HealthJobs:
             self._load,
             filters=[Filter("kind", named="Kind")],
             order="newest first",
-            acts=[(f"{PATH}/retry", "Retry all of a kind")],
+            acts=[(f"{PATH}/retry", "Retry all jobs of a kind")],
         )
         return [
             *lists.routes(declared),
@@ -108,7 +108,7 @@ class HealthJobs:
                 "Drop the job",
                 f"{PATH}/{job.id}",
                 job.kind,
-                ["The job is deleted. What it was to do is never done, and nobody is told."],
+                ["The job is deleted and never done. Nobody is notified."],
                 fields=[ActField("note", "Why it is not needed", "area", maxlength=500)],
                 facts=_facts(job),
             )

@@ -55,7 +55,7 @@ _WORDS: Final = {
     "/health/jobs": "Jobs that gave up",
     "/health/emails": "Emails that could not be delivered",
     "/health/receivers": "Webhook receivers that fail or are suspended",
-    FINDINGS: "Self-checks that found something",
+    FINDINGS: "Self-checks that found problems",
 }
 
 
@@ -152,7 +152,7 @@ class _HealthPages:
                 "Self-check",
                 [
                     "A worker reads one snapshot of the database and changes nothing.",
-                    "On a large database it takes some minutes. What it finds replaces what it found the last time.",
+                    "This takes a few minutes on a large database. The new results replace the last ones.",
                 ],
             )
 

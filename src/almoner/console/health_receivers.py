@@ -33,7 +33,7 @@ class HealthReceivers:
         declared = ConsoleList(
             PATH,
             "Webhook receivers",
-            "Every receiver takes what it is sent. One that fails, or is suspended, is shown here.",
+            "Every receiver accepts its webhooks. Failing and suspended receivers are listed here.",
             EVERYBODY,
             [
                 Column("Receiver", "id"),
@@ -46,7 +46,7 @@ class HealthReceivers:
             ],
             self._load,
             filters=[Filter("status", "choice", tuple(_STATUSES), named="Status")],
-            order="the oldest subscription first",
+            order="oldest subscription first",
         )
         page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
         return [*lists.routes(declared), page]
@@ -101,7 +101,7 @@ class HealthReceivers:
             list_words="Webhook receivers",
             acts=[],
             details=facts,
-            advice="Tell the partner. It is warned by email after a day, and suspended after five. The partner resumes "
-            "it on its own pages, and can replay what it missed for 90 days.",
+            advice="Tell the partner. We email the partner after a day, and suspend the receiver after five. The "
+            "partner resumes it on its own pages, and can replay what it missed for 90 days.",
             payload="",
         )

@@ -1,7 +1,7 @@
 """Lists of the console: filters in the address, chips, pages by cursor, and the same as a file."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.access.accounts.page_texts import PageTexts
 from almoner.access.people.domain import Role
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams
@@ -79,12 +80,25 @@ class ConsoleList:
     load: Callable[[Visitor, ListQuery], Awaitable[ListPage]]
     filters: Sequence[Filter] = ()
     order: str = "oldest first"
+    oldest_first: tuple[str, str] | None = None
+    """The filter and its value that turn the order around: what waits is listed from the oldest on."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
     acts: Sequence[tuple[str, str]] = ()
     exported: bool = True
     lead: str = ""
+    choice_words: Mapping[str, str] = field(default_factory=dict)
+    """Of values of filters whose names do not say enough."""
     begin: tuple[str, str] | None = None
     """The path and words of a button above it, whose post takes the first of its records."""
+
+    def order_of(self, given: Mapping[str, str]) -> str:
+        """In words, with these filters."""
+        turned = self.oldest_first is not None and self.oldest_first in given.items()
+        return "oldest first" if turned else self.order
+
+    def value_text(self, value: str) -> str:
+        """A value of a filter or a status, in words."""
+        return self.choice_words.get(value) or readable(value)
 
 
 def position_text(at: datetime, record: UUID) -> str:
@@ -148,14 +162,14 @@ class ListPages:
             problems = problems_by_field(error, next(iter(typed), "filters"))
             given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
         address = visitor.place.home + declared.path
-        shown = list(given.items())
+        shown, texts = list(given.items()), self._context.texts(visitor)
         return await self._context.show(
             visitor,
             "list.html",
             status=422 if problems else 200,
             declared=declared,
-            rows=[_cells(visitor, declared, row) for row in page.rows],
-            caption=self._caption(visitor, declared, page),
+            rows=[_cells(visitor, texts, declared, row) for row in page.rows],
+            caption=self._caption(visitor, declared.order_of(given), page),
             typed=typed,
             chips=_chips(given, declared, address),
             views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
@@ -164,13 +178,14 @@ class ListPages:
             next=page.next and f"{address}?{urlencode([*shown, ('cursor', page.next)])}",
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if declared.exported else None,
             problems=problems,
+            value_text=declared.value_text,
         )
 
-    def _caption(self, visitor: Visitor, declared: ConsoleList, page: ListPage) -> str:
+    def _caption(self, visitor: Visitor, order: str, page: ListPage) -> str:
         if page.total is None:
-            return declared.order.capitalize()
+            return order.capitalize()
         counted = self._context.texts(visitor).number(page.total)
-        return f"{'More than ' if page.more else ''}{counted}, {declared.order}"
+        return f"{'More than ' if page.more else ''}{counted}, {order}"
 
     async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
         """The file, page by page."""
@@ -204,14 +219,14 @@ def _chips(given: Mapping[str, str], declared: ConsoleList, address: str) -> lis
     return [
         Chip(
             filters[name].label,
-            readable(value) if filters[name].kind == "choice" else value,
+            declared.value_text(value) if filters[name].kind == "choice" else value,
             f"{address}?{urlencode([pair for pair in given.items() if pair[0] != name])}".rstrip("?"),
         )
         for name, value in given.items()
     ]
 
 
-def _cells(visitor: Visitor, declared: ConsoleList, row: ListRow) -> list[Cell]:
+def _cells(visitor: Visitor, texts: PageTexts, declared: ConsoleList, row: ListRow) -> list[Cell]:
     made = []
     for position, (shown, value) in enumerate(zip(declared.columns, row.values, strict=True)):
         href = visitor.place.home + row.path if position == 0 else None
@@ -220,6 +235,8 @@ def _cells(visitor: Visitor, declared: ConsoleList, row: ListRow) -> list[Cell]:
                 made.append(Cell(shown, minor, currency, href))
             case datetime():
                 made.append(Cell(shown, value.isoformat(), None, href))
+            case int() if not isinstance(value, bool):
+                made.append(Cell(shown, texts.number(value), None, href))
             case _:
                 made.append(Cell(shown, value, None, href))
     return made

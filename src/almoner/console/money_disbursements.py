@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.acts import ActField, ActPage, ActPages
-from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
 from almoner.console.money_downloads import Download, DownloadPages, WrittenFile
@@ -23,13 +23,13 @@ from almoner.console.money_records import (
     amount,
     cursor_of,
     names_of_organisations,
-    names_of_partners,
     page_of,
     parse_choice,
     parse_filter_id,
     sentences,
     show_record,
 )
+from almoner.console.partner_ids import names_of_partners
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.donations import service as donations
@@ -76,7 +76,6 @@ async def _get(tx: Tx, disbursement_id: UUID) -> Disbursement:
 async def _facts(tx: Tx, one: Disbursement) -> Sequence[Fact]:
     names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id)])
     partner = (await names_of_partners(tx, [one.partner_id]))[one.partner_id]
-    waits = one.waiting_reason.sentence if one.status == "PENDING" and one.waiting_reason else None
     return [
         Fact("Nonprofit", names.get(one.organisation_id)),
         Fact("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),
@@ -84,9 +83,14 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[Fact]:
         amount("Amount", one.money),
         Fact("Donations", f"{one.donations:,}"),
         Fact("End-to-end ID", one.end_to_end_id),
-        Fact("Waits because", waits),
+        Fact("Waiting because", _waiting_reason(one)),
         Fact("Why it was returned", one.return_reason),
     ]
+
+
+def _waiting_reason(one: Disbursement) -> str | None:
+    waits = one.status == "PENDING" and one.waiting_reason
+    return capitalised(waits.sentence) if waits else None
 
 
 def _sent(one: Disbursement) -> str:
@@ -135,7 +139,7 @@ class DisbursementPages:
                 "Record as returned",
                 sentences(
                     "Its donations go into the next disbursement, and disbursements to this nonprofit are put on "
-                    "hold until somebody releases them. The partner is told.",
+                    "hold until somebody releases them. The partner is notified.",
                 ),
                 _mark_returned,
                 (ActField("reason", "The bank's reason", "area", maxlength=MAX_REASON_LENGTH),),
@@ -146,7 +150,7 @@ class DisbursementPages:
             RecordAct(
                 "hold",
                 "Hold disbursements to this nonprofit",
-                sentences("Nothing is sent to this nonprofit until somebody releases it. Nobody outside is told."),
+                sentences("Nothing is sent to this nonprofit until somebody releases it. Nobody outside is notified."),
                 self._hold,
                 (
                     ActField(
@@ -173,7 +177,7 @@ class DisbursementPages:
                 Column("Nonprofit"),
                 Column("Donations"),
                 Column("Status", "status"),
-                Column("Waits because"),
+                Column("Waiting because"),
                 Column("Created", "age"),
                 Column("Sent", "moment"),
                 Column("Paid", "moment"),
@@ -182,7 +186,7 @@ class DisbursementPages:
             load=self._load,
             filters=(
                 Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Waits because"),
+                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Waiting because"),
                 Filter("nonprofit", named="Nonprofit ID"),
                 Filter("partner", named="Partner ID"),
             ),
@@ -193,7 +197,7 @@ class DisbursementPages:
                 ("Returned", {"status": "RETURNED"}),
                 ("All", {}),
             ),
-            acts=((f"{_PATH}/run", "Send what is ready"), (f"{_PATH}/holds", "Holds")),
+            acts=((f"{_PATH}/run", "Send disbursements"), (f"{_PATH}/holds", "Holds")),
             order="newest first",
         )
 
@@ -230,8 +234,14 @@ class DisbursementPages:
             return page_of(tx, _TYPE, rows, query.limit, total)
 
     def _row(self, tx: Tx, one: Disbursement, names: Mapping[UUID, str]) -> ListRow:
-        waits = one.waiting_reason.sentence if one.status == "PENDING" and one.waiting_reason else None
-        values = (one.money, names.get(one.organisation_id), one.donations, one.status, waits, one.created_at)
+        values = (
+            one.money,
+            names.get(one.organisation_id),
+            one.donations,
+            one.status,
+            _waiting_reason(one),
+            one.created_at,
+        )
         return ListRow(self._kind.address(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
 
     async def show(self, visitor: Visitor) -> Response:
@@ -280,7 +290,7 @@ class DisbursementPages:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
         told = (
             f"The bank has paid {format_amount(one.money)}. Its {one.donations:,} donations become "
-            "DISBURSED, and the partner is told."
+            "DISBURSED, and the partner is notified."
         )
         match needed.people:
             case 0:
@@ -358,7 +368,7 @@ class DisbursementPages:
         return WrittenFile(f"{name}.pdf", "application/pdf", document)
 
     async def run(self, visitor: Visitor) -> Response:
-        """Send what is ready: first what would wait and why, then what was sent."""
+        """Send disbursements: first what would wait and why, then what was sent."""
         async with self._context.db.read() as tx:
             waiting = await disbursements.waiting_totals(tx)
         ran: RunResult | None = None

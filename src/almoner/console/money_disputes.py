@@ -33,7 +33,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep, readable
 
 _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
@@ -48,7 +48,7 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 async def _facts(tx: Tx, one: Dispute) -> Sequence[Fact]:
     found = [
         amount("Amount", one.money),
-        Fact("Reason", one.reason),
+        Fact("Reason", readable(one.reason) if one.reason else None),
         Fact("Donation or payment", _subject(tx, one)),
         Fact("Provider", one.provider),
         Fact("Provider's payment", one.provider_payment),
@@ -112,7 +112,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             RecordAct(
                 "mark-won",
                 "Record as won",
-                sentences(only, "The donation is disbursed as usual. The partner is told."),
+                sentences(only, "The donation is disbursed as usual. The partner is notified."),
                 mark_won,
                 (NOTE,),
                 _open,
@@ -126,7 +126,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                     only,
                     (
                         "The donation counts as refunded. If it was disbursed already, we absorb the "
-                        "loss. The partner is told."
+                        "loss. The partner is notified."
                     ),
                 ),
                 mark_lost,
@@ -163,7 +163,8 @@ class DisputePages:
             load=self._load,
             filters=(Filter("status", "choice", tuple(one.value for one in DisputeStatus), named="Status"),),
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
-            order="as they came",
+            order="newest first",
+            oldest_first=("status", "open"),
             lead="Evidence goes to the provider in its own dashboard. The outcome arrives here by itself.",
         )
 
@@ -188,7 +189,7 @@ class DisputePages:
                             one.money,
                             one.opened_at,
                             one.status.value,
-                            one.reason,
+                            one.reason and readable(one.reason),
                             _subject(tx, one),
                             tx.ids.text(_TYPE, one.id),
                         ),

@@ -126,7 +126,7 @@ class PaymentFilePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payment files",
-            about="Files of payments for the bank appear here. Make one of all SENT disbursements in a currency.",
+            about="Files of payments for the bank appear here. Create one from all SENT disbursements in a currency.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -141,7 +141,7 @@ class PaymentFilePages:
             load=self._load,
             filters=(Filter("status", "choice", _STATUSES, named="Status"),),
             views=(("To release", {"status": "created"}), ("Released", {"status": "released"}), ("All", {})),
-            acts=((f"{_PATH}/new", "Make a file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
+            acts=((f"{_PATH}/new", "Create payment file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
             order="newest first",
         )
 
@@ -256,8 +256,8 @@ class PaymentFilePages:
         sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
         counted = f"More than {MOST_COUNTED:,}" if sent > MOST_COUNTED else f"{sent:,}"
         return ActPage(
-            "Make a payment file",
-            "Make file",
+            "Create payment file",
+            "Create payment file",
             _PATH,
             "Payment files",
             (

@@ -16,8 +16,8 @@ from almoner.console.money_records import (
     Officer,
     names_of_deciders,
     names_of_organisations,
-    names_of_partners,
 )
+from almoner.console.partner_ids import names_of_partners
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
 from almoner.kit.errors import NotFound

@@ -76,7 +76,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
         Fact("Why it came back", moved.return_reason),
         Fact("Account", line.account),
         Fact("Statement", one.statement),
-        Fact("Waits because", why),
+        Fact("Waiting because", why),
     ]
 
 
@@ -201,7 +201,8 @@ class LinePages:
             ),
             views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
             acts=(("/bank-statements/upload", "Upload a statement"),),
-            order="as imported",
+            order="newest first",
+            oldest_first=("status", "open"),
         )
 
     def routes(self) -> list[Route]:

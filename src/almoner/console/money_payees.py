@@ -128,7 +128,7 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
             "already had. Nobody is shown "
             "what was proposed, so that two people have read the same number."
         ),
-        "Once it is approved, disbursements are paid to this account. The nonprofit is told at its contact address."
+        "Once it is approved, disbursements are paid to this account. The nonprofit is notified at its contact address."
         if left == 1
         else "Another finance operator must approve it, too. Disbursements to it wait until then.",
         *(f"Look at this: {one}." for one in warnings),
@@ -214,7 +214,8 @@ class PayeeAccountPages:
             ),
             views=(("To approve", {"status": "proposed"}), ("Approved", {"status": "approved"}), ("All", {})),
             acts=((f"{_PATH}/propose", "Propose an account"),),
-            order="as proposed",
+            order="newest first",
+            oldest_first=("status", "proposed"),
         )
 
     def routes(self) -> list[Route]:
@@ -279,7 +280,7 @@ class PayeeAccountPages:
                 who = "another finance operator" if left == 1 else "two other finance operators"
                 steps.append(TimelineStep("Approved", "waiting", None, f"{who} must approve it"))
             if notice is not None:
-                steps.append(TimelineStep("Nonprofit told", "done", iso_timestamp(notice.notified_at)))
+                steps.append(TimelineStep("Nonprofit notified", "done", iso_timestamp(notice.notified_at)))
             warnings = await payee_bank_accounts.account_warnings(tx, one)
             page = RecordPage(
                 title="Payee account",
@@ -306,7 +307,7 @@ class PayeeAccountPages:
                     "nonprofit was checked with "
                     "another one, two others must approve it, and disbursements to the nonprofit wait until then."
                 ),
-                "The nonprofit is told at its contact address, if it has one.",
+                "The nonprofit is notified at its contact address, if it has one.",
                 "Call the nonprofit on a number that you already had, never on one from the request.",
             ),
             _PROPOSAL,

@@ -1,6 +1,6 @@
 """What the pages about money have in common: records with facts and acts, names, and who acts."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
@@ -11,7 +11,6 @@ from starlette.responses import Response
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
-from almoner.access.partners import service as partners
 from almoner.access.people.domain import Person
 from almoner.console.acts import Act, ActField, ActPage
 from almoner.console.context import MOST_COUNTED, ConsoleContext
@@ -229,11 +228,6 @@ async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID
         scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
         found |= await organisations.readable_names(tx, scope, ids)
     return found
-
-
-async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
-    """What partners are called."""
-    return {one: (await partners.get(tx, Partner(one))).name for one in set(partner_ids)}
 
 
 async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:

@@ -64,7 +64,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[Fact]:
     one = shown.refund
     return [
         amount("Amount", one.money),
-        amount("Of it, owed to the nonprofit", one.nonprofit_share),
+        amount("Of which owed to the nonprofit", one.nonprofit_share),
         Fact("Donation", tx.ids.text("donation", one.donation_id)),
         Fact("Sent by", "us, by bank transfer" if one.is_by_bank else one.provider),
         Fact("Reference", one.provider_refund),
@@ -121,7 +121,7 @@ _KIND: Final = RecordKind(
             "Record as sent",
             sentences(
                 "Use this after you sent the refund by bank or in the provider's dashboard.",
-                "The donation counts as refunded, and the partner and the donor are told as with any refund.",
+                "The donation counts as refunded, and the partner and the donor are notified as with any refund.",
             ),
             _mark_sent,
             (_REFERENCE, _NOTE),
@@ -143,7 +143,7 @@ _KIND: Final = RecordKind(
             "mark-failed",
             "Record as failed",
             sentences(
-                "The refund will not be sent. The money is owed to the nonprofit again, and the partner is told."
+                "The refund will not be sent. The money is owed to the nonprofit again, and the partner is notified."
             ),
             _mark_failed,
             (_NOTE,),
@@ -191,8 +191,10 @@ class RefundPages:
             filters=(Filter("status", "choice", tuple(_STATUSES), named="Status"), Filter("provider", named="Sent by")),
             views=(("Pending", {"status": "pending"}), ("Sent", {"status": "sent"}), ("All", {})),
             acts=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
-            order="as they began",
-            lead="A refund by partner_transfers or bank_transfer waits until you send it by bank and record it.",
+            order="newest first",
+            oldest_first=("status", "pending"),
+            lead="A refund by partner transfer or bank transfer waits until you send the money through your bank and "
+            "record it here.",
         )
         self._failed = ConsoleList(
             path=f"{_PATH}/failed",
@@ -268,7 +270,7 @@ class RefundPages:
                         "collected the money, the "
                         "refund waits until you send the partner a bank transfer and record it."
                     ),
-                    "The partner and the donor are told once it is sent.",
+                    "The partner and the donor are notified once it is sent.",
                 ),
                 (
                     ActField("donation", "Donation ID", maxlength=255),

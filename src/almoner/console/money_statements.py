@@ -61,7 +61,7 @@ class StatementPages:
                 Column("By"),
             ),
             load=self._load,
-            acts=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "What is missing")),
+            acts=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "Missing statements")),
             order="newest first",
         )
         self._gap_list = ConsoleList(

@@ -156,7 +156,9 @@ _KIND: Final = RecordKind(
         RecordAct(
             "write-off",
             "Write off",
-            sentences("The payment leaves our ledger because it is not ours. Nothing is refunded, and nobody is told."),
+            sentences(
+                "The payment leaves our ledger because it is not ours. Nothing is refunded, and nobody is notified."
+            ),
             _write_off,
             (_NOTE,),
             _undecided,
@@ -194,7 +196,8 @@ class UnallocatedPaymentPages:
                 Filter("reason", "choice", tuple(one.value for one in UnallocatedReason), named="Reason"),
             ),
             views=(("Waiting", {"status": "held"}), ("Refunding", {"status": "refunding"}), ("All", {})),
-            order="as received",
+            order="newest first",
+            oldest_first=("status", "held"),
         )
 
     def routes(self) -> list[Route]:

@@ -1,5 +1,8 @@
 """Which partner, and which of its keys and members, an address of the console names."""
 
+from collections.abc import Collection
+from uuid import UUID
+
 from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.keys.domain import ApiKey
@@ -31,6 +34,11 @@ async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
         return await partners.get(tx, Partner(partner_id))
     except NoSuchPartner:
         raise NotFound from None
+
+
+async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
+    """What partners are called."""
+    return {one: (await partners.get(tx, Partner(one))).name for one in set(partner_ids)}
 
 
 async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:

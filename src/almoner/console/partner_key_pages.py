@@ -19,7 +19,7 @@ from almoner.console.partner_ids import PATH, key_of_path, partner_of_path, part
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
 
-_KINDS: Final = {"secret": "Secret key", "publishable": "Publishable key", "scim": "Directory key (SCIM)"}
+KEY_KINDS: Final = {"secret": "Secret key", "publishable": "Publishable key", "scim": "Directory key (SCIM)"}
 
 
 class PartnerKeyPages:
@@ -54,7 +54,7 @@ class PartnerKeyPages:
             status=422 if problems else 200,
             account=account,
             path=f"{PATH}/{self._context.id_text('partner', account.id)}",
-            kinds=list(_KINDS.items()),
+            kinds=list(KEY_KINDS.items()),
             typed=typed,
             problems=problems,
         )
@@ -115,12 +115,12 @@ class PartnerKeyPages:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
             return ActPage(
-                "Revoke the key",
-                "Revoke the key",
+                "Revoke key",
+                "Revoke key",
                 partner_path(tx, account),
                 account.name,
                 [
-                    f"The {_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
+                    f"The {KEY_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
                     "Whatever still uses it is refused. This cannot be undone. The partner gets no email.",
                 ],
                 closed="This key has been revoked." if key.revoked_at else "",

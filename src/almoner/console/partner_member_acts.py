@@ -24,7 +24,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             context,
             "roles",
             "Change roles",
-            "Save the roles",
+            "Save roles",
             ["These roles replace those granted before. Roles from SSO or groups do not change. They get an email."],
             lambda tx, scope, by, one, typed: members.change_roles(tx, scope, by, one.person.id, _roles(typed)),
             with_roles=True,
@@ -33,7 +33,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             context,
             "resend",
             "Resend the invitation",
-            "Send the invitation",
+            "Send invitation",
             ["They get an email with a new link that expires in 7 days. The link in the old invitation stops working."],
             lambda tx, scope, by, one, _typed: members.resend_invitation(tx, scope, by, one.person.id),
         ),
@@ -50,7 +50,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "activate",
             "Reactivate the member",
             "Reactivate",
-            ["They can sign in again, with the roles that they had."],
+            ["They can sign in again, with the roles they had before."],
             lambda tx, scope, by, one, _typed: members.activate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -59,7 +59,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "Reset sign-in methods",
             "Reset sign-in methods",
             [
-                "For a lost second factor. Make sure whom you talk to, as docs/runbooks/lost-second-factor.md says.",
+                "For a lost second factor. Verify who you are talking to: see docs/runbooks/lost-second-factor.md.",
                 "Password, authenticator app, passkeys and recovery codes stop working.",
                 "They get an email that says so, and a new invitation.",
             ],
@@ -86,12 +86,12 @@ def _invite(context: ConsoleContext) -> Act:
         account = await partner_of_path(tx, visitor)
         return ActPage(
             "Invite a member",
-            "Send the invitation",
+            "Send invitation",
             partner_path(tx, account),
             account.name,
             [
                 f"They get an email with a link that works once and expires in 7 days, to join {account.name}.",
-                "A member without a role sees their own account alone.",
+                "A member without a role sees only their own account.",
             ],
             fields=[
                 ActField("email", "Email address", maxlength=255),

@@ -20,7 +20,7 @@ from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
-from almoner.console.partner_key_pages import PartnerKeyPages
+from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
 from almoner.console.partner_member_acts import member_acts
 from almoner.console.partner_settings_acts import settings_acts
 from almoner.console.partner_view_pages import PartnerViewPages
@@ -77,7 +77,7 @@ class _PartnerPages:
             ],
             self._load,
             filters=[Filter("name", named="Name")],
-            acts=[(f"{PATH}/new", "Create a partner")],
+            acts=[(f"{PATH}/new", "Create partner")],
         )
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
@@ -91,7 +91,7 @@ class _PartnerPages:
         for one in found[: query.limit]:
             text = self._context.id_text("partner", one.id)
             currencies = ", ".join(one.settlement_currencies)
-            rows.append(ListRow(f"{PATH}/{text}", (one.name, text, one.created_at, currencies, tested.get(one.id))))
+            rows.append(ListRow(f"{PATH}/{text}", (one.name, text, one.created_at, currencies, tested.get(one.id, ""))))
         last = self._context.id_text("partner", found[query.limit - 1].id) if len(found) > query.limit else None
         return ListPage(rows, last, total)
 
@@ -153,7 +153,7 @@ class _PartnerPages:
             next_members=self._context.id_text("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
             page_keys=[
                 ("s", "Settings"),
-                ("c", "Create a key"),
+                ("c", "Create key"),
                 ("i", "Invite a member"),
                 ("v", "View as the partner"),
             ],
@@ -163,7 +163,7 @@ class _PartnerPages:
         return {
             "id": self._context.id_text("apikey", key.id),
             "name": key.name,
-            "kind": key.kind,
+            "kind": KEY_KINDS[key.kind],
             "hint": key.hint,
             "scopes": ", ".join(sorted(key.scopes)),
             "status": "revoked" if key.revoked_at else "live" if usable else "expired",
@@ -195,7 +195,7 @@ def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
         Fact("Gift Aid declaration required", account.requires_gift_aid, "yes_no"),
         Fact(
             "Donation requests",
-            f"every {account.request_interval}, from {account.request_minimum_multiple:,} times the minimum donation, "
+            f"Every {account.request_interval}, from {account.request_minimum_multiple:,} times the minimum donation, "
             f"due within {account.request_due_days} days",
         ),
         Fact("SCIM", account.scim_api, "yes_no"),

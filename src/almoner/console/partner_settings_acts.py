@@ -124,8 +124,8 @@ class _Acts:
                 await partners.update_donation_settings(tx, Partner(account.id), **changed)
             await self._record(tx, visitor, account, "partner.giving_set", changed=", ".join(sorted(changed)))
 
-        sentences = ["The settings hold for what happens from now on. Nobody gets an email."]
-        return self._act("settings", "Donation settings", "Save the settings", sentences, fields, change)
+        sentences = ["The settings apply from now on. Nobody gets an email."]
+        return self._act("settings", "Donation settings", "Save settings", sentences, fields, change)
 
     def links(self) -> Act:
         """What hosted pages link to."""
@@ -150,7 +150,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
         sentences = ["Donors and applicants see these links on hosted pages and in emails from now on."]
-        return self._act("links", "Links of hosted pages", "Save the links", sentences, fields, change)
+        return self._act("links", "Links of hosted pages", "Save links", sentences, fields, change)
 
     def brand(self) -> Act:
         """The colour of hosted pages; the owners upload a logo themselves."""
@@ -168,7 +168,7 @@ class _Acts:
             "Hosted pages and emails take the colour from now on. They adjust it where text would be hard to read.",
             "Owners upload a logo on their own pages; `almoner partners brand` takes one, too.",
         ]
-        return self._act("brand", "Brand colour", "Save the colour", sentences, fields, change)
+        return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
 
     def clear_brand(self) -> Act:
         """No colour and no logo."""
@@ -205,7 +205,11 @@ class _Acts:
                 issuer = await receipts.update_issuer(tx, Partner(account.id), None, None)
             return [
                 ActField(
-                    "name", "Name of the issuer", hint="Empty: the partner.", required=False, value=issuer.name or ""
+                    "name",
+                    "Name of the issuer",
+                    hint="Leave empty to use the partner.",
+                    required=False,
+                    value=issuer.name or "",
                 ),
                 ActField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
             ]
@@ -216,7 +220,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.issuer_named", prefix=issuer.prefix)
 
         sentences = ["Receipts that were issued do not change. New ones continue the numbering."]
-        return self._act("receipt-issuer", "Receipt issuer", "Save the issuer", sentences, fields, change)
+        return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
     async def _record(self, tx: Tx, visitor: Visitor, account: PartnerAccount, action: str, **details: Any) -> None:
         subject = tx.ids.text("partner", account.id)

@@ -53,7 +53,7 @@ class _SessionPages:
         ]
         about = "Operators who are signed in are shown here."
         return ConsoleList(
-            PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="the last seen first"
+            PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="last seen first"
         )
 
     async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:

@@ -38,19 +38,19 @@ from almoner.validation.decisions.reviews.service import ReviewView
 _TRIES: Final = 50
 """How often the next case is asked for while others take it first."""
 _DONE: Final = {
-    "claimed": "You hold this case now.",
-    "prolonged": "You hold this case for 15 more minutes.",
-    "noted": "Your note is kept.",
-    "conflict": "Your conflict of interest is kept. Another reviewer decides this case.",
-    "busy": "Somebody else holds this case.",
-    "reopened": "The decision is taken back. The case waits again.",
+    "claimed": "You have claimed this case.",
+    "prolonged": "Your claim now lasts another 15 minutes.",
+    "noted": "Note added.",
+    "conflict": "Conflict of interest declared. Another reviewer must decide this case.",
+    "busy": "Another reviewer has claimed this case.",
+    "reopened": "Decision reversed. The case is open again.",
 }
 KEYS: Final[Sequence[PageKey]] = (
     ("a", "Accept"),
     ("x", "Reject"),
     ("t", "Hand over"),
-    ("n", "Write a note"),
-    ("p", "Hold for longer"),
+    ("n", "Add note"),
+    ("p", "Extend claim"),
     ("d", "Documents"),
     ("r", "The register's page"),
     ("h", "Earlier decisions"),
@@ -196,8 +196,8 @@ class CasePages:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
-                "The case is kept for this reviewer until they have looked at it, for at most one day.",
-                "Until then nobody else may decide it, and neither may you.",
+                "The case is reserved for this reviewer until they open it, for one day at most.",
+                "Until then, nobody else can decide it, including you.",
             ]
             choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
             to = ActField("to", "Reviewer", "choice", choices=choices)
@@ -217,9 +217,11 @@ class CasePages:
 
     def _note(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
-            sentences = ["Other reviewers read it beside the case; partners and applicants never do. It stays."]
+            sentences = [
+                "Other reviewers see the note on the case. Partners and applicants never do. You cannot delete it."
+            ]
             text = ActField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
-            return await self.describe(tx, visitor, "Write a note", "Keep this note", sentences, [text])
+            return await self.describe(tx, visitor, "Add note", "Add note", sentences, [text])
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self.case_of(visitor)
@@ -232,12 +234,15 @@ class CasePages:
     def _conflict(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             sentences = [
-                "Say so if you know the nonprofit, the applicant or the partner too well to decide this case.",
-                "You can read the case, but never decide it, and nobody can take this back. Your claim ends.",
+                (
+                    "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
+                    "to decide this case."
+                ),
+                "You can still read the case, but you can never decide it. This cannot be undone. Your claim ends.",
             ]
-            reason = ActField("reason", "What ties you to it", "area", maxlength=MAX_NOTE_LENGTH)
+            reason = ActField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
             title = "Declare a conflict of interest"
-            return await self.describe(tx, visitor, title, "I must not decide this case", sentences, [reason])
+            return await self.describe(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self.case_of(visitor)

@@ -46,7 +46,7 @@ class DecisionPages:
             view = await reviews.view_review(tx, handler, subject_id)
             title, effect = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
-            sentences = [view.shown.title, effect, f"{partner} is told by an event, and by what its API answers."]
+            sentences = [view.shown.title, effect, f"{partner} is notified by an event and in API responses."]
             page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
             return replace(page, facts=_facts(view), closed=self._closed(visitor, view))
 
@@ -67,20 +67,22 @@ class DecisionPages:
         """Why the visitor cannot decide it now; the service decides that again when it is decided."""
         by = self._context.operator_id(visitor)
         if view.history.open_review is None:
-            return "Nobody is asked to decide this case."
+            return "This case does not need a decision."
         if by in {one.by for one in view.conflicts}:
             return "You declared a conflict of interest about this case."
         if view.claimed_by not in (None, by):
-            return "Somebody else holds this case."
+            return "Another reviewer has claimed this case."
         if view.claimed_by is None and view.history.open_review.claimed_by != by:
             return "Claim this case first, and look at its evidence."
         return ""
 
     def _reopen(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
-            sentences = ["The decision is taken back. What follows from it ends, and the case waits again."]
-            fields = [ActField("note", "On what evidence", "area", maxlength=MAX_NOTE_LENGTH)]
-            return await self._cases.describe(tx, visitor, "Take the decision back", "Take it back", sentences, fields)
+            sentences = ["The decision and its effects are reversed, and the case is open again."]
+            fields = [ActField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH)]
+            return await self._cases.describe(
+                tx, visitor, "Reverse the decision", "Reverse decision", sentences, fields
+            )
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self._cases.case_of(visitor)
@@ -92,7 +94,7 @@ class DecisionPages:
 
 
 def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActField]:
-    note = ActField("note", "On what evidence, for other reviewers alone", "area", maxlength=MAX_NOTE_LENGTH)
+    note = ActField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
     if verdict == "accepted":
         return [note]
     choices = [(one, reason_words(one)) for one in handler.reason_codes]

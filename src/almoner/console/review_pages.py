@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final, get_args
+from uuid import UUID
 
 from starlette.routing import Route
 
@@ -12,14 +13,15 @@ from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, parse_position, position_text
+from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
 from almoner.console.review_second_looks import SecondLookPages
-from almoner.console.review_words import KIND_WORDS, REVIEWS, SECOND_LOOKS, reason_words
+from almoner.console.review_words import KIND_WORDS, REVIEWS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Filter, readable
+from almoner.platform.pages.record_tables import Column, Filter
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ID_TYPES, WAITING_TARGET, Kind, Review, ReviewFilters
 
@@ -72,7 +74,7 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
     async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
         by = context.operator_id(visitor)
         mine = await reviews.list_open_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
-        lines = [DeskLine("Held by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None)]
+        lines = [DeskLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None)]
         for kind, count, oldest in await reviews.count_open_reviews(tx):
             lines.append(DeskLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
@@ -104,21 +106,22 @@ class _ReviewQueue:
                 Column("Why"),
                 Column("Waiting", "age"),
                 Column("Due", "moment"),
-                Column("Held by"),
+                Column("Claimed by"),
             ),
             self._load,
             (
                 Filter("kind", "choice", get_args(Kind), named="Kind"),
                 Filter("partner", named="Partner ID"),
-                Filter("country", named="Country, three letters"),
+                Filter("country", named="Country code"),
                 Filter("script", "choice", _SCRIPTS, named="Script"),
                 Filter("reason", named="Reason"),
                 Filter("age", "choice", tuple(_AGES), named="Waiting for more than"),
                 Filter("due", "choice", ("overdue",), named="Due"),
-                Filter("holder", "choice", ("mine",), named="Held by"),
+                Filter("holder", "choice", ("mine",), named="Claimed by"),
             ),
             views=_VIEWS,
-            begin=(f"{REVIEWS}/next", "Take the next case"),
+            choice_words={str(kind): words for kind, words in SINGULAR_WORDS.items()} | {"EAST ASIAN": "East Asian"},
+            begin=(f"{REVIEWS}/next", "Review next case"),
         )
 
     async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
@@ -127,7 +130,8 @@ class _ReviewQueue:
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, parse_position(query.cursor))
             shown = found[: query.limit]
             names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in shown])
-            rows = [self._row(tx, one, names) for one in shown]
+            partners = await names_of_partners(tx, [one.subject.partner_id for one in shown])
+            rows = [self._row(tx, one, names, partners) for one in shown]
         last = shown[-1] if len(found) > query.limit else None
         return ListPage(rows, position_text(last.asked_at, last.id) if last else None)
 
@@ -152,14 +156,22 @@ class _ReviewQueue:
             min(until, default=None),
         )
 
-    def _row(self, tx: Tx, one: Review, names: Mapping[str, str]) -> ListRow:
+    def _row(self, tx: Tx, one: Review, names: Mapping[str, str], partners: Mapping[UUID, str]) -> ListRow:
         subject = one.subject
         case = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
-        partner = tx.ids.text("partner", subject.partner_id)
         held = holder and names.get(holder, holder)
         why = " ".join(reason_words(reason) for reason in one.reasons)
         due = one.asked_at + WAITING_TARGET
-        about = (subject.country_code, subject.script and readable(subject.script.lower()))
-        values = (case, KIND_WORDS[subject.kind], partner, *about, why, one.asked_at, due, held)
+        about = (subject.country_code, subject.script and subject.script.title())
+        values = (
+            case,
+            SINGULAR_WORDS[subject.kind],
+            partners[subject.partner_id],
+            *about,
+            why,
+            one.asked_at,
+            due,
+            held,
+        )
         return ListRow(f"{REVIEWS}/{case}", values)

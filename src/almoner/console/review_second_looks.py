@@ -62,7 +62,7 @@ class SecondLookPages:
             REVIEWERS,
             (Column("Case"), Column("Selected", "age")),
             self._load,
-            lead="You do not learn how the case was decided, and your answer changes nothing about it.",
+            lead="You cannot see how the cases were decided. Your answers do not change the decisions.",
             exported=False,
         )
 
@@ -112,15 +112,20 @@ class SecondLookPages:
             choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
             reasons = [(one, reason_words(one)) for one in handler.reason_codes]
             return ActPage(
-                "Give your second look",
-                "Keep my answer",
+                "Your second look",
+                "Submit answer",
                 f"{SECOND_LOOKS}/{look.review_id}",
                 "Second look",
-                ["Your answer is compared with the first decision. It changes nothing, and nobody is told."],
+                [
+                    (
+                        "Your answer is compared with the first decision. "
+                        "It does not change the decision, and nobody is notified."
+                    )
+                ],
                 [
                     ActField("verdict", "How would you decide", "choice", choices=choices),
                     ActField("reason", "Reason, if you would reject", "choice", required=False, choices=reasons),
-                    ActField("note", "On what evidence", "area", maxlength=MAX_NOTE_LENGTH),
+                    ActField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH),
                 ],
             )
 

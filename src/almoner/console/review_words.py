@@ -21,7 +21,7 @@ SINGULAR_WORDS: Final[Mapping[Kind, str]] = {
     "validation_request": "Validation request",
     "agent_verification": "Agent verification",
     "match": "Watch list match",
-    "screening": "Names to look up",
+    "screening": "Name to look up",
     "appeal": "Appeal",
 }
 ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
@@ -31,7 +31,7 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("validation_request", "rejected"): (
         "Reject this nonprofit",
-        "The request is rejected. The partner and the applicant are told the reason that you choose.",
+        "The request is rejected. The partner and the applicant are notified, with the reason that you choose.",
     ),
     ("agent_verification", "accepted"): (
         "Approve this applicant",
@@ -39,31 +39,31 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("agent_verification", "rejected"): (
         "Reject this applicant",
-        "The applicant is rejected. The partner is told the reason that you choose.",
+        "The applicant is rejected. The partner is notified, with the reason that you choose.",
     ),
     ("match", "accepted"): (
-        "They are the same",
-        "The match is confirmed: the record is flagged with the category of the list until the decision is taken back.",
+        "Confirm the match",
+        "The match is confirmed: the record is flagged with the category of the list until the decision is reversed.",
     ),
     ("match", "rejected"): (
-        "They are not the same",
+        "Clear the match",
         "The match is cleared, and stays so until something about the record or the entry changes.",
     ),
     ("screening", "accepted"): (
-        "No list has it",
+        "Not on any watch list",
         "The record is clear. You have looked its names up in every list that is loaded.",
     ),
     ("screening", "rejected"): (
-        "A list has it",
-        "The record is flagged with the category that you choose, until the decision is taken back.",
+        "On a watch list",
+        "The record is flagged with the category that you choose, until the decision is reversed.",
     ),
     ("appeal", "accepted"): (
-        "The refusal was wrong",
+        "Uphold the appeal",
         "Each failed check is reversed: the nonprofit is accepted and the applicant passes, for this application.",
     ),
     ("appeal", "rejected"): (
-        "The refusal stands",
-        "The application stays refused. The applicant is told so, with the reason that you choose.",
+        "Dismiss the appeal",
+        "The application stays rejected. The applicant is notified, with the reason that you choose.",
     ),
 }
 """By kind and verdict: the title of the page, and what will happen."""

@@ -112,10 +112,10 @@ class TimelineStep:
 
 _GOOD: Final = frozenset(
     "RECEIVED_PAYMENT DISBURSED PAID SENT completed succeeded accepted approved live delivered active clean healthy"
-    " won".split()
+    " won pass".split()
 )
 _BAD: Final = frozenset(
-    "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable"
+    "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable fail"
     " validation_request_failed cannot_define_eligibility".split()
 )
 

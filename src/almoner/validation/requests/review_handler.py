@@ -94,7 +94,7 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     registry = await registries.get(tx, request.registry_id)
     scope = Partner(request.partner_id)
     found = await organisations.find_by_number_key(tx, scope, request.registry_id, request.number_key)
-    named = "a new one, seen by this partner alone"
+    named = "A new one that only this partner sees"
     if found is not None:
         named = f"{tx.ids.text('organisation', found.id)} {found.name}, {found.address or 'no address'}"
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
