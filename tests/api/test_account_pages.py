@@ -377,7 +377,7 @@ async def test_operators_set_up_a_second_factor_before_anything_else(service: Se
     answer = await one.post("/operator/sign-in/second", code="000000")
     assert answer.status_code == 422
     answer = await one.post("/operator/sign-in/second", code=people.code(service, secret))
-    assert answer.headers["location"] == "/operator"
+    assert answer.headers["location"] == "/operator/desk"
     assert (await one.get("/operator")).status_code == 200
 
 

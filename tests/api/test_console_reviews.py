@@ -8,9 +8,11 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
+from tests.support import appeals, submissions
 from tests.support.browsing import Browser
 from tests.support.client import Client
 from tests.support.hostile_files import picture
@@ -120,6 +122,44 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
         )
 
 
+async def test_the_applicants_email_is_shown_before_it_is_sent(
+    service: Service, api: Client, reviewer: Browser
+) -> None:
+    configuration = await submissions.configured(api, "validation_request")
+    made = await submissions.applied(api, configurationId=configuration, language="de", **UNHEARD_OF)
+    await service.drain()
+    case = f"/operator/reviews/{made['validationRequestId']}"
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    assert "Ihr Antrag wurde angenommen" in (await reviewer.get(f"{case}/accept")).text
+    asked = (await reviewer.get(f"{case}/reject")).text
+    assert "Show the email" in asked
+    assert "nicht angenommen" not in asked
+    shown = (await reviewer.post(f"{case}/reject", preview="yes", reason="not_eligible", note="No purpose")).text
+    assert 'lang="de"' in shown
+    assert "nimmt Organisationen dieser Art nicht an" in shown
+    assert "?token=" not in shown, "its link is for the applicant alone"
+    assert "No purpose" in shown, "what was typed stays"
+    assert (await submissions.shown(api, made))["status"] == "pending"
+    async with service.db.read() as tx:
+        sent = "select count(*) from job where kind = 'applications.tell' and payload->>'kind' = 'failed'"
+        assert await tx.fetchval(sent) == 0
+    assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="No purpose")).status_code == 303
+    await service.drain()
+    assert (await submissions.shown(api, made))["status"] == "failed"
+
+
+async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Client, reviewer: Browser) -> None:
+    failed = await submissions.ended(service, api, await submissions.applied(api, organisationName="test_reject_other"))
+    appeal = await appeals.made(api, failed)
+    async with service.db.read() as tx:
+        due = await tx.fetchval("select due_at from review where subject_id = $1", tx.ids.parse("appeal", appeal["id"]))
+    assert iso_timestamp(due) == appeal["dueAt"]
+    assert appeal["id"] not in (await reviewer.get("/operator/reviews.csv?kind=appeal&due=within+a+day")).text
+    assert appeal["id"] in (await reviewer.get("/operator/reviews.csv?kind=appeal")).text
+    assert (await reviewer.get("/operator/reviews?due=soon")).status_code == 422
+
+
 async def test_the_queue_is_filtered(reviewer: Browser, case: str, tenant: Tenant) -> None:
     name = case.rpartition("/")[2]
     page = (await reviewer.get("/operator/reviews?kind=validation_request")).text
@@ -155,8 +195,10 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
     assert (await reviewer.get(page)).status_code == 404, "it is given once"
     async with service.db.read() as tx:
         assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
-    figures = (await reviewer.get("/operator/reviews/figures")).text
-    assert "too few" in figures
+    assert (await reviewer.get("/operator/reviews/figures")).status_code == 403
+    lead = await signed_in(service, await operator(service, "administrator"))
+    assert "too few" in (await lead.get("/operator/reviews/figures")).text
+    await lead.close()
 
 
 async def test_a_picture_is_shown_as_the_confined_process_made_it(

@@ -50,8 +50,8 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
 
 async def test_nobody_is_asked_twice_about_one_thing(service: Service, one: Waiting) -> None:
     again = """
-        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at)
-        select gen_random_uuid(), kind, subject_id, partner_id, reasons, asked_at, 'open', asked_at
+        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, status, status_changed_at)
+        select gen_random_uuid(), kind, subject_id, partner_id, reasons, asked_at, due_at, 'open', asked_at
         from review where subject_id = $1
     """
     assert await refuses(service, again, one.subject.id) == "review_open"
@@ -64,6 +64,7 @@ async def test_nobody_is_asked_twice_about_one_thing(service: Service, one: Wait
         ("subject_id = partner_id", "review_immutable"),
         ("partner_id = subject_id", "review_immutable"),
         ("asked_at = asked_at - interval '1 day'", "review_immutable"),
+        ("due_at = due_at + interval '1 day'", "review_immutable"),
         ("reasons = '{}'", "review_has_reasons"),
         ("reasons = array[null]", "review_has_reasons"),
         ("claimed_by = 'operator_1'", "review_claimed"),
@@ -141,10 +142,10 @@ async def fill(service: Service, partners: list[UUID]) -> None:
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into review (id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until,
+            insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, claimed_by, claimed_until,
                                 claimed_fingerprint, status, status_changed_at, ended_at)
             select gen_random_uuid(), case n % 3 when 0 then 'appeal' else 'validation_request' end, gen_random_uuid(),
-                   p, '{name_differs}', $2::timestamptz + n * interval '1 min',
+                   p, '{name_differs}', $2::timestamptz + n * interval '1 min', $2::timestamptz + interval '2 days',
                    case when n % 20 = 0 then 'operator_' || n % 7 end,
                    case when n % 20 = 0 then $3::timestamptz + interval '1 hour' end,
                    case when n % 20 = 0 then sha256('') end,

@@ -345,8 +345,9 @@ def faults() -> Iterator[Fault]:
         """,
     )
     review = """
-        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, ended_at)
-        select id, 'validation_request', id, id, '{{x}}', created_at, {} from partner limit 1
+        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, status, status_changed_at,
+                            ended_at)
+        select id, 'validation_request', id, id, '{{x}}', created_at, created_at, {} from partner limit 1
     """
     document = """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,

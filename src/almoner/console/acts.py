@@ -39,7 +39,8 @@ class ActPage:
     """What is told before it is done. ``back``: the path below ``/operator`` that one leaves it for.
 
     ``sentences``: what will happen, and to whom; ``mails``: of each the heading, and the mail as it will be read.
-    ``closed``: why it cannot be done now; then nothing is asked.
+    ``preview``: the words of a button that shows what depends on what was typed, and does nothing yet. ``closed``: why
+    it cannot be done now; then nothing is asked.
     """
 
     title: str
@@ -50,6 +51,7 @@ class ActPage:
     fields: Sequence[ActField] = ()
     facts: Sequence[Fact] = ()
     mails: Sequence[tuple[str, Markup]] = ()
+    preview: str = ""
     closed: str = ""
 
 
@@ -84,7 +86,7 @@ class ActPages:
         async def answer(visitor: Visitor) -> Response:
             problems: dict[str, str] = {}
             refused = ""
-            if visitor.form:
+            if visitor.form and not is_preview(visitor):
                 try:
                     async with self._context.db.write() as tx:
                         asked = (await act.describe(tx, visitor)).fields
@@ -107,6 +109,11 @@ class ActPages:
             )
 
         return answer
+
+
+def is_preview(visitor: Visitor) -> bool:
+    """Whether the page is asked for with what was typed, and nothing is to be done."""
+    return bool(visitor.form_value("preview"))
 
 
 def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:

@@ -22,8 +22,9 @@ from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.outbound.client import OutboundClient
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import readable, status_tone
-from almoner.validation.decisions.reviews.domain import Kind
+from almoner.validation.decisions.reviews.domain import Kind, ReviewSubject
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 MOST_COUNTED: Final = 1000
@@ -54,7 +55,8 @@ def capitalised(text: str) -> str:
 class ConsoleServices:
     """What the composition gives the console besides the database.
 
-    ``own_accounts``: our bank accounts by currency; None where none are set.
+    ``own_accounts``: our bank accounts by currency; None where none are set. ``preview_emails``: decides, says which
+    emails applicants get about it, and undoes the decision.
     """
 
     blobs: BlobStore
@@ -63,6 +65,7 @@ class ConsoleServices:
     rules: DisbursementRules
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
+    preview_emails: Callable[[Tx, ReviewSubject, Callable[[], Awaitable[object]]], Awaitable[Sequence[Mail]]]
 
 
 @dataclass(frozen=True, slots=True)

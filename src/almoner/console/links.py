@@ -19,7 +19,7 @@ _DESK: Final = (_link("Desk", OPERATORS_DESK, EVERYBODY, "Desk"),)
 _REVIEWS: Final = (
     _link("Open reviews", "/reviews", REVIEWERS, "Reviews"),
     _link("Second looks", "/reviews/second-looks", REVIEWERS, "Reviews"),
-    _link("Review figures", "/reviews/figures", REVIEWERS, "Reviews"),
+    _link("Review figures", "/reviews/figures", ADMINISTRATORS, "Reviews"),
 )
 _MONEY: Final = tuple(
     _link(words, path, FINANCE, "Money")

@@ -17,7 +17,7 @@ from almoner.console.money_holds import HoldPages
 from almoner.console.money_ledger import LedgerPages
 from almoner.console.money_lines import LinePages
 from almoner.console.money_month_end import MonthEndPages
-from almoner.console.money_overview import MoneyInboxPages, list_waiting
+from almoner.console.money_overview import MoneyInboxPages, list_second_looks, list_waiting
 from almoner.console.money_payees import PayeeAccountPages
 from almoner.console.money_refunds import RefundPages
 from almoner.console.money_settlements import SettlementPages
@@ -78,10 +78,12 @@ def routes(context: ConsoleContext) -> list[Route]:
     ]
 
 
-def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
     """What waits for finance."""
 
-    async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
-        return await list_waiting(tx)
+    async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
+        looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]
+        second = DeskLine("Waits for a second person", "/money", len(looks), looks[0].since if looks else None)
+        return [second, *await list_waiting(tx)]
 
     return [DeskSection("Money", FINANCE, waiting)]

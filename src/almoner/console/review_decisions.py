@@ -4,16 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from markupsafe import Markup
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.partners import service as partners
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.acts import Act, ActField, ActPage, ActPages, is_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
 from almoner.console.review_words import ACTS, REVIEWS, reason_words
+from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import Fact
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
@@ -27,6 +30,8 @@ from almoner.validation.decisions.reviews.service import ReviewView
 
 _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
+_WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
+_PREVIEWED: Final = "To see what would be sent"
 
 
 class DecisionPages:
@@ -48,7 +53,10 @@ class DecisionPages:
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} is notified by an event and in API responses."]
             page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
-            return replace(page, facts=_facts(view), closed=self._closed(visitor, view))
+            page = replace(page, facts=_facts(view), closed=self._closed(visitor, view))
+            if page.closed or kind not in _WITH_APPLICANT:
+                return page
+            return await self._with_emails(tx, visitor, page, handler, view, verdict)
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self._cases.case_of(visitor)
@@ -62,6 +70,29 @@ class DecisionPages:
 
         path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
         return Act(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+    async def _with_emails(
+        self, tx: Tx, visitor: Visitor, page: ActPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
+    ) -> ActPage:
+        """The page with what the applicant will read; of a rejection once its reason is chosen."""
+        reason = visitor.form_value("reason") or None
+        if verdict == "rejected":
+            page = replace(page, preview="Show the email")
+        if (verdict == "rejected" and reason not in handler.reason_codes) or (visitor.form and not is_preview(visitor)):
+            return page
+        subject, by = view.subject, self._context.operator_id(visitor)
+        decision = ReviewDecision(verdict, reason if verdict == "rejected" else None, by, _PREVIEWED)
+
+        async def decide() -> object:
+            return await reviews.decide_review(tx, handler, subject.id, decision)
+
+        try:
+            mails = await self._context.services.preview_emails(tx, subject, decide)
+        except (ReviewRefused, Problem):
+            return page  # why, is said to who decides nevertheless
+        if not mails:
+            return replace(page, sentences=[*page.sentences, "Nobody gets an email about it now."])
+        return replace(page, mails=[("The email to the applicant", _shown(one)) for one in mails])
 
     def _closed(self, visitor: Visitor, view: ReviewView) -> str:
         """Why the visitor cannot decide it now; the service decides that again when it is decided."""
@@ -91,6 +122,13 @@ class DecisionPages:
             return f"{await self._cases.record(tx, visitor, subject, 'review.reopened')}?done=reopened"
 
         return Act(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+
+def _shown(mail: Mail) -> Markup:
+    """The subject and the text, in the language of its reader."""
+    lines = Markup("").join(Markup("<p>{}</p>").format(line) for line in mail.text.splitlines() if line.strip())
+    body = Markup('<div lang="{}" dir="auto"><p><strong>{}</strong></p>{}</div>')
+    return body.format(mail.language, mail.subject, lines)
 
 
 def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActField]:

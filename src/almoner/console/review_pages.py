@@ -23,7 +23,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ID_TYPES, WAITING_TARGET, Kind, Review, ReviewFilters
+from almoner.validation.decisions.reviews.domain import ID_TYPES, Kind, Review, ReviewFilters
 
 _SCRIPTS: Final = (
     "LATIN",
@@ -41,7 +41,8 @@ _SCRIPTS: Final = (
     "THAI",
     "MIXED",
 )
-_AGES: Final = {"1 day": 1, "3 days": 3, "10 days": 10, "30 days": 30}
+_AGES: Final = {f"{days} day{'s'[days == 1 :]}": timedelta(days) for days in (1, 3, 10, 30)}
+_DUE: Final = {"overdue": timedelta(), "within a day": timedelta(1)}
 _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
     ("All", {}),
     ("Mine", {"holder": "mine"}),
@@ -74,7 +75,11 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
     async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
         by = context.operator_id(visitor)
         mine = await reviews.list_open_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
-        lines = [DeskLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None)]
+        late = await reviews.list_open_reviews(tx, ReviewFilters(due_until=tx.now), MOST_COUNTED + 1)
+        lines = [
+            DeskLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None),
+            DeskLine("Overdue", f"{REVIEWS}?due=overdue", len(late), late[0].asked_at if late else None),
+        ]
         for kind, count, oldest in await reviews.count_open_reviews(tx):
             lines.append(DeskLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
@@ -116,7 +121,7 @@ class _ReviewQueue:
                 Filter("script", "choice", _SCRIPTS, named="Script"),
                 Filter("reason", named="Reason"),
                 Filter("age", "choice", tuple(_AGES), named="Waiting for more than"),
-                Filter("due", "choice", ("overdue",), named="Due"),
+                Filter("due", "choice", tuple(_DUE), named="Due"),
                 Filter("holder", "choice", ("mine",), named="Claimed by"),
             ),
             views=_VIEWS,
@@ -142,10 +147,7 @@ class _ReviewQueue:
         partner = tx.ids.parse("partner", given["partner"]) if "partner" in given else None
         if partner is None and "partner" in given:
             raise IncorrectParams(f"partner: enter a partner's ID, such as {tx.ids.example('partner')}")
-        days = _AGES.get(given.get("age", ""))
-        until = [tx.now - timedelta(days)] if days else []
-        if "due" in given:
-            until.append(tx.now - WAITING_TARGET)
+        age, due = _chosen(given, "age", _AGES), _chosen(given, "due", _DUE)
         return ReviewFilters(
             kind,
             partner,
@@ -153,7 +155,8 @@ class _ReviewQueue:
             given["country"].upper() if "country" in given else None,
             given.get("script"),
             given.get("reason"),
-            min(until, default=None),
+            None if age is None else tx.now - age,
+            due_until=None if due is None else tx.now + due,
         )
 
     def _row(self, tx: Tx, one: Review, names: Mapping[str, str], partners: Mapping[UUID, str]) -> ListRow:
@@ -162,7 +165,6 @@ class _ReviewQueue:
         holder = one.claimant_at(tx.real_now)
         held = holder and names.get(holder, holder)
         why = " ".join(reason_words(reason) for reason in one.reasons)
-        due = one.asked_at + WAITING_TARGET
         about = (subject.country_code, subject.script and subject.script.title())
         values = (
             case,
@@ -171,7 +173,16 @@ class _ReviewQueue:
             *about,
             why,
             one.asked_at,
-            due,
+            one.due_at,
             held,
         )
         return ListRow(f"{REVIEWS}/{case}", values)
+
+
+def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:
+    """What is chosen from a list, None where nothing is. Raises IncorrectParams."""
+    if name not in given:
+        return None
+    if given[name] not in among:
+        raise IncorrectParams(f"{name}: choose one of the list")
+    return among[given[name]]

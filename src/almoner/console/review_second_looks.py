@@ -13,7 +13,7 @@ from almoner.access.operators import service as operators
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.differences import mark_differences
-from almoner.console.links import REVIEWERS
+from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
 from almoner.console.review_words import ACTS, KIND_WORDS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -51,7 +51,7 @@ class SecondLookPages:
             *ListPages(self._context).routes(self._list()),
             *ActPages(self._context).routes(self._answer()),
             self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
-            self._context.route(_FIGURES, self.figures, *sorted(REVIEWERS), methods=["GET"]),
+            self._context.route(_FIGURES, self.figures, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
     def _list(self) -> ConsoleList:
@@ -149,7 +149,7 @@ class SecondLookPages:
         """How long cases waited, who decided how many an hour, and how often second looks agreed, lately."""
         async with self._context.db.read() as tx:
             since = tx.now - timedelta(_DAYS)
-            daily = await reviews.list_daily_figures(tx, since, WAITING_TARGET.total_seconds())
+            daily = await reviews.list_daily_figures(tx, since)
             hourly = await reviews.list_hourly_decisions(tx, since)
             agreed = await reviews.list_agreement(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])

@@ -24,6 +24,7 @@ from almoner.access.accounts.domain import (
     DASHBOARD_HOME,
     MEMBERS_HOME,
     OPERATOR_PORTAL,
+    OPERATORS_DESK,
     OPERATORS_HOME,
     ROLE_NAMES,
     UNKNOWN_PORTAL,
@@ -327,11 +328,12 @@ class PageGuard:
         return response
 
     async def _first_page(self, place: AccountPortal, entered: NewSignIn) -> str:
-        """Where those begin whom no address leads elsewhere: members with a role on the dashboard."""
+        """Where those begin whom no address leads elsewhere: with a role on the dashboard, or operators on the desk."""
         async with self.db.single_statement() as tx:
             found = await sign_ins.find_by_secret(tx, place.realm, entered.secret)
-        begins = place.realm.partner and found and found[1].roles
-        return place.home + DASHBOARD_HOME if begins else place.home
+        if not found or not found[1].roles:
+            return place.home
+        return place.home + (DASHBOARD_HOME if place.realm.partner else OPERATORS_DESK)
 
     def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""

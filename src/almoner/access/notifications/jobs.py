@@ -10,8 +10,7 @@ from typing import Any, Final, TypeVar
 from almoner.access.notifications import service, store
 from almoner.access.notifications.domain import DeliveryResult, UndeliverableEmail
 from almoner.access.notifications.service import Email, Notification
-from almoner.access.partners import service as partners
-from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.deployment import Deployment
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
@@ -19,7 +18,7 @@ from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Job
 from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobRecorded, JobRetry
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.outbound.mail_rendering import MailBrand, MailRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import MailUndeliverable
 from almoner.platform.pages.translations import TranslationCatalogues
 
@@ -73,20 +72,11 @@ async def send_email(
     wanted = notification.kind.decode(job)
     async with work.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)
-        brand = None if email is None else await _brand_of(tx, mails, email)
+        brand = None if email is None else await service.brand_of(tx, mails, email)
     if email is None or brand is None:
         return JobDone()
-    mail = mails.render_mail(
-        notification.template.name,
-        mails.language(email.language),
-        email.facts,
-        brand=brand,
-        key=email.key,
-        at=email.at or job.due_at,
-        partner=email.partner_id,
-        to=email.to,
-        attachments=() if email.attach is None else (await email.attach(),),
-    )
+    attached = () if email.attach is None else (await email.attach(),)
+    mail = service.render_email(mails, notification.template.name, email, brand, job.due_at, attached)
     sent = await mailing.send_mail(transport, mail, job.attempt, notification.retry)
     if isinstance(sent, JobRetry):
         return sent
@@ -100,15 +90,6 @@ async def send_email(
             await notification.record(tx, wanted.details, result)
         await work.finish(tx, [FinishedJob(job, JobDone())])
     return JobRecorded(JobDone())
-
-
-async def _brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
-    """The partner's, as its reader knows it, else the deployment's."""
-    if email.partner_id is None:
-        return mails.own_brand()
-    partner = await partners.get(tx, Partner(email.partner_id))
-    name = email.sender or partner.name
-    return mails.partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
 
 
 async def _record_undeliverable(tx: Tx, job: Job, email: Email, found: MailUndeliverable) -> None:

@@ -25,12 +25,13 @@ from almoner.access.notifications.domain import (
     NoSuchUndeliverableEmail,
     UndeliverableEmail,
 )
-from almoner.platform.database.transactions import Tx
+from almoner.access.partners import service as partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
-from almoner.platform.outbound.mail import Attachment
-from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mail import Attachment, Mail
+from almoner.platform.outbound.mail_rendering import MailBrand, MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_DAYS, MailRetryPolicy
 
 BATCH = 1000
@@ -79,6 +80,37 @@ class About(msgspec.Struct, frozen=True):
     """The details of an email's job that needs one record alone."""
 
     id: UUID
+
+
+async def brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
+    """The partner's, as its reader knows it, else the deployment's."""
+    if email.partner_id is None:
+        return mails.own_brand()
+    partner = await partners.get(tx, Partner(email.partner_id))
+    name = email.sender or partner.name
+    return mails.partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
+
+
+def render_email(
+    mails: MailRenderer,
+    template: str,
+    email: Email,
+    brand: MailBrand,
+    at: datetime,
+    attachments: Sequence[Attachment] = (),
+) -> Mail:
+    """The mail as its reader gets it."""
+    return mails.render_mail(
+        template,
+        mails.language(email.language),
+        email.facts,
+        brand=brand,
+        key=email.key,
+        at=email.at or at,
+        partner=email.partner_id,
+        to=email.to,
+        attachments=attachments,
+    )
 
 
 async def list_undeliverable(

@@ -10,6 +10,7 @@ create table review (
     script text check (length(script) between 1 and 50),
     reasons text[] not null,
     asked_at timestamptz not null,
+    due_at timestamptz not null check (due_at >= asked_at),
     claimed_by text check (length(claimed_by) between 1 and 255),
     claimed_until timestamptz,
     claimed_fingerprint bytea check (length(claimed_fingerprint) = 32),
@@ -28,6 +29,7 @@ create table review (
 create unique index review_open on review (kind, subject_id) where status = 'open';
 create index review_of_subject on review (kind, subject_id, id);
 create index review_queue on review (asked_at, id) where status = 'open';
+create index review_due on review (due_at) where status = 'open';
 create index review_queue_of_kind on review (kind, asked_at, id) where status = 'open';
 create index review_queue_of_partner on review (partner_id, asked_at, id) where status = 'open';
 create index review_claimed_by on review (claimed_by, asked_at, id) where status = 'open' and claimed_by is not null;
@@ -36,6 +38,7 @@ create index review_queue_of_script on review (script, asked_at, id) where statu
 create index review_queue_with_reason on review using gin (reasons) where status = 'open';
 create index review_ended on review (ended_at) where status = 'decided';
 create index review_decided_duration on review (kind, asked_at, ended_at) where status = 'decided';
+comment on column review.due_at is 'by when it should be decided: two days after it was asked for, ten business days for an appeal';
 comment on column review.script is 'writing system of the name that is decided about; MIXED: several';
 comment on column review.claimed_by is 'who was last shown it and has not released it';
 comment on column review.claimed_until is 'real time; until then nobody else may decide it';
@@ -47,8 +50,8 @@ create trigger review_status before update of status on review for each row
     when (old.status is distinct from new.status) execute function guard_status('review');
 -- Its subject and opening time never change, and nothing changes once it has ended.
 create trigger review_immutable before update on review for each row
-    when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at) is distinct from
-              (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at)
+    when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at, old.due_at) is distinct from
+              (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at, new.due_at)
           or (old.country_code, old.script) is distinct from (new.country_code, new.script)
           or old.status <> 'open')
     execute function guard_immutable();

@@ -91,7 +91,7 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, tak
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.is_open:
         return
-    held = await _apply_request_decision(tx, held)
+    held = await apply_request_decision(tx, held)
     if held.status not in ("pending", "pending_review"):
         return
     assert held.email is not None, "nobody open is forgotten"
@@ -140,7 +140,7 @@ async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
     return ((await validation_requests.get(tx, partner, held.validation_request.id)).details.country_code,)
 
 
-async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerification:
+async def apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerification:
     """What its validation request has come to since: its organisation, or the end."""
     if held.validation_request is None:
         return held

@@ -248,6 +248,13 @@ async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) ->
         await agent_review.enqueue_review(tx, verification_id)
 
 
+async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+    """Have the agents of validation requests follow what was decided, without a review of their own."""
+    for verification_id in await store.list_open_by_requests(tx, request_ids):
+        held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+        await agent_review.apply_request_decision(tx, held)
+
+
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 

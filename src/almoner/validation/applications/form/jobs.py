@@ -85,5 +85,5 @@ async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApp
 MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
     Notification(service.HAND_OVER, MAILS / "handover.html", emails.compose_handover),
-    Notification(NOTIFY_APPLICANT, MAILS / "application.html", compose_status_email),
+    Notification(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
 )

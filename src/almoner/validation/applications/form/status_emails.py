@@ -1,6 +1,7 @@
 """The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
 
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from almoner.access.notifications.service import Email
@@ -13,6 +14,8 @@ from almoner.validation.applications.form.notifications import NotificationKind
 from almoner.validation.applications.form.status_views import ApplicationStatus
 from almoner.validation.applications.form.submit import status_link
 from almoner.validation.applications.submissions import service as submissions
+
+TEMPLATE: Final = "application.html"
 
 
 async def build_status_email(

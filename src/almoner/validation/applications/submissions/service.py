@@ -56,6 +56,8 @@ from almoner.validation.applications.submissions.requirements import requirement
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
+from almoner.validation.applications.submissions.store import list_by_checks as list_by_checks
+from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain
 from almoner.validation.requests import service as validation_requests

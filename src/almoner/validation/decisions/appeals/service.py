@@ -71,7 +71,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     subject = replace(
         review_subject_for(made), country_code=held.country_code, script=queue_script(held.organisation_name)
     )
-    await reviews.request_review(tx, subject, ["appealed"])
+    await reviews.request_review(tx, subject, ["appealed"], made.due_at)
     await _emit_submission_updated(tx, made)
     return made
 

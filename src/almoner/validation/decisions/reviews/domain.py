@@ -32,7 +32,7 @@ HANDOVER_DURATION: Final = timedelta(days=1)
 NOT_SHOWN: Final = bytes(32)
 """The fingerprint of a claim whose holder has not been shown the evidence: no evidence has it."""
 WAITING_TARGET: Final = timedelta(days=2)
-"""Within which a case should be decided; an appeal has a due date of its own."""
+"""Within which a case should be decided, unless something else was promised: to whom appeals, ten business days."""
 MAX_NOTE_LENGTH: Final = 2000
 _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
@@ -141,6 +141,7 @@ class Review:
     claimed_fingerprint: bytes | None
     status: Status
     ended_at: datetime | None
+    due_at: datetime
 
     def claimant_at(self, real_now: datetime) -> str | None:
         """The operator who holds the claim at this real time."""
@@ -286,7 +287,7 @@ def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
 class ReviewFilters:
     """The filters of the queue. ``holder``: who has claimed it; ``asked_until``: since when it waits at least.
 
-    ``free_for``: what nobody holds, and this person may decide.
+    ``free_for``: what nobody holds, and this person may decide. ``due_until``: what is due by then.
     """
 
     kind: Kind | None = None
@@ -297,3 +298,4 @@ class ReviewFilters:
     reason: str | None = None
     asked_until: datetime | None = None
     free_for: str | None = None
+    due_until: datetime | None = None

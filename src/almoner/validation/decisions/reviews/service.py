@@ -25,6 +25,7 @@ from almoner.validation.decisions.reviews import store, store_second_looks
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
     HANDOVER_DURATION,
+    WAITING_TARGET,
     ConflictOfInterest,
     DecisionNotReopenable,
     DeclaredConflict,
@@ -87,9 +88,11 @@ class ReviewContext:
     waiting: Sequence[RelatedDecision]
 
 
-async def request_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
-    """Open a review for these reasons, or add them to the open one."""
-    await store.open_review(tx, subject, list(dict.fromkeys(reasons)))
+async def request_review(
+    tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime | None = None
+) -> None:
+    """Open a review for these reasons, or add them to the open one. ``due_at``: by when its decision was promised."""
+    await store.open_review(tx, subject, list(dict.fromkeys(reasons)), due_at or tx.now + WAITING_TARGET)
 
 
 async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecision) -> None:

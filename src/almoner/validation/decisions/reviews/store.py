@@ -29,21 +29,21 @@ QueuePosition = tuple[datetime, UUID]
 """Where a page of the queue ends: since when its last review waits, and which it is."""
 _COLUMNS: Final = (
     "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
-    "claimed_fingerprint, status, ended_at, country_code, script"
+    "claimed_fingerprint, status, ended_at, due_at, country_code, script"
 )
 
 
 def _review(row: Record) -> Review:
-    return Review(row[0], ReviewSubject(row[1], row[2], row[3], row[11], row[12]), tuple(row[4]), *row[5:11])
+    return Review(row[0], ReviewSubject(row[1], row[2], row[3], row[12], row[13]), tuple(row[4]), *row[5:12])
 
 
-async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
+async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime) -> None:
     """Open the subject's review, or add to the open one the reasons that it does not have."""
     await tx.execute(
         """
         insert into review (
-            id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, country_code, script
-        ) values ($1, $2, $3, $4, $5, $6, 'open', $6, $7, $8)
+            id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, country_code, script, due_at
+        ) values ($1, $2, $3, $4, $5, $6, 'open', $6, $7, $8, $9)
         on conflict (kind, subject_id) where status = 'open' do update set reasons = review.reasons || array(
             select reason from unnest(excluded.reasons) with ordinality as given (reason, place)
             where reason <> all(review.reasons) order by place
@@ -57,6 +57,7 @@ async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) ->
         tx.now,
         subject.country_code,
         subject.script,
+        due_at,
     )
 
 
@@ -168,11 +169,12 @@ async def list_open_reviews(
     script = "script = $9" if filters.script else "$9::text is null"
     reason = "reasons @> array[$10::text]" if filters.reason else "$10::text is null"
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
+    due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
     free = _FREE_FOR if filters.free_for else "$12::text is null"
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
-            and {country} and {script} and {reason} and {until} and {free}
+            and {country} and {script} and {reason} and {until} and {free} and {due}
         order by asked_at, id limit $5
         """,
         filters.kind,
@@ -186,6 +188,7 @@ async def list_open_reviews(
         filters.reason,
         filters.asked_until,
         filters.free_for,
+        filters.due_until,
     )
     return [_review(row) for row in rows]
 

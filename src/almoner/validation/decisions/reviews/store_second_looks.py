@@ -101,17 +101,16 @@ async def list_agreement(tx: Tx, since: datetime) -> list[Agreement]:
 
 
 @across_partners("operators")
-async def list_daily_figures(tx: Tx, since: datetime, target_seconds: float) -> Sequence[DailyFigures]:
-    """Of each kind and day since a moment: how many were decided, how many within the promise, and the median wait."""
+async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
+    """Of each kind and day since a moment: how many were decided, how many when they were due, and the median wait."""
     rows = await tx.fetch(
         """
         select kind, (ended_at at time zone 'UTC')::date as day, count(*) as decided,
-            count(*) filter (where ended_at - asked_at <= make_interval(secs => $2)) as kept,
+            count(*) filter (where ended_at <= due_at) as kept,
             percentile_cont(0.5) within group (order by extract(epoch from ended_at - asked_at))::float8 as median
         from review where status = 'decided' and ended_at >= $1 group by 1, 2 order by 2, 1
         """,
         since,
-        target_seconds,
     )
     return [DailyFigures(*row) for row in rows]
 

@@ -1,0 +1,66 @@
+"""The emails that applicants will get about a decision, as they will read them, before it is made."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from uuid import UUID
+
+from almoner.access.notifications import service as notifications
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.validation.agents import service as agents
+from almoner.validation.applications.form import status_emails
+from almoner.validation.applications.form.notifications import NotificationKind
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.decisions.appeals import service as appeals
+from almoner.validation.decisions.reviews.domain import ReviewSubject
+
+
+class _RolledBack(Exception):
+    """Nothing of it stays."""
+
+
+async def preview_emails(
+    mails: MailRenderer, tx: Tx, subject: ReviewSubject, decide: Callable[[], Awaitable[object]]
+) -> Sequence[Mail]:
+    """Decide, see who is told what, and undo all of it. The links lead nowhere: they are for the applicant alone.
+
+    Raises what ``decide`` raises.
+    """
+    found: list[Mail] = []
+    with suppress(_RolledBack):
+        async with tx.savepoint():
+            await decide()
+            for submission_id, kind in await _told(tx, subject):
+                email = await status_emails.build_status_email(tx, mails, submission_id, kind, "", tx.now)
+                if email is not None:
+                    shown = replace(email, facts={**email.facts, "link": f"{tx.links.pages}/"})
+                    brand = await notifications.brand_of(tx, mails, shown)
+                    found.append(notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now))
+            raise _RolledBack
+    return found
+
+
+async def _told(tx: Tx, subject: ReviewSubject) -> list[tuple[UUID, NotificationKind]]:
+    """The applications that the decision answers, and what is said of each."""
+    match subject.kind:
+        case "appeal":
+            appeal = await appeals.get(tx, ALL_PARTNERS, subject.id)
+            submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
+            told: list[tuple[UUID, NotificationKind]] = []
+            if appeal.status != "open":
+                told.append((submission.id, appeal.status))
+            if appeal.completed_at is not None and submission.status != "pending":
+                told.append((submission.id, submission.status))
+            return told
+        case "validation_request" | "agent_verification":
+            if subject.kind == "validation_request":
+                await agents.apply_request_decisions(tx, [subject.id])
+            answered = [
+                await submissions.evaluate_submission(tx, submission_id)
+                for submission_id in await submissions.list_by_checks(tx, subject.kind, [subject.id])
+            ]
+            return [(one.id, one.status) for one in answered if one is not None and one.status != "pending"]
+        case _:
+            return []
