@@ -42,6 +42,7 @@ LOOKED_UP: Final = {
     "gift.wait.held": "the gift and its payouts",
     "gift.void": "the gift and its refunds",
     "gift.refunded": "the gift and its refunds",
+    "give.dedication.tell": "the email waits until the donation is paid",
 }
 AREAS: Final = ("page.", "give.", "gift.", "thanks.", "waiting.", "transfer.", "till.", "statement.", "embed.")
 CERTAIN: Final = "give.cookieless.next"
