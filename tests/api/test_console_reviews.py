@@ -160,9 +160,9 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
     assert (await reviewer.get("/operator/reviews?due=soon")).status_code == 422
 
 
-async def test_the_queue_is_filtered(reviewer: Browser, case: str, tenant: Tenant) -> None:
-    name = case.rpartition("/")[2]
-    page = (await reviewer.get("/operator/reviews?kind=validation_request")).text
+async def test_the_queue_is_filtered(service: Service, reviewer: Browser, case: str, tenant: Tenant) -> None:
+    name, partner = case.rpartition("/")[2], service.db.deployment.ids.text("partner", tenant.partner.id)
+    page = (await reviewer.get(f"/operator/reviews?kind=validation_request&partner={partner}")).text
     assert ">Watch list match<" in page, "kinds have the words of their views"
     assert tenant.name in page
     for found in ("country=GBR&script=MIXED", "reason=register_not_loaded", "kind=validation_request"):
