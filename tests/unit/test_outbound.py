@@ -247,7 +247,9 @@ async def test_a_failure_of_tls_tells_the_one_fact_that_mends_it(authority: Auth
     client = OutboundClient(SANDBOX, tls=authority.trusting())
     for told, tls in servers.items():
         async with one_handshake(tls) as url:
-            with pytest.raises(outbound.TlsFailed, match=told):
+            # Under TLS 1.3 the handshake has ended by then, and a reset may overtake the alert.
+            overtaken = "dropped the connection|" if told == "demands a client certificate" else ""
+            with pytest.raises((outbound.TlsFailed, outbound.ResponseBroken), match=overtaken + told):
                 await client.post(url, b"x", {}, owner="p")
     await client.close()
 
