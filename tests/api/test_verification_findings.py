@@ -44,6 +44,8 @@ async def lift(service: Service, flag: VerificationFlag, by: str) -> Verificatio
 async def waits(service: Service, api: Client, organisation: str) -> str | None:
     """Why the next payout to a nonprofit waits."""
     await service.drain()
+    service.clock.advance(minutes=1)  # donations that a hold had locked meanwhile are looked for again
+    await service.drain()
     [bucket] = await payouts(api, organisationId=organisation)
     reason: str | None = bucket["waitingReason"]
     return reason
