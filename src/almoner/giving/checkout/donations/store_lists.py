@@ -172,12 +172,13 @@ def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str
         unknown = [f"{key} in {_STATUSES}" for key in keys if key not in {*given, "partner_id"}]
         same = [f"partner_id = {mine}", *known, *unknown, f"id > {low}", f"id < {high}"]
         counts.append(" and ".join([*same, *_unindexed_filters(put, mine, given)]))
-    else:  # an identifier by itself would lead to the primary key, and to everybody's donations
+    else:  # any column of the index by itself would lead to another one, and to everybody's donations
+        columns = ", ".join((*keys, "id"))
         for one in _index_ranges(given):
             low, high = _bounds(put, one)
-            request, status = (put(one[key]) for key in keys)
-            within = f"(status, id) > ({status}, {low}) and (status, id) < ({status}, {high})"
-            counts.append(" and ".join([f"request_id = {request}", within, *_unindexed_filters(put, mine, one)]))
+            values = ", ".join(put(one[key]) for key in keys)
+            within = f"({columns}) > ({values}, {low}) and ({columns}) < ({values}, {high})"
+            counts.append(" and ".join([within, *_unindexed_filters(put, mine, one)]))
     return [f"(select count(*) from donation where {where})" for where in counts]
 
 
