@@ -90,7 +90,7 @@ async def test_keys_are_changed_and_two_are_never_the_same(site: Site) -> None:
     here = await acme(site)
     async with site.donor() as page:
         await enter(here, page, "read_only", "/home")
-        await page.get_by_role("button", name="Keys").click()
+        await page.get_by_role("button", name="Shortcuts").click()
         await is_fine(page)
         await page.get_by_label("Shortcut for: Donations").fill("x")
         await page.get_by_label("Shortcut for: Search").fill("j")
@@ -101,7 +101,7 @@ async def test_keys_are_changed_and_two_are_never_the_same(site: Site) -> None:
         await page.wait_for_url(here.home + "/donations")
         await page.keyboard.press("/")
         await expect(page.get_by_label("Search everything")).to_be_focused()
-        await page.get_by_role("button", name="Keys").click()
+        await page.get_by_role("button", name="Shortcuts").click()
         await page.get_by_role("button", name="Reset shortcuts").click()
         await expect(page.get_by_label("Shortcut for: Donations")).to_have_value("d")
         assert site.complaints == []

@@ -191,7 +191,7 @@ async def require_approval(
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
     agreed = await operators.require_approval(tx, officer.person, role, action, subject, seen, note)
-    return await _told(tx, officer, role, action, subject, agreed, scope)
+    return await _decision_or_notice(tx, officer, role, action, subject, agreed, scope)
 
 
 async def require_two_people(
@@ -204,10 +204,10 @@ async def require_two_people(
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
     agreed = await operators.require_two_people(tx, officer.person, role, action, subject, seen, note)
-    return await _told(tx, officer, role, action, subject, agreed, scope)
+    return await _decision_or_notice(tx, officer, role, action, subject, agreed, scope)
 
 
-async def _told(
+async def _decision_or_notice(
     tx: Tx,
     officer: Caller,
     role: OperatorRole,

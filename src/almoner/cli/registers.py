@@ -104,7 +104,7 @@ def import_register(
             database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
-    async def load_and_look(database: Database) -> tuple[RegisterLoad, _Rejected]:
+    async def load_with_rejections(database: Database) -> tuple[RegisterLoad, _Rejected]:
         try:
             loaded = await load(database)
         except LoadQuarantined as refused:
@@ -114,10 +114,10 @@ def import_register(
 
     started = time.monotonic()
     try:
-        loaded, rejected = run_with_database(load_and_look)
+        loaded, rejected = run_with_database(load_with_rejections)
     finally:
         line.clear()
-    _tell(loaded, time.monotonic() - started)
+    _print_summary(loaded, time.monotonic() - started)
     print_output(_unread_parts(loaded, rejected))
 
 
@@ -331,7 +331,7 @@ async def load_samples(database: Database) -> None:
             files = sorted((_SAMPLES / folder).glob("*.csv.gz"))
             load = await registers_flows.import_files(database, REGISTER_SOURCES[code], files, report=_loading(line))
             line.clear()
-            _tell(load, time.monotonic() - started)
+            _print_summary(load, time.monotonic() - started)
 
 
 def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:
@@ -378,7 +378,7 @@ def _unread_parts(load: RegisterLoad, rejected: _Rejected) -> list[Part]:
     return parts
 
 
-def _tell(load: RegisterLoad, seconds: float) -> None:
+def _print_summary(load: RegisterLoad, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are already loaded: nothing to do.")
         return

@@ -22,7 +22,7 @@ def selfcheck() -> None:
     if sys.stdout.isatty():
         typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
     for finding in outcome.findings:
-        _tell(finding)
+        _print_finding(finding)
     asked = f"{outcome.checks} checks in {outcome.seconds:.1f} s"
     if outcome.findings:
         typer.echo(f"{asked}: {len(outcome.findings)} failed.")
@@ -36,7 +36,7 @@ def _report(asked: int, check: ConsistencyCheck) -> None:
         typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     check = finding.check
     typer.echo(f"{check.name}: {finding.count:,} found")
     typer.echo(f"  expected  {check.invariant}.")

@@ -117,7 +117,7 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
     decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
     parts = [
         (_SEEN, await _seen(tx, one)),
-        (_ASKED, await _asked(tx, one)),
+        (_ASKED, await _confirmation_rows(tx, one)),
         (_FLAGS, await _flagged(tx, await verifications.list_flags(tx, one.id))),
         (_DECIDED, decided),
     ]
@@ -202,7 +202,7 @@ def _language(given: str | None) -> str | None:
     return given
 
 
-async def _asked(tx: Tx, one: MonetaryDonationVerification) -> Rows:
+async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
     by = await display_name_lookup(tx, [row.asked_by for row in known])

@@ -95,7 +95,7 @@ def import_list(
         loaded = run_with_database(load)
     finally:
         line.clear()
-    _tell(loaded, time.monotonic() - started)
+    _print_summary(loaded, time.monotonic() - started)
     for part in retired:
         typer.echo(f"{part} is retired: {reader.code} contains all of its entries, and past decisions still apply.")
 
@@ -152,7 +152,7 @@ async def load_sample(database: Database) -> None:
             return
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     started = time.monotonic()
-    _tell(
+    _print_summary(
         await watchlists_flows.import_files(database, get_watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
         time.monotonic() - started,
     )
@@ -167,7 +167,7 @@ def _standing(one: WatchlistVersion) -> tuple[object, ...]:
     return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
 
 
-def _tell(load: WatchlistLoad, seconds: float) -> None:
+def _print_summary(load: WatchlistLoad, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are already loaded: nothing to do.")
         return

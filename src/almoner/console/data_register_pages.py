@@ -25,7 +25,7 @@ _DIFFERENCES_SHOWN: Final = 50
 
 
 class RegisterPages:
-    """The pages."""
+    """Pages about registers."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

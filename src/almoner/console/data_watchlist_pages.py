@@ -24,7 +24,7 @@ _LOADS: Final = 20
 
 
 class WatchlistPages:
-    """The pages."""
+    """Pages about watch lists."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -30,7 +30,7 @@ CHAINS: Final = "/audit-chains"
 
 
 class AuditPages:
-    """The pages."""
+    """Pages about the audit log."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

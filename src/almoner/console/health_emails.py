@@ -25,7 +25,7 @@ _ANSWERS: Final = {"rejected": True, "no_answer": False}
 
 
 class HealthEmails:
-    """The pages."""
+    """Pages about emails that were not delivered."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

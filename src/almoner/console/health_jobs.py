@@ -24,7 +24,7 @@ _ERROR_SHOWN: Final = 120
 
 
 class HealthJobs:
-    """The pages."""
+    """Pages about jobs that gave up."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -23,7 +23,7 @@ _STATUSES: Final[dict[str, Status]] = {"failing": "active", "suspended": "suspen
 
 
 class HealthReceivers:
-    """The pages."""
+    """Pages about webhook receivers."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

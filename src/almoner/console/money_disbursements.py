@@ -107,7 +107,7 @@ async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, typed: Map
 
 
 class DisbursementPages:
-    """The pages."""
+    """Pages about disbursements."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -151,7 +151,7 @@ class DisbursementPages:
                 "hold",
                 "Hold disbursements to this nonprofit",
                 sentences("Nothing is sent to this nonprofit until somebody releases it. Nobody outside is notified."),
-                self._hold,
+                self._place_hold,
                 (
                     ActField(
                         "whose",
@@ -321,7 +321,7 @@ class DisbursementPages:
         await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", name, people=people)
         return None
 
-    async def _hold(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
+    async def _place_hold(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
         scope = Partner(one.partner_id) if typed["whose"] == "partner" else ALL_PARTNERS
         await disbursements.hold_disbursements(
             tx,

@@ -142,7 +142,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
 
 
 class DisputePages:
-    """The pages."""
+    """Pages about disputes."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

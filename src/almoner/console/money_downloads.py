@@ -37,7 +37,7 @@ class Download:
 
 
 class DownloadPages:
-    """The pages."""
+    """Pages about files to download."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -119,7 +119,7 @@ _KIND: Final = RecordKind(
 
 
 class PaymentFilePages:
-    """The pages."""
+    """Pages about payment files."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

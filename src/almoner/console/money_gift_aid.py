@@ -164,7 +164,7 @@ _KIND: Final = RecordKind(
 
 
 class GiftAidClaimPages:
-    """The pages."""
+    """Pages about Gift Aid claims."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -310,7 +310,7 @@ class GiftAidClaimPages:
                 acts=_KIND.offered(tx, claim),
                 tables=[changed],
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
-                notices=[_told(visitor)] if _told(visitor) else [],
+                notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
@@ -420,7 +420,7 @@ def _before(typed: str) -> datetime | None:
         raise IncorrectParams("before: enter a day such as 2026-11-01") from None
 
 
-def _told(visitor: Visitor) -> str:
+def _left_out_message(visitor: Visitor) -> str:
     """What the draft left out, as the address says."""
     found = []
     for name, words in (

@@ -37,7 +37,7 @@ _NOTE: Final = ActField(
 
 
 class HoldPages:
-    """The pages."""
+    """Pages about holds on disbursements."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -65,7 +65,7 @@ class _Line:
 
 
 class LedgerPages:
-    """The pages."""
+    """Pages about the ledger."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

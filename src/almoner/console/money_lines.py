@@ -171,7 +171,7 @@ _KIND: Final = RecordKind(
 
 
 class LinePages:
-    """The pages."""
+    """Pages about bank statement lines."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

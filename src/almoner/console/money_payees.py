@@ -187,7 +187,7 @@ _KIND: Final = RecordKind(
 
 
 class PayeeAccountPages:
-    """The pages."""
+    """Pages about payee accounts."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -168,7 +168,7 @@ _KIND: Final = RecordKind(
 
 
 class RefundPages:
-    """The pages."""
+    """Pages about refunds."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

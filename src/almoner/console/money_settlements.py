@@ -38,7 +38,7 @@ _MOST: Final = 1000
 
 
 class SettlementPages:
-    """The pages."""
+    """Pages about settlements."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

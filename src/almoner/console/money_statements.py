@@ -38,7 +38,7 @@ _GAPS: Final = 500
 
 
 class StatementPages:
-    """The pages."""
+    """Pages about bank statements."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

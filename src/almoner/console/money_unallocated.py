@@ -172,7 +172,7 @@ _KIND: Final = RecordKind(
 
 
 class UnallocatedPaymentPages:
-    """The pages."""
+    """Pages about unallocated payments."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -23,7 +23,7 @@ KEY_KINDS: Final = {"secret": "Secret key", "publishable": "Publishable key", "s
 
 
 class PartnerKeyPages:
-    """The pages."""
+    """Pages about partner keys."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

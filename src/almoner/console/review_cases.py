@@ -58,7 +58,7 @@ KEYS: Final[Sequence[PageKey]] = (
 
 
 class CasePages:
-    """The pages."""
+    """Pages about review cases."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -35,7 +35,7 @@ _PREVIEWED: Final = "To see what would be sent"
 
 
 class DecisionPages:
-    """The pages."""
+    """Pages about review decisions."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context

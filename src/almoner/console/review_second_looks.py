@@ -40,7 +40,7 @@ _REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a
 
 
 class SecondLookPages:
-    """The pages."""
+    """Pages about second looks."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -75,7 +75,7 @@ class SecondLookPages:
         ]
         return ListPage(rows)
 
-    async def _look(self, tx: Tx, visitor: Visitor) -> SecondLook:
+    async def _find_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
         """The one that the address names, as far as it waits for this visitor. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
         try:
@@ -87,7 +87,7 @@ class SecondLookPages:
     async def show(self, visitor: Visitor) -> Response:
         """The evidence, without what tells how it was decided."""
         async with self._context.db.write() as tx:
-            look = await self._look(tx, visitor)
+            look = await self._find_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             shown = await handler.load_evidence(tx, look.subject.id)
             name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
@@ -106,7 +106,7 @@ class SecondLookPages:
 
     def _answer(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
-            look = await self._look(tx, visitor)
+            look = await self._find_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
@@ -130,7 +130,7 @@ class SecondLookPages:
             )
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            look = await self._look(tx, visitor)
+            look = await self._find_look(tx, visitor)
             verdict: Verdict = "accepted" if values["verdict"] == "accepted" else "rejected"
             if (verdict == "rejected") != bool(values["reason"]):
                 raise IncorrectParams("reason: choose a reason if you would reject, and none if you would accept")

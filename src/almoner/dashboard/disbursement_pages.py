@@ -22,7 +22,7 @@ _COLUMNS: Final = ("id", "createdAt", "amount", "currencyCode", "paidAmount")
 
 
 class DisbursementPages:
-    """The pages."""
+    """Pages about disbursements."""
 
     def __init__(self, context: PageContext, records: RecordPages) -> None:
         self._context = context

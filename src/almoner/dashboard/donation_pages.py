@@ -40,7 +40,7 @@ _GROUNDS: Final = ("failed_compliance", "payment_impossible")
 
 
 class DonationPages:
-    """The pages."""
+    """Pages about donations."""
 
     def __init__(
         self, context: PageContext, calls: MemberCalls, records: RecordPages, rules: DisbursementRules

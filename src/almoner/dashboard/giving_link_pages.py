@@ -24,7 +24,7 @@ _IMAGE: Final = UploadDeclaration("image", max_bytes=5 * 1024 * 1024, media_type
 
 
 class GivingLinkPages:
-    """The pages."""
+    """Pages about giving links."""
 
     def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
         self._context = context

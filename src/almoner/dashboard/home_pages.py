@@ -42,7 +42,7 @@ class FirstStep:
 
 
 class HomePages:
-    """The pages."""
+    """Pages about the home page."""
 
     def __init__(self, context: PageContext, calls: MemberCalls) -> None:
         self._context = context

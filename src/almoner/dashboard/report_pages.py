@@ -39,7 +39,7 @@ _SHOWN: Final = 100
 
 
 class ReportPages:
-    """The pages."""
+    """Pages about reports."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context

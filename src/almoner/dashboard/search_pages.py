@@ -37,7 +37,7 @@ class SearchGroup:
 
 
 class SearchPages:
-    """The pages."""
+    """Pages about search."""
 
     def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
         self._context = context

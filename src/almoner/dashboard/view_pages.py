@@ -29,7 +29,7 @@ _DONE: Final = {"renamed": "dashboard.views.renamed", "deleted": "dashboard.view
 
 
 class ViewPages:
-    """The pages."""
+    """Pages about saved views."""
 
     def __init__(self, context: PageContext, lists: Sequence[RecordList]) -> None:
         self._context = context

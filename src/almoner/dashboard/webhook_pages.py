@@ -26,7 +26,7 @@ _PAGE: Final = 25
 
 
 class WebhookPages:
-    """The pages."""
+    """Pages about webhooks."""
 
     def __init__(self, context: PageContext, calls: MemberCalls) -> None:
         self._context = context

@@ -63,7 +63,7 @@ select received_at, request_id from api_request where {_RANGE} and status >= 400
 async def list_newest(
     tx: Tx, partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None, limit: int
 ) -> list[ApiRequest]:
-    """The newest matches among the next ``SEARCHED_REQUESTS`` after the cursor, so that rare ones cost no more."""
+    """The newest matches. Looks through the ``SEARCHED_REQUESTS`` after the cursor, however few of them match."""
     rows = await tx.fetch(
         _LIST_FAILED if wanted.outcome == "failed" else _LIST,
         *_bounds(partner, wanted, after),

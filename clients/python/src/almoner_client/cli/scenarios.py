@@ -134,7 +134,7 @@ def _session(world: World, **fields: Any) -> Any:
     return world.call("donation_sessions.create", **fields)
 
 
-def _give(world: World, session: Any, **fields: Any) -> Any:
+def _donate_in_session(world: World, session: Any, **fields: Any) -> Any:
     """A donor gives on the page of a session; the donation."""
     given = world.given_for(world.client.sandbox.simulate)
     given.pop("organisation_id", None)  # the session has it
@@ -143,7 +143,7 @@ def _give(world: World, session: Any, **fields: Any) -> Any:
 
 
 def _donate(world: World) -> Any:
-    return _give(world, _session(world))
+    return _donate_in_session(world, _session(world))
 
 
 def _settle(world: World) -> Any:
@@ -152,7 +152,7 @@ def _settle(world: World) -> Any:
 
 def _settle_first(world: World) -> None:
     session = _session(world, organisation_id=world.fresh_organisation())
-    world.simulate(_give(world, session)["id"], "settle")
+    world.simulate(_donate_in_session(world, session)["id"], "settle")
 
 
 def _disburse(world: World) -> Any:
@@ -208,11 +208,11 @@ def _close_dispute(world: World) -> None:
 
 
 def _bounce_receipt(world: World) -> None:
-    _give(world, _session(world), email="test_undeliverable@example.org")
+    _donate_in_session(world, _session(world), email="test_undeliverable@example.org")
 
 
 def _subscribe(world: World, frequency: str = "monthly") -> Any:
-    donation = _give(world, _session(world, frequencies=[frequency]), frequency=frequency)
+    donation = _donate_in_session(world, _session(world, frequencies=[frequency]), frequency=frequency)
     return world.client.donation_subscriptions.get(donation["subscription"]["id"])
 
 

@@ -86,7 +86,7 @@ class LinkClosed(Exception):
 
 
 class GivingLinkPages:
-    """The pages."""
+    """Pages about giving links."""
 
     def __init__(
         self,

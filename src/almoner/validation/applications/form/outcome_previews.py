@@ -32,7 +32,7 @@ async def preview_emails(
     with suppress(_RolledBack):
         async with tx.savepoint():
             await decide()
-            for submission_id, kind in await _told(tx, subject):
+            for submission_id, kind in await _planned_emails(tx, subject):
                 email = await status_emails.build_status_email(tx, mails, submission_id, kind, "", tx.now)
                 if email is not None:
                     shown = replace(email, facts={**email.facts, "link": f"{tx.links.pages}/"})
@@ -42,7 +42,7 @@ async def preview_emails(
     return found
 
 
-async def _told(tx: Tx, subject: ReviewSubject) -> list[tuple[UUID, NotificationKind]]:
+async def _planned_emails(tx: Tx, subject: ReviewSubject) -> list[tuple[UUID, NotificationKind]]:
     """The applications that the decision answers, and what is said of each."""
     match subject.kind:
         case "appeal":
