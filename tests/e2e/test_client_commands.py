@@ -1,6 +1,7 @@
 """``almoner-client`` against the whole sandbox: every event is triggered, records are listed, shown and created."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ def test_a_page_of_a_list_is_gone_beyond(config: Path) -> None:
     assert len({one["id"] for one in found}) == 250
 
 
-def test_events_are_shown_and_sent_again(config: Path) -> None:
+def test_events_are_shown_and_sent_again(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of the partner that no other test makes a subscription for.
+    monkeypatch.setenv("ALMONER_API_KEY", json.loads(config.read_text())["secondSecretKey"])
     event = told(config, "trigger", "donation_session.expired")
     lines = run(config, "events", "tail", "-n", "3", "--limit", "3").stdout.splitlines()
     assert event["eventData"]["id"] in lines[-1]
@@ -102,6 +105,11 @@ def test_events_are_shown_and_sent_again(config: Path) -> None:
     assert listed == [event]
     again = run(config, "events", "resend", event["id"])
     assert again.stdout == "No active webhook subscription listens to donation_session.expired.\n"
+    with closing(RawClient(read_profile(config))) as client:
+        hook: Any = client.webhook_subscriptions.create(url="http://127.0.0.1:9/", events=["donation_session.expired"])
+        again = run(config, "events", "resend", event["id"])
+        client.webhook_subscriptions.delete(hook["id"])
+    assert again.stdout == "Sending it again to 1 webhook subscription.\n"
 
 
 def test_submissions_are_created_by_test_values(config: Path) -> None:

@@ -210,7 +210,8 @@ def resend(
     client = connect(context)
     answer: Any = client.events.resend(identifier, webhook_subscription_id=subscription or OMITTED)
     if answer["scheduled"]:
-        typer.echo(f"Sending it again to {answer['scheduled']} webhook subscriptions.")
+        count = answer["scheduled"]
+        typer.echo(f"Sending it again to {count} webhook subscription{'' if count == 1 else 's'}.")
         return
     event: Any = client.events.get(identifier)
     typer.echo(f"No active webhook subscription listens to {event['eventType']}.")
