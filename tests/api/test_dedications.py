@@ -37,6 +37,17 @@ async def mails(service: Service, api: Client, to: str) -> list[dict[str, Any]]:
     return found
 
 
+async def written(service: Service, donation: dict[str, Any]) -> tuple[str | None, ...]:
+    """The donation's status, and what its donor wrote."""
+    async with service.db.read() as tx:
+        row = await tx.fetchrow(
+            "select status, email, message, dedication from donation where id = $1",
+            tx.ids.parse("donation", donation["id"]),
+        )
+    assert row is not None
+    return tuple(row)
+
+
 async def kept(service: Service) -> int:
     async with service.db.read() as tx:
         return int(await tx.fetchval("select count(*) from donation_dedication_email"))
@@ -115,3 +126,12 @@ async def test_the_sandbox_chooses_a_designation_and_dedicates(service: Service,
     await simulate(api, session["id"], "donate", **gift, designation="Soup", dedication="Rose")
     donation = data(await api.get("/v1/donations", pageSize=1))[0]
     assert (donation["designation"], donation["dedication"]) == ("Soup", "Rose")
+
+
+async def test_v6_what_was_written_with_a_cancelled_donation_is_erased(service: Service, api: Client) -> None:
+    made = await factories.giving_link(service, api, currencies=["USD"], offersDedication=True)
+    donation = await give(service, api, made, **told(), message="With love")
+    assert await written(service, donation) == ("REQUESTED_PAYMENT", donation["email"], "With love", "Rose")
+    service.clock.advance(days=32)
+    await service.drain()
+    assert await written(service, donation) == ("CANCELLED", None, None, None)

@@ -392,7 +392,7 @@ create trigger donation_disbursement_state before update on donation for each ro
           or (old.status = 'DISBURSED') <> (new.status = 'DISBURSED'))
     execute function guard_donation_disbursement();
 -- Settlement is final. A donation is reassigned only while its money is here and in no disbursement, or before it is
--- requested.
+-- requested. What a donor wrote with a donation that was cancelled is erased (V6), never changed.
 create trigger donation_settlement before update on donation for each row
     when ((old.settled_at is not null and (old.settled_at, old.settled_minor, old.settled_currency) is distinct from
               (new.settled_at, new.settled_minor, new.settled_currency))
@@ -400,8 +400,9 @@ create trigger donation_settlement before update on donation for each row
               and not (old.status = 'ACTIVE' and new.status = 'ACTIVE')
               and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null))
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
-              and (old.cover_minor, old.message, old.designation, old.dedication) is distinct from
-                  (new.cover_minor, new.message, new.designation, new.dedication)))
+              and ((old.cover_minor, old.designation) is distinct from (new.cover_minor, new.designation)
+                   or ((old.message, old.dedication) is distinct from (new.message, new.dedication)
+                       and not (old.status = 'CANCELLED' and new.message is null and new.dedication is null)))))
     execute function guard_immutable();
 
 -- A direct donation that has been requested is final: it is cancelled from ACTIVE only.
