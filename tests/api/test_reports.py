@@ -1,6 +1,7 @@
 """Monthly reports: their sums are the ledger's, a closed month stays, and only those who may read them do."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import date, timedelta
@@ -194,6 +195,8 @@ async def test_a_link_is_mailed_when_a_month_is_over_and_never_figures(
     finance, other = await desk(service, tenant, "finance"), await desk(service, tenant, "finance")
     month = this_month(service)
     await finance.get(f"{finance.home}/reports")
+    months = set(re.findall(r"/reports/(\d{4}-\d{2})", finance.page.text if finance.page else ""))
+    assert months == {f"{month:%Y-%m}"}, "no month before the partner's first"
     await finance.post(f"{finance.home}/reports", mail="yes")
     await finance.get(f"{finance.home}/reports")
     assert "We email you a link" in finance.text()

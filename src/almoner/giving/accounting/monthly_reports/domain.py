@@ -208,9 +208,9 @@ def month_before(month: date) -> date:
     return (month - timedelta(days=1)).replace(day=1)
 
 
-def recent_months(this: date) -> list[date]:
-    """The months that are offered, the newest first."""
+def recent_months(this: date, first: date) -> list[date]:
+    """The months that are offered, the newest first; none before the partner's first."""
     months = [this]
-    while len(months) < MONTHS_SHOWN:
+    while months[-1] > first and len(months) < MONTHS_SHOWN:
         months.append(month_before(months[-1]))
     return months

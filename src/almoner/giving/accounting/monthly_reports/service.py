@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.access.partners import service as partners
 from almoner.giving.accounting.monthly_reports import domain, store
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
@@ -53,7 +54,9 @@ class MonthState:
 
 async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
     """The months that are offered, the newest first."""
-    months = domain.recent_months(domain.month_of(tx.now, tx.deployment.time_zone))
+    zone = tx.deployment.time_zone
+    account = await partners.get(tx, partner)
+    months = domain.recent_months(domain.month_of(tx.now, zone), domain.month_of(account.created_at, zone))
     known = {report.month: report for report in await store.list_since(tx, partner, months[-1])}
     return [MonthState(month, known.get(month)) for month in months]
 
