@@ -10,6 +10,7 @@ import pytest
 
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest
+from almoner.kit.ids import Uuid7, lowest_id_at
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.members import Desk, desk
@@ -93,6 +94,7 @@ async def test_filters_narrow_and_a_wrong_one_says_what_it_must_be(
         ("route=%2Fv1%2Fcategories", (True, False)),
         ("method=POST", (False, False)),
         ("startDate=2001-01-01&endDate=2001-02-01", (False, False)),
+        (f"startDate={service.clock.now():%Y-%m-%d}", (True, True)),
     ):
         text = await shown(service, developer, f"?{query}")
         assert (right in text, wrong in text) == found, query
@@ -104,12 +106,11 @@ async def test_filters_narrow_and_a_wrong_one_says_what_it_must_be(
 async def test_pages_follow_each_other_and_a_rare_request_is_searched_for_in_steps(
     service: Service, tenant: Tenant, developer: Desk
 ) -> None:
-    now, partner = service.clock.now(), tenant.partner.id
+    now, partner, new_id = service.clock.now(), tenant.partner.id, Uuid7()
     many = [
         ApiRequest(
             partner,
-            now - timedelta(seconds=age),
-            uuid4(),
+            new_id(now - timedelta(seconds=age)),
             uuid4(),
             "GET",
             "/v1/users",
@@ -120,17 +121,17 @@ async def test_pages_follow_each_other_and_a_rare_request_is_searched_for_in_ste
             None,
             None,
         )
-        for age in range(SEARCHED_REQUESTS + 60)
+        for age in reversed(range(SEARCHED_REQUESTS + 60))
     ]
-    rare = many[-1]._replace(route="/v1/rare", request_id=uuid4())
+    rare = many[0]._replace(route="/v1/rare", request_id=lowest_id_at(now - timedelta(days=2)))
     async with service.db.write() as tx:
         await keys.insert_requests(tx, [*many, rare])
     first = await shown(service, developer)
     assert first.count("/request-log/req_") == 50
     onward = next_page(first)
     second = (await developer.get(onward)).text
-    assert many[50].request_id.hex in second
-    assert many[49].request_id.hex not in second
+    assert many[-51].request_id.hex in second
+    assert many[-50].request_id.hex not in second
     nothing = await shown(service, developer, "?route=/v1/rare")
     assert rare.request_id.hex not in nothing
     assert "Search older records" in nothing

@@ -47,7 +47,6 @@ class ApiRequestRecorder:
         self._waiting.append(
             ApiRequest(
                 line.partner,
-                self._db.deployment.clock.now(),
                 UUID(line.request_id.removeprefix("req_")),
                 line.key,
                 line.method,

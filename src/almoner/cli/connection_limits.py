@@ -14,8 +14,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from almoner.cli.coalescing import JoiningProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
+from almoner.kit.ids import new_id
+from almoner.kit.time import SystemClock
 from almoner.platform.http import errors
-from almoner.platform.http.edge import new_request_id
+from almoner.platform.http.edge import request_id_text
 from almoner.platform.outbound.addresses import network_of_client
 
 _MOST_CONNECTIONS: Final = 10_000
@@ -283,7 +285,7 @@ class BoundedProtocol(JoiningProtocol):
                 True  # ends the call that reads the rest of the body
             )
             self.cycle.message_event.set()
-        request_id, body = new_request_id(), errors.body_of_problem(problem)
+        request_id, body = request_id_text(new_id(SystemClock().now())), errors.body_of_problem(problem)
         self.logger.warning("%s was answered %s", request_id, problem.code)
         headers = [
             *self.server_state.default_headers,

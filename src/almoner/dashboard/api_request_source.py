@@ -11,14 +11,13 @@ from almoner.access.keys.domain import (
     ApiKey,
     ApiRequest,
     ApiRequestFilter,
-    RequestCursor,
     parse_request_id,
-    request_id_text,
 )
 from almoner.dashboard.member_calls import CallRefused, Record, RecordPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.http.edge import request_id_text
 
 
 class ApiRequestSource:
@@ -33,11 +32,11 @@ class ApiRequestSource:
         partner = partner_of_visitor(visitor)
         async with self._db.read() as tx:
             wanted = _filter(tx, given)
-            after = _parse_cursor(tx, given["cursor"]) if "cursor" in given else None
-            found = await keys.page_requests(tx, partner, wanted, after, int(given["pageSize"]))
+            before = _parse_cursor(given["cursor"]) if "cursor" in given else None
+            found = await keys.page_requests(tx, partner, wanted, before, int(given["pageSize"]))
             known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
-        onward = None if found.next is None else f"{found.next[0].isoformat()}~{found.next[1].hex}"
+        onward = None if found.next is None else found.next.hex
         return RecordPage(records, len(records), onward, None)
 
     async def get(self, visitor: Visitor, name: str) -> Record:
@@ -126,10 +125,9 @@ _PARAMETERS: Final[Mapping[str, tuple[str, Callable[[Tx, str], object | None], s
 """Of each parameter: the member of the filter, how it is read (None where it is wrong), and what it must be."""
 
 
-def _parse_cursor(tx: Tx, text: str) -> RequestCursor:
-    """Where a page begins. Raises CallRefused."""
-    moment, _, digits = text.partition("~")
-    received_at, request_id = _moment(tx, moment), parse_request_id(digits)
-    if received_at is None or request_id is None:
+def _parse_cursor(text: str) -> UUID:
+    """The request before which a page begins. Raises CallRefused."""
+    found = parse_request_id(text)
+    if found is None:
         raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
-    return received_at, request_id
+    return found

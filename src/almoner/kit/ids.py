@@ -4,8 +4,9 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
+from math import ceil
 from typing import Final
 from uuid import UUID
 
@@ -109,3 +110,13 @@ class Uuid7:
 
 
 new_id = Uuid7()
+
+
+def moment_of_id(value: UUID) -> datetime:
+    """When a UUIDv7 was made, to the millisecond."""
+    return datetime.fromtimestamp((value.int >> 80) / 1000, UTC)
+
+
+def lowest_id_at(moment: datetime) -> UUID:
+    """What no UUIDv7 of this millisecond or a later one is below."""
+    return UUID(int=max(0, ceil(moment.timestamp() * 1000)) << 80)

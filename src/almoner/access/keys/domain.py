@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
+from almoner.kit.ids import moment_of_id
+
 Kind = Literal["secret", "publishable", "scim"]
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -198,7 +200,6 @@ class ApiRequest(NamedTuple):
     """
 
     partner_id: UUID
-    received_at: datetime
     request_id: UUID
     key_id: UUID
     method: str
@@ -209,6 +210,11 @@ class ApiRequest(NamedTuple):
     duration_ms: float
     error_code: str | None
     network: str | None
+
+    @property
+    def received_at(self) -> datetime:
+        """When it came: its identifier says so."""
+        return moment_of_id(self.request_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,24 +232,15 @@ class ApiRequestFilter:
     request_id: UUID | None = None
 
 
-RequestCursor = tuple[datetime, UUID]
-"""When the last request of a page was received, and its identifier."""
-
-
 @dataclass(frozen=True, slots=True)
 class ApiRequestPage:
-    """The newest requests after a cursor. ``next``: where older ones begin; None at the end."""
+    """The newest requests before another one. ``next``: the one before which older ones begin; None at the end."""
 
     requests: list[ApiRequest]
-    next: RequestCursor | None
+    next: UUID | None
 
 
 def parse_request_id(text: str) -> UUID | None:
     """The identifier in a ``Request-Id`` header; None where it is none."""
     digits = text.removeprefix("req_")
     return UUID(digits) if len(digits) == 32 and set(digits) <= set("0123456789abcdef") else None
-
-
-def request_id_text(request_id: UUID) -> str:
-    """As the ``Request-Id`` header shows it."""
-    return f"req_{request_id.hex}"

@@ -10,7 +10,6 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     ApiRequestPage,
     Kind,
-    RequestCursor,
 )
 from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
@@ -95,17 +94,16 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
 
 
 async def page_requests(
-    tx: Tx, partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None, size: int
+    tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None, size: int
 ) -> ApiRequestPage:
     """One page, newest first. A page that is not full has a next one where more requests are left to look through."""
     if wanted.request_id is not None:
         found = await store_requests.find_request(tx, partner, wanted.request_id)
         return ApiRequestPage([] if found is None else [found], None)
-    requests = await store_requests.list_newest(tx, partner, wanted, after, size + 1)
+    requests = await store_requests.list_newest(tx, partner, wanted, before, size + 1)
     if len(requests) > size:
-        last = requests[size - 1]
-        return ApiRequestPage(requests[:size], (last.received_at, last.request_id))
-    return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, after))
+        return ApiRequestPage(requests[:size], requests[size - 1].request_id)
+    return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, before))
 
 
 async def next_request_log_deletion_at(tx: Tx) -> datetime | None:

@@ -1,20 +1,21 @@
-"""SQL for requests with API keys."""
+"""SQL for requests with API keys. Their identifiers begin with the time: one index orders and finds them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest, ApiRequestFilter, RequestCursor
+from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest, ApiRequestFilter
+from almoner.kit.ids import lowest_id_at, moment_of_id
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 _SELECTED: Final = ", ".join(ApiRequest._fields)
-_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)
-_LAST_ID: Final = UUID(int=2**128 - 1)
+_LOWEST_ID: Final = UUID(int=0)
+_HIGHEST_ID: Final = UUID(int=2**128 - 1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def _request(row: Record) -> ApiRequest:
@@ -29,44 +30,42 @@ async def insert_requests(tx: Tx, requests: Sequence[ApiRequest]) -> None:
 async def find_request(tx: Tx, partner: Partner, request_id: UUID) -> ApiRequest | None:
     """One request of the partner."""
     row = await tx.fetchrow(
-        f"select {_SELECTED} from api_request where request_id = $2 and partner_id = $1", partner.id, request_id
+        f"select {_SELECTED} from api_request where partner_id = $1 and request_id = $2", partner.id, request_id
     )
     return None if row is None else _request(row)
 
 
-_RANGE: Final = """
-partner_id = $1 and received_at >= $2 and received_at < $3 and (received_at, request_id) < ($4, $5)
-"""
-_NEWEST_FIRST: Final = "order by received_at desc, request_id desc"
+_RANGE: Final = "partner_id = $1 and request_id >= $2 and request_id < $3"
+_NEWEST_FIRST: Final = "order by request_id desc"
 _MATCHING: Final = f"""
-($7::text is null or method = $7) and ($8::text is null or route = $8)
-and ($9::smallint is null or status = $9) and ($10::text is null or error_code = $10)
-and ($11::uuid is null or key_id = $11) and (not $12 or status < 400)
-{_NEWEST_FIRST} limit $13
+($5::text is null or method = $5) and ($6::text is null or route = $6)
+and ($7::smallint is null or status = $7) and ($8::text is null or error_code = $8)
+and ($9::uuid is null or key_id = $9) and (not $10 or status < 400)
+{_NEWEST_FIRST} limit $11
 """
 _LIST: Final = f"""
 select {_SELECTED} from (
-    select {_SELECTED} from api_request where {_RANGE} {_NEWEST_FIRST} limit $6
+    select {_SELECTED} from api_request where {_RANGE} {_NEWEST_FIRST} limit $4
 ) as searched where {_MATCHING}
 """
 _LIST_FAILED: Final = f"""
 select {_SELECTED} from (
-    select {_SELECTED} from api_request where {_RANGE} and status >= 400 {_NEWEST_FIRST} limit $6
+    select {_SELECTED} from api_request where {_RANGE} and status >= 400 {_NEWEST_FIRST} limit $4
 ) as searched where {_MATCHING}
 """
-_END: Final = f"select received_at, request_id from api_request where {_RANGE} {_NEWEST_FIRST} offset $6 limit 1"
+_END: Final = f"select request_id from api_request where {_RANGE} {_NEWEST_FIRST} offset $4 limit 1"
 _END_FAILED: Final = f"""
-select received_at, request_id from api_request where {_RANGE} and status >= 400 {_NEWEST_FIRST} offset $6 limit 1
+select request_id from api_request where {_RANGE} and status >= 400 {_NEWEST_FIRST} offset $4 limit 1
 """
 
 
 async def list_newest(
-    tx: Tx, partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None, limit: int
+    tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None, limit: int
 ) -> list[ApiRequest]:
-    """The newest matches. Looks through the ``SEARCHED_REQUESTS`` after the cursor, however few of them match."""
+    """The newest matches. Looks through the ``SEARCHED_REQUESTS`` before that one, however few of them match."""
     rows = await tx.fetch(
         _LIST_FAILED if wanted.outcome == "failed" else _LIST,
-        *_bounds(partner, wanted, after),
+        *_bounds(partner, wanted, before),
         SEARCHED_REQUESTS,
         wanted.method,
         wanted.route,
@@ -79,33 +78,33 @@ async def list_newest(
     return [_request(row) for row in rows]
 
 
-async def find_search_end(
-    tx: Tx, partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None
-) -> RequestCursor | None:
+async def find_search_end(tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> UUID | None:
     """The last request that ``list_newest`` looks at; None when it looks at all there are."""
-    row = await tx.fetchrow(
+    found: UUID | None = await tx.fetchval(
         _END_FAILED if wanted.outcome == "failed" else _END,
-        *_bounds(partner, wanted, after),
+        *_bounds(partner, wanted, before),
         SEARCHED_REQUESTS - 1,
     )
-    return None if row is None else (row["received_at"], row["request_id"])
+    return found
 
 
-def _bounds(partner: Partner, wanted: ApiRequestFilter, after: RequestCursor | None) -> tuple[object, ...]:
-    return (partner.id, wanted.since or _EARLIEST, wanted.before or _LATEST, *(after or (_LATEST, _LAST_ID)))
+def _bounds(partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:
+    since = _LOWEST_ID if wanted.since is None else lowest_id_at(wanted.since)
+    until = _HIGHEST_ID if wanted.before is None else lowest_id_at(wanted.before)
+    return (partner.id, since, min(until, before or _HIGHEST_ID))
 
 
 @across_partners("sweep")
 async def oldest_request_at(tx: Tx) -> datetime | None:
     """When the oldest was received; None without any."""
-    oldest: datetime | None = await tx.fetchval(
+    oldest: UUID | None = await tx.fetchval(
         """
-        select min(oldest.received_at) from partner cross join lateral (
-            select received_at from api_request where partner_id = partner.id order by received_at limit 1
-        ) as oldest
+        select oldest.request_id from partner cross join lateral (
+            select request_id from api_request where partner_id = partner.id order by request_id limit 1
+        ) as oldest order by request_id limit 1
         """
     )
-    return oldest
+    return None if oldest is None else moment_of_id(oldest)
 
 
 @across_partners("sweep")
@@ -115,12 +114,12 @@ async def delete_requests(tx: Tx, until: datetime, limit: int) -> int:
         """
         delete from api_request where ctid in (
             select old.row from partner cross join lateral (
-                select ctid as row from api_request where partner_id = partner.id and received_at <= $1
-                order by received_at limit $2
+                select ctid as row from api_request where partner_id = partner.id and request_id < $1
+                order by request_id limit $2
             ) as old limit $2
         )
         """,
-        until,
+        lowest_id_at(until + _MILLISECOND),
         limit,
     )
     return int(deleted.rpartition(" ")[2])

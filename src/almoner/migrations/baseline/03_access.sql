@@ -21,10 +21,9 @@ create index api_key_partner on api_key (partner_id, id);
 grant select, insert, update on api_key to almoner_app;
 
 -- Requests with API keys, for the partner's developers: written in batches, without what callers typed. No foreign keys:
--- a batch is never refused, and costs each request little.
+-- a batch is never refused, and costs each request little. request_id is a UUIDv7: it says when the request came.
 create table api_request (
     partner_id uuid not null,
-    received_at timestamptz not null,
     request_id uuid not null,
     key_id uuid not null,
     method text not null,
@@ -36,9 +35,8 @@ create table api_request (
     error_code text,
     network text
 );
-create index api_request_newest on api_request (partner_id, received_at, request_id);
-create index api_request_failed on api_request (partner_id, received_at, request_id) where status >= 400;
-create index api_request_by_id on api_request (request_id);
+create index api_request_newest on api_request (partner_id, request_id);
+create index api_request_failed on api_request (partner_id, request_id) where status >= 400;
 grant select, insert, delete on api_request to almoner_app;
 
 -- Case-insensitive form for comparisons: NFC, lower case, final sigma like any other.

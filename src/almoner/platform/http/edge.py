@@ -1,18 +1,19 @@
 """The outermost middleware: Request-Id, client address, HTTPS only, request log, last-resort errors."""
 
-import os
 import re
 import traceback
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from time import perf_counter
 from typing import Protocol
+from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
+from almoner.kit.ids import Uuid7
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refusable_writes
 from almoner.platform.database.fair_queue import reset_queue_client, set_queue_client
@@ -39,9 +40,9 @@ class RequestRecorder(Protocol):
         ...
 
 
-def new_request_id() -> str:
-    """``req_`` and 32 random hexadecimal digits."""
-    return "req_" + os.urandom(16).hex()
+def request_id_text(value: UUID) -> str:
+    """As the ``Request-Id`` header has it."""
+    return f"req_{value.hex}"
 
 
 class EdgeMiddleware:
@@ -70,6 +71,7 @@ class EdgeMiddleware:
         self._statement_seconds = statement_seconds
         self._admission = Admission()
         self._recorder = recorder
+        self._new_id = Uuid7()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection event; anything but HTTP goes straight through."""
@@ -77,7 +79,7 @@ class EdgeMiddleware:
             await self._app(scope, receive, send)
             return
         start = perf_counter()
-        scope["almoner.request_id"] = request_id = new_request_id()
+        scope["almoner.request_id"] = request_id = request_id_text(self._new_id(self._clock.now()))
         status = 500
         started = False
 
