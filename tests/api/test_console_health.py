@@ -139,7 +139,7 @@ async def test_a_failing_receiver_is_seen_across_partners(service: Service, api:
     await admin.open(f"{HEALTH}/receivers?status=failing")
     assert "https://hooks.example.org/in" in words(admin)
     await admin.open(f"{HEALTH}/receivers/{text}")
-    assert "Attempts that failed in a row 3" in words(admin)
+    assert "Consecutive failed attempts 3" in words(admin)
     assert (await admin.get(f"{HEALTH}/receivers?status=suspended")).text.count("hooks.example.org/in") == 0
 
 

@@ -68,7 +68,7 @@ async def test_a_refund_is_begun_and_a_failed_one_is_handled(
 ) -> None:
     made = await settled(service, api, await factories.nonprofit(service))
     path = f"{HOME}/refunds/new"
-    assert "There is no donation with this ID" in await refused(olive, path, donation="x", note="why")
+    assert "No donation has this ID" in await refused(olive, path, donation="x", note="why")
     assert "such as 12.50" in await refused(olive, path, donation=made["id"], amount="many", note="asked")
     refund = await act(olive, path, donation=made["id"], amount="5.00", note="asked")
     assert "$5.00" in words(olive)
@@ -95,7 +95,7 @@ async def test_a_dispute_ends_as_the_bank_decided(
         found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
         dispute = tx.ids.text("dispute", found)
     assert dispute in olive.page.text  # type: ignore[union-attr]
-    assert "say something" in (await refused(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="")).lower()
+    assert "enter a value" in (await refused(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="")).lower()
     await act(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="their letter")
     assert (await gift(api, made))["disputeStatus"] == "lost"
     assert await audited(service, person) == ["dispute.lost"]
@@ -131,7 +131,7 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     await olive.get(f"{claim}/schedule")
     assert "Ada" in (await olive.post(f"{claim}/schedule")).text
     await act(olive, f"{claim}/mark-submitted", reference="HMRC-1")
-    assert "for another amount, say why" in await closed(olive, f"{claim}/mark-paid")
+    assert "If HMRC paid a different amount, give the reason" in await closed(olive, f"{claim}/mark-paid")
     await act(olive, f"{claim}/mark-paid")
     assert await audited(service, person) == [
         "gift_aid_claim.drafted", "gift_aid_claim.written", "gift_aid_claim.submitted", "gift_aid_claim.paid",
@@ -146,7 +146,7 @@ async def test_an_upload_that_is_no_statement_is_said_to_be_none(service: Servic
     preview = await upload(olive, path, "notes.txt", b"hello")
     await olive.open(preview)
     assert "This is not a bank statement" in words(olive)
-    assert "Nothing of this file can be booked." in words(olive)
+    assert "Nothing in this file can be booked." in words(olive)
     await olive.post(preview, do="discard")
     assert (await olive.get(preview)).status_code == 404
     wrong = camt.statement(camt.entry("W1", 100), reference="off", off=5)
@@ -182,4 +182,4 @@ async def test_every_list_opens_and_names_a_filter_that_is_none(service: Service
     for path in ("/refunds?status=x", "/disbursements?nonprofit=x", "/bank-statement-lines?amount=x"):
         assert (await olive.get(HOME + path)).status_code == 422, path
     assert (await olive.get(f"{HOME}/ledger/transfers?q=nothing")).status_code == 200
-    assert "No transfer belongs to this reference." in words(olive)
+    assert "No transfers have this reference." in words(olive)

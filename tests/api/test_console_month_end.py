@@ -170,13 +170,13 @@ async def test_a_month_ends_in_the_browser(
     await olive.open(f"{HOME}/bank-statement-lines?status=open")
     [line] = set(re.findall(r"/operator/bank-statement-lines/(?:sandbox_)?bankline_\w+", olive.page.text))  # type: ignore[union-attr]
     await act(olive, f"{line}/dismiss", note="our bank's fee")
-    assert "That cannot be undone" in await closed(pia, f"{line}/match")
+    assert "This cannot be undone" in await closed(pia, f"{line}/match")
 
     # A disbursement that is in no file: one confirms it here, and the second one at the terminal.
     third = await sent(service, api, olive, pia)
     disbursement = await disbursement_of(service, third)
     confirm = f"{HOME}/disbursements/{disbursement}/confirm"
-    assert "say where you saw" in await refused(olive, confirm)
+    assert "Say where you saw" in await refused(olive, confirm)
     await act(olive, confirm, note="online banking")
     assert "has already confirmed this (1 of 2)" in await refused(olive, confirm, note="again, in another tab")
     assert (await gift(api, third))["status"] == "RECEIVED_PAYMENT"
@@ -194,7 +194,7 @@ async def check_books(service: Service, olive: Browser) -> None:
     assert "The trial balance is zero in every currency" in words(olive)
     await olive.open(f"{HOME}/month-end?month=2020-01")
     assert "Every step is done." in words(olive)
-    assert "Trial balance done debits equal credits" in words(olive)
+    assert "Trial balance done debits and credits are equal" in words(olive)
     today = f"{service.clock.now():%Y-%m-%d}"
     path = f"{HOME}/ledger/export"
     await olive.get(path)

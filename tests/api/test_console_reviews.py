@@ -197,7 +197,7 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
         assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
     assert (await reviewer.get("/operator/reviews/figures")).status_code == 403
     lead = await signed_in(service, await operator(service, "administrator"))
-    assert "too few" in (await lead.get("/operator/reviews/figures")).text
+    assert "not enough second looks" in (await lead.get("/operator/reviews/figures")).text
     await lead.close()
 
 

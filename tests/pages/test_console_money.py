@@ -47,7 +47,7 @@ async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site
         await is_fine(page)
         await page.keyboard.press("j")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("heading", name="It may be")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Possible match")).to_be_visible()
         await is_fine(page)
         await page.keyboard.press("d")
         await expect(page.get_by_role("heading", name="Dismiss line")).to_be_visible()

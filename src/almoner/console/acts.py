@@ -122,12 +122,18 @@ def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:
     for one in fields:
         value = visitor.form_value(one.name).strip()
         if one.required and not value:
-            verb = "choose one" if one.kind == "choice" else "tick the box" if one.kind == "check" else "say something"
+            verb = (
+                "choose one"
+                if one.kind == "choice"
+                else "select the checkbox"
+                if one.kind == "check"
+                else "enter a value"
+            )
             reasons.append(f"{one.name}: {one.label}: {verb}")
         elif len(value) > one.maxlength:
             reasons.append(f"{one.name}: {one.label}: at most {one.maxlength} characters")
         elif value and one.kind == "choice" and value not in [choice for choice, _ in one.choices]:
-            reasons.append(f"{one.name}: {one.label}: choose one of the list")
+            reasons.append(f"{one.name}: {one.label}: choose an option from the list")
         found[one.name] = value
     if reasons:
         raise IncorrectParams(*reasons)

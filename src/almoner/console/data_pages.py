@@ -31,7 +31,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
     async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
         return [
             DeskLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
-            DeskLine("Registers older than promised", REGISTERS, await _count_late(tx)),
+            DeskLine("Registers past their maximum age", REGISTERS, await _count_late(tx)),
         ]
 
     return [DeskSection("Data", ADMINISTRATORS, waiting)]

@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Fact
 
 _ID = "registerload"
-_NOTE = ActField("note", "Why", "area", hint="What you compared, and with whom you spoke.")
+_NOTE = ActField("note", "Why", "area", hint="Describe what you compared and whom you spoke to.")
 
 
 class RegisterActs:
@@ -40,17 +40,17 @@ class RegisterActs:
                 REGISTERS,
                 "Registers",
                 [
-                    "A worker fetches the files from the publisher, and imports them if they differ.",
-                    "That can take an hour for a large register. Until then the former data stay in use.",
-                    "Files that look damaged go into quarantine, and administrators get an email.",
+                    "A worker downloads the files from the publisher and imports them if they have changed.",
+                    "This can take an hour for a large register. Until then, the current data stays in use.",
+                    "Files that look damaged are quarantined, and administrators get an email.",
                 ],
-                closed="" if source.every else "The schedule (ALMONER_REGISTER_SCHEDULE) does not name this source.",
+                closed="" if source.every else "This source is not in the schedule (ALMONER_REGISTER_SCHEDULE).",
             )
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
             source = await _source(tx, visitor)
             if source.every is None:
-                raise ImportRefused("The schedule does not name this source.")
+                raise ImportRefused("This source is not in the schedule.")
             await registers_jobs.enqueue_refresh(tx, source.source)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "register.refresh_started", source.source)
             return f"{REGISTERS}?done=started"
@@ -62,10 +62,11 @@ class RegisterActs:
             load = await self._load(tx, visitor)
             closed = await registers.undecidable_reason(tx, load)
             if not closed and not load.rows:
-                closed = "Nothing of these files could be read: there is nothing to load."
+                closed = "None of these files could be read, so there is nothing to import."
             if not closed and not await registers.list_fetches(tx, load.id):
                 closed = (
-                    "These files were not fetched by the schedule. Import them with almoner registers import --force."
+                    "These files were not downloaded by the schedule. Import them with almoner registers import "
+                    "--force."
                 )
             return ActPage(
                 "Release the import",
@@ -73,9 +74,12 @@ class RegisterActs:
                 self._path(load),
                 load.source,
                 [
-                    "A worker fetches the same files again and imports them as they are, against the guards below.",
-                    "If the publisher sends other files by now, nothing is imported.",
-                    "Nonprofits that the files no longer list become inactive, and partners that follow them are told.",
+                    "A worker downloads the same files again and imports them, ignoring the checks below.",
+                    "If the publisher has replaced the files in the meantime, nothing is imported.",
+                    (
+                        "Nonprofits that are no longer in the files become inactive, and partners that monitor them "
+                        "are notified."
+                    ),
                 ],
                 fields=[_NOTE],
                 facts=_reasons(load),
@@ -104,9 +108,9 @@ class RegisterActs:
                 self._path(load),
                 load.source,
                 [
-                    "The files are never imported, and the former data stay in use.",
+                    "These files are never imported, and the current data stays in use.",
                     "The self-check no longer reports this import.",
-                    "The next files that the publisher sends are imported as usual.",
+                    "The publisher's next files are imported as usual.",
                 ],
                 fields=[_NOTE],
                 facts=_reasons(load),

@@ -67,17 +67,17 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    "A worker fetches the list from its publisher, and imports it if it differs.",
-                    "Everybody who is screened is then compared with it again. New matches go to review.",
-                    "A list that looks damaged is refused, and administrators get an email.",
+                    "A worker downloads the list from its publisher and imports it if it has changed.",
+                    "Everyone who is monitored is then screened against the list again. New matches go to review.",
+                    "A list that looks damaged is rejected, and administrators get an email.",
                 ],
-                closed="" if planned else "The schedule (ALMONER_WATCHLIST_SCHEDULE) does not name this list.",
+                closed="" if planned else "This list is not in the schedule (ALMONER_WATCHLIST_SCHEDULE).",
             )
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             if not await watchlists_jobs.is_scheduled(tx, version.code):
-                raise WatchlistRefused("The schedule does not name this list.")
+                raise WatchlistRefused("This list is not in the schedule.")
             await watchlists_jobs.enqueue_refresh(tx, version.code)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
             return f"{PATH}?done=started"
@@ -94,9 +94,9 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    f"The list no longer flags anyone: its {version.load.entries:,} entries are removed.",
+                    f"The list no longer flags anyone. Its {version.load.entries:,} entries are removed.",
                     "Past decisions still apply. To use the list again, import it again.",
-                    "Screening is no longer clear in categories that no other list covers.",
+                    "In categories that no other list covers, nobody can be screened as clear any more.",
                 ],
                 closed="" if version.load.entries else "This list is retired.",
             )

@@ -41,7 +41,7 @@ class AuditPages:
         declared = ConsoleList(
             PATH,
             "Audit log",
-            "Everything that people and keys change has an entry here, and so has every secret that was shown.",
+            "The audit log records every change that a person or an API key makes, and every time a secret is shown.",
             ADMINISTRATORS,
             [
                 Column("Time", "moment"),
@@ -58,7 +58,8 @@ class AuditPages:
             ],
             order="newest first",
             acts=[(f"{CHAINS}/deployment", "Verify the chain")],
-            lead="Unless you filter by partner, you see the entries that concern the whole deployment.",
+            lead="To see a partner's entries, filter by partner. Without a filter, this list shows entries that "
+            "do not belong to a partner.",
         )
         return [
             *lists.routes(declared),
@@ -72,7 +73,7 @@ class AuditPages:
         name = query.filters.get("of", "deployment")
         scope = audit_heads.scope_from_name(self._context.db.deployment.ids, name)
         if scope is None:
-            raise IncorrectParams("of: enter the identifier of a partner, or deployment")
+            raise IncorrectParams("of: enter a partner's ID, or deployment")
         before = None if query.cursor is None else _uuid(query.cursor)
         async with self._context.db.read() as tx:
             found = await audit.list_page(
@@ -155,7 +156,7 @@ class AuditPages:
                 f"{CHAINS}/{name}",
                 name,
                 [
-                    "A worker reads every entry, and compares the chain with the heads that were signed and exported.",
+                    "A worker reads every entry and compares the chain with its signed and exported heads.",
                     "This takes a few minutes for a long log. Nothing is changed.",
                 ],
             )

@@ -35,8 +35,8 @@ class HealthEmails:
         declared = ConsoleList(
             PATH,
             "Emails not delivered",
-            "Emails that a mail server rejected, or did not take in time, are kept here for 90 days. A rejection that "
-            "arrives later, as an email of its own, is not seen.",
+            "Emails that a mail server rejected or did not accept in time are listed here for 90 days. Bounce "
+            "messages that arrive later by email are not detected.",
             ADMINISTRATORS,
             [
                 Column("Email", "id"),
@@ -105,8 +105,8 @@ class HealthEmails:
                 f"{PATH}/{self._context.id_text(_ID, email.id)}",
                 email.kind,
                 [
-                    "A worker writes the email again from the records as they are now, to the address they have now.",
-                    "If it cannot be delivered, it comes back to this list.",
+                    "A worker generates the email again from current data and sends it to the current address.",
+                    "If the email cannot be delivered, it appears in this list again.",
                 ],
                 facts=self._facts(email),
             )
@@ -125,7 +125,10 @@ class HealthEmails:
         return [
             Fact("Kind", email.kind),
             Fact("Recipient", email.recipient),
-            Fact("Answer", "The mail server rejected it" if email.refused else "No mail server took it in time"),
+            Fact(
+                "Answer",
+                "The mail server rejected the email" if email.refused else "No mail server accepted the email in time",
+            ),
             Fact("Reason", email.reason),
             Fact("Time", email.created_at.isoformat(), "moment"),
             *([Fact("Partner", self._context.id_text("partner", partner))] if partner else []),

@@ -78,12 +78,18 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
         HealthLine("Processes", "healthy", found, path=path)
         if servers and workers
         else HealthLine(
-            "Processes", "failing", found, "Start what is missing: `almoner serve`, `almoner worker`.", path
+            "Processes",
+            "failing",
+            found,
+            "Start the missing processes with `almoner serve` and `almoner worker`.",
+            path,
         )
     ]
     if len(versions := sorted({one.version for one in alive})) > 1:
         advice = "Finish the upgrade. See docs/runbooks/upgrade.md."
-        lines.append(HealthLine("Versions", "attention", f"Running together: {', '.join(versions)}", advice, path))
+        lines.append(
+            HealthLine("Versions", "attention", f"Different versions are running: {', '.join(versions)}", advice, path)
+        )
     return lines
 
 
@@ -95,15 +101,17 @@ def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
     if failed:
         return [HealthLine(one.name.capitalize(), "failing", one.found, one.advice, path) for one in failed]
     if not seen:
-        return [HealthLine("Connections", "attention", "No worker has looked yet", "Wait for a worker.", path)]
+        return [HealthLine("Connections", "attention", "No worker has run the checks yet", "Wait for a worker.", path)]
     return [HealthLine("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]
 
 
 async def _event_line(tx: Tx) -> HealthLine:
     lag = await dispatcher.dispatch_lag_seconds(tx)
     if lag <= _MAX_EVENT_LAG:
-        return HealthLine("Events", "healthy", f"The oldest event has waited {lag:.0f} s", path="/health/queues")
-    found = f"Events have waited {lag:.0f} s for their number"
+        return HealthLine(
+            "Events", "healthy", f"The oldest unnumbered event has waited {lag:.0f} s", path="/health/queues"
+        )
+    found = f"Events have been waiting to be numbered for {lag:.0f} s"
     return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
 
 
@@ -119,12 +127,12 @@ def _queue_lines(kinds: Sequence[KindInQueue], now: datetime) -> list[HealthLine
             "Queue",
             "attention",
             f"{found}; the oldest is {late.total_seconds() / 60:.0f} minutes late",
-            "See whether workers run, and why jobs of its kind are retried.",
+            "Check that workers are running, and see why jobs of this kind are being retried.",
             "/health/queues",
         )
     ]
     if dead:
-        advice = "See why each gave up. Retry it once the cause is gone, or drop it."
+        advice = "Find out why each job gave up. Fix the cause and retry the job, or drop it."
         lines.append(HealthLine("Jobs", "attention", f"{_counted(dead, 'job')} gave up", advice, "/health/jobs"))
     return lines
 
@@ -133,9 +141,11 @@ async def _receiver_line(tx: Tx) -> HealthLine:
     failing, suspended = await subscriptions.count_unwell(tx)
     path = "/health/receivers"
     if not failing and not suspended:
-        return HealthLine("Webhook receivers", "healthy", "All receivers accept their webhooks", path=path)
+        return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
     found = f"{failing:,} failing, {suspended:,} suspended"
-    return HealthLine("Webhook receivers", "attention", found, "Tell the partner. Nothing is lost for 90 days.", path)
+    return HealthLine(
+        "Webhook receivers", "attention", found, "Contact the partner. Missed events can be replayed for 90 days.", path
+    )
 
 
 async def _email_line(tx: Tx) -> HealthLine:
@@ -144,29 +154,37 @@ async def _email_line(tx: Tx) -> HealthLine:
     if not count:
         return HealthLine("Emails", "healthy", "All emails were delivered", path=path)
     counted = f"More than {MOST_COUNTED:,} emails" if count > MOST_COUNTED else _counted(count, "email")
-    advice = "Correct the address or the mail server, and send them again."
+    advice = "Correct the address or the mail server, and send the emails again."
     return HealthLine("Emails", "attention", f"{counted} could not be delivered", advice, path)
 
 
 async def _audit_line(tx: Tx) -> HealthLine:
     lag = await audit_chain.chain_lag_seconds(tx)
     if lag <= _MAX_AUDIT_LAG:
-        return HealthLine("Audit log", "healthy", "All entries are in their chain", path="/audit-log")
-    found = f"Entries have waited {lag:.0f} s for their place"
-    return HealthLine("Audit log", "failing", found, "See that a worker runs: docs/runbooks/audit.md.", "/audit-log")
+        return HealthLine("Audit log", "healthy", "All audit log entries are in their chain", path="/audit-log")
+    found = f"Audit log entries have been waiting for {lag:.0f} s to be added to their chain"
+    return HealthLine(
+        "Audit log", "failing", found, "Check that a worker is running. See docs/runbooks/audit.md.", "/audit-log"
+    )
 
 
 def _selfcheck_line(records: Sequence[CheckRecord], now: datetime) -> HealthLine:
     name, path = "Self-check", "/health/findings"
     if not records:
-        return HealthLine(name, "attention", "It has not run yet", "Run it now.", path)
+        return HealthLine(name, "attention", "The self-check has not run yet", "Run the self-check now.", path)
     checked_at = max(one.checked_at for one in records)
     broken = sum(one.found > 0 for one in records)
     found = f"{broken:,} of {len(records):,} checks found problems" if broken else f"{len(records):,} checks passed"
     if broken:
-        return HealthLine(name, "failing", found, "Each says what to do.", path)
+        return HealthLine(name, "failing", found, "Each problem says what to do.", path)
     if now - checked_at > _SELFCHECK_AGE:
-        return HealthLine(name, "attention", f"It last ran on {checked_at:%Y-%m-%d}", "See that a worker runs.", path)
+        return HealthLine(
+            name,
+            "attention",
+            f"The self-check last ran on {checked_at:%Y-%m-%d}",
+            "Check that a worker is running.",
+            path,
+        )
     return HealthLine(name, "healthy", found, path=path)
 
 
@@ -176,7 +194,7 @@ def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[H
         name = f"Backup of the {one.part}"
         seen = f"Last seen {one.finished_at:%Y-%m-%d %H:%M} UTC" if one.finished_at else "Never reported"
         recent = one.is_recent(real_now)
-        advice = "" if recent else "Run it, and see docs/runbooks/backup.md."
+        advice = "" if recent else "Run the backup. See docs/runbooks/backup.md."
         lines.append(HealthLine(name, "healthy" if recent else "attention", seen, advice, "/health/processes"))
     return lines
 
@@ -201,9 +219,9 @@ async def list_expiries(tx: Tx) -> list[Expiry]:
 def _expiry_line(expiries: Sequence[Expiry]) -> HealthLine:
     name, path = "Keys and tokens", "/health/processes"
     if not expiries:
-        return HealthLine(name, "healthy", f"None expires within {EXPIRY_NOTICE.days} days", path=path)
+        return HealthLine(name, "healthy", f"No key or token expires within {EXPIRY_NOTICE.days} days", path=path)
     found = f"{len(expiries):,} expire within {EXPIRY_NOTICE.days} days, the first on {expiries[0].expires_at:%Y-%m-%d}"
-    return HealthLine(name, "attention", found, "Create new ones in time.", path)
+    return HealthLine(name, "attention", found, "Rotate keys and tokens before they expire.", path)
 
 
 def _counted(number: int, noun: str) -> str:

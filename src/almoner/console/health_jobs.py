@@ -34,8 +34,8 @@ class HealthJobs:
         declared = ConsoleList(
             PATH,
             "Jobs that gave up",
-            "A job gives up after 20 failures in a row, or when it can never succeed. It is kept here until an "
-            "administrator retries or drops it.",
+            "A job gives up after 20 failures in a row, or if it can never succeed. The job stays in this list "
+            "until an administrator retries or drops it.",
             EVERYBODY,
             [Column("Job"), Column("Kind"), Column("Gave up", "moment"), Column("Failures"), Column("Error")],
             self._load,
@@ -89,7 +89,7 @@ class HealthJobs:
     def _retry_act(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             job = await _job(tx, visitor.path.split("/")[-2])
-            told = ["A worker runs the job again, within seconds. It is safe to run a job twice."]
+            told = ["A worker runs the job again within seconds. Running a job twice is safe."]
             return ActPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
@@ -108,8 +108,8 @@ class HealthJobs:
                 "Drop the job",
                 f"{PATH}/{job.id}",
                 job.kind,
-                ["The job is deleted and never done. Nobody is notified."],
-                fields=[ActField("note", "Why it is not needed", "area", maxlength=500)],
+                ["The job is deleted and will never run. Nobody is notified."],
+                fields=[ActField("note", "Why the job is not needed", "area", maxlength=500)],
                 facts=_facts(job),
             )
 
@@ -131,7 +131,7 @@ class HealthJobs:
                 "Retry the jobs",
                 PATH,
                 "Jobs that gave up",
-                [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Remove the cause before."],
+                [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Fix the cause first."],
                 fields=[
                     ActField(
                         "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]

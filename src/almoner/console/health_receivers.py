@@ -33,7 +33,7 @@ class HealthReceivers:
         declared = ConsoleList(
             PATH,
             "Webhook receivers",
-            "Every receiver accepts its webhooks. Failing and suspended receivers are listed here.",
+            "All webhook endpoints are working. Failing and suspended endpoints are listed here.",
             EVERYBODY,
             [
                 Column("Receiver", "id"),
@@ -88,7 +88,7 @@ class HealthReceivers:
             Fact("Address", one.url),
             Fact("Status", "suspended" if one.status == "suspended" else "failing", "status"),
             *([Fact("Failing since", health.failing_since.isoformat(), "moment")] if health.failing_since else []),
-            Fact("Attempts that failed in a row", f"{health.failures:,}"),
+            Fact("Consecutive failed attempts", f"{health.failures:,}"),
             Fact("Last success", health.last_success_at.isoformat() if health.last_success_at else None, "moment"),
             *([Fact("Next attempt", health.paused_until.isoformat(), "moment")] if health.paused_until else []),
             Fact("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
@@ -101,7 +101,8 @@ class HealthReceivers:
             list_words="Webhook receivers",
             acts=[],
             details=facts,
-            advice="Tell the partner. We email the partner after a day, and suspend the receiver after five. The "
-            "partner resumes it on its own pages, and can replay what it missed for 90 days.",
+            advice="Contact the partner. We email the partner after one day, and suspend the endpoint after five "
+            "days. The partner can resume the endpoint in its dashboard and replay missed events for 90 "
+            "days.",
             payload="",
         )

@@ -117,7 +117,7 @@ def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
             raise ValueError(moment)
         return at, UUID(record)
     except ValueError:
-        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page") from None
+        raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
 
 
 class ListPages:
@@ -204,7 +204,7 @@ class ListPages:
             if page.next is None:
                 return
             if written >= _MAX_EXPORT:
-                yield csv_line([f"The first {written} rows: set more filters to see the others."])
+                yield csv_line([f"Only the first {written} rows are included. Set more filters to see the others."])
                 return
             cursor = page.next
 

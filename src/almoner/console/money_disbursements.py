@@ -58,7 +58,7 @@ _TYPE: Final = "disbursement"
 _PATH: Final = "/disbursements"
 _STATUSES: Final[tuple[DisbursementStatus, ...]] = ("PENDING", "SENT", "PAID", "RETURNED")
 _SHOWN: Final = 100
-_ENOUGH: Final = "It is in a released payment file, so one person may confirm it."
+_ENOUGH: Final = "This disbursement is in a released payment file, so one person may confirm it."
 _NOTE: Final = ActField(
     "note",
     "Where you saw that the bank paid",
@@ -94,11 +94,19 @@ def _waiting_reason(one: Disbursement) -> str | None:
 
 
 def _sent(one: Disbursement) -> str:
-    return "" if one.status == "SENT" else f"This disbursement is {one.status}. Only a SENT one can be confirmed."
+    return (
+        ""
+        if one.status == "SENT"
+        else (f"This disbursement is {one.status}. Only a SENT disbursement can be confirmed.")
+    )
 
 
 def _returnable(one: Disbursement) -> str:
-    return "" if one.status in ("SENT", "PAID") else f"This disbursement is {one.status}. It was not sent."
+    return (
+        ""
+        if one.status in ("SENT", "PAID")
+        else (f"This disbursement is {one.status}. Only a SENT or PAID disbursement can be returned.")
+    )
 
 
 async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
@@ -131,14 +139,14 @@ class DisbursementPages:
                 self._confirm,
                 (_NOTE,),
                 _sent,
-                "Confirmed: its donations are DISBURSED.",
+                "Confirmed. The donations are now DISBURSED.",
                 "c",
             ),
             RecordAct(
                 "mark-returned",
                 "Record as returned",
                 sentences(
-                    "Its donations go into the next disbursement, and disbursements to this nonprofit are put on "
+                    "The donations move to the next disbursement, and disbursements to this nonprofit are put on "
                     "hold until somebody releases them. The partner is notified.",
                 ),
                 _mark_returned,
@@ -150,14 +158,17 @@ class DisbursementPages:
             RecordAct(
                 "hold",
                 "Hold disbursements to this nonprofit",
-                sentences("Nothing is sent to this nonprofit until somebody releases it. Nobody outside is notified."),
+                sentences(
+                    "Nothing is paid to this nonprofit until somebody releases the hold. The nonprofit and "
+                    "the partner are not notified."
+                ),
                 self._place_hold,
                 (
                     ActField(
                         "whose",
                         "Whose donations",
                         "choice",
-                        choices=(("all", "Of all partners"), ("partner", "Of this partner only")),
+                        choices=(("all", "Donations of all partners"), ("partner", "Donations of this partner only")),
                     ),
                     ActField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
                 ),
@@ -270,7 +281,7 @@ class DisbursementPages:
                     for gift in found[:_SHOWN]
                 ],
                 "No donations.",
-                f"The first {_SHOWN} are shown." if len(found) > _SHOWN else "",
+                f"Only the first {_SHOWN} are shown." if len(found) > _SHOWN else "",
             )
             page = RecordPage(
                 title=f"Disbursement of {format_amount(one.money)}",
@@ -298,7 +309,13 @@ class DisbursementPages:
             case 1:
                 return [told, "The amount is within the limit for one person."]
             case _:
-                return [told, "Two finance operators must confirm it, each on what they saw: here or with the command."]
+                return [
+                    told,
+                    (
+                        "Two finance operators must confirm this disbursement, each with their own "
+                        "evidence, here or with the command."
+                    ),
+                ]
 
     async def _confirm(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> str | None:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
@@ -307,8 +324,8 @@ class DisbursementPages:
         if needed.people == 2:
             if note is None:
                 raise DisbursementError(
-                    f"{format_amount(one.money)} is above the limit for one person: say where you saw "
-                    "that the bank paid it."
+                    f"{format_amount(one.money)} is above the limit for one person. Say where you saw that the "
+                    "bank paid it."
                 )
             agreed = await officer.decide_with_second(
                 tx, one.partner_id, "payouts.confirm", name, needed.seen, note, always=True
@@ -343,12 +360,12 @@ class DisbursementPages:
             "Disbursement",
             (
                 (
-                    "It lists the donations, the deductions and the total for the nonprofit, in the "
-                    "language of its country."
+                    "This statement for the nonprofit lists the donations, the deductions and the total, in the "
+                    "language of the nonprofit's country."
                 ),
                 (
-                    "It names donors who did not give anonymously. Send it to the nonprofit alone. Each "
-                    "download is recorded."
+                    "The statement names donors who did not donate anonymously. Send it only to the nonprofit. "
+                    "Each download is recorded."
                 ),
             ),
             facts=await _facts(tx, one),
@@ -406,10 +423,12 @@ def _steps(one: Disbursement) -> list[TimelineStep]:
             note = one.return_reason or "" if words == "Returned" else ""
             steps.append(TimelineStep(words, "done", iso_timestamp(at), note))
     if one.status == "PENDING":
-        why = one.waiting_reason.sentence if one.waiting_reason else "the next run sends it"
+        why = one.waiting_reason.sentence if one.waiting_reason else "the next disbursement run sends it"
         steps.append(TimelineStep("Sent", "waiting" if one.waiting_reason else "next", None, why))
     if one.status == "SENT":
         steps.append(
-            TimelineStep("Paid", "waiting", None, "the bank's status report or statement, or people, confirm it")
+            TimelineStep(
+                "Paid", "waiting", None, "not confirmed yet by the bank's status report, a statement or an operator"
+            )
         )
     return steps

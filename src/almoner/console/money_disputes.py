@@ -74,11 +74,11 @@ async def _refresh(tx: Tx, officer: Officer, one: Dispute, _typed: Mapping[str, 
 _REFRESH: Final = RecordAct(
     "refresh",
     "Ask the provider",
-    sentences("A worker fetches the status from the provider, as it does every day."),
+    sentences("A worker gets the current status from the provider. This also happens automatically every day."),
     _refresh,
     (),
     _open,
-    "A worker fetches the status.",
+    "A worker is getting the status from the provider.",
     "r",
 )
 
@@ -125,7 +125,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 sentences(
                     only,
                     (
-                        "The donation counts as refunded. If it was disbursed already, we absorb the "
+                        "The donation counts as refunded. If the donation was already disbursed, we absorb the "
                         "loss. The partner is notified."
                     ),
                 ),
@@ -150,7 +150,8 @@ class DisputePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Disputes",
-            about="Payments that donors' banks claim back appear here, until the bank has decided and afterwards.",
+            about="A dispute (chargeback) appears here when a donor's bank claims a payment back. Decided "
+            "disputes stay in the list.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -165,7 +166,7 @@ class DisputePages:
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
             order="newest first",
             oldest_first=("status", "open"),
-            lead="Evidence goes to the provider in its own dashboard. The outcome arrives here by itself.",
+            lead="Submit evidence in the provider's dashboard. The outcome appears here automatically.",
         )
 
     def routes(self) -> list[Route]:
@@ -213,7 +214,7 @@ class DisputePages:
                 note = f"{who}: {one.note}" if one.note else who
                 steps.append(TimelineStep(one.status.value.capitalize(), "done", iso_timestamp(one.decided_at), note))
             else:
-                steps.append(TimelineStep("Outcome", "waiting", None, "the donor's bank decides"))
+                steps.append(TimelineStep("Outcome", "waiting", None, "the donor's bank has not decided yet"))
             page = RecordPage(
                 title="Dispute",
                 id=tx.ids.text(_TYPE, one.id),

@@ -55,8 +55,8 @@ async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[Fact]:
         amount("Amount", file.total),
         Fact("Payments", f"{file.payments:,}"),
         Fact("Execution date", file.execution_date.isoformat()),
-        amount("One person may release up to", file.single_release_limit),
-        Fact("Two people needed", file.requires_second_approval, "yes_no"),
+        amount("Limit for one person", file.single_release_limit),
+        Fact("Two people required", file.requires_second_approval, "yes_no"),
         Fact("Message ID", file.message_id),
         Fact("SHA-256", file.sha256),
     ]
@@ -74,11 +74,11 @@ def _created(file: PaymentFile) -> str:
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     by = await names_of_deciders(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
-    two = f"Because of its amount, somebody other than {by(file.created_by)} must release it."
+    two = f"Because of the amount, somebody other than {by(file.created_by)} must release it."
     return [
-        f"The file can then be downloaded and uploaded to the bank, which pays {format_amount(file.total)}.",
+        f"You can then download the file and upload it to the bank, which pays {format_amount(file.total)}.",
         f"{who} {two if file.requires_second_approval else 'One person may release it.'}",
-        "A released file cannot be withdrawn here: to stop it, contact the bank.",
+        "A released file cannot be withdrawn. To stop the payments, contact the bank.",
     ]
 
 
@@ -102,11 +102,13 @@ _KIND: Final = RecordKind(
     record_id=lambda file: file.id,
     facts=_facts,
     acts=(
-        RecordAct("release", "Release file", _about_release, _release, (), _created, "Released. Download it now.", "r"),
+        RecordAct(
+            "release", "Release file", _about_release, _release, (), _created, "Released. Download the file now.", "r"
+        ),
         RecordAct(
             "withdraw",
             "Withdraw file",
-            sentences("The file never goes to the bank. Its disbursements can be added to another file."),
+            sentences("The file will not be sent to the bank. Its disbursements can be added to another file."),
             _withdraw,
             (NOTE,),
             _created,
@@ -126,7 +128,7 @@ class PaymentFilePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payment files",
-            about="Files of payments for the bank appear here. Create one from all SENT disbursements in a currency.",
+            about="A payment file instructs the bank to pay SENT disbursements. Create a file for each currency.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -246,7 +248,9 @@ class PaymentFilePages:
             for one in await payment_files.transliterated_texts(tx, file.id)
         ]
         columns = (Column("Account", "id"), Column("Field"), Column("Entered"), Column("Sent to the bank"))
-        return RecordTable("Sent in other characters", columns, rows[:_SHOWN], "Nothing is sent in other characters.")
+        return RecordTable(
+            "Transliterated for the bank", columns, rows[:_SHOWN], "All names and addresses are sent unchanged."
+        )
 
     def _new(self) -> Act:
         return Act(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
@@ -262,25 +266,26 @@ class PaymentFilePages:
             "Payment files",
             (
                 (
-                    f"{counted} disbursements are SENT. The file takes those in the currency that are "
-                    "in no other file, up "
-                    "to 10,000, in the format pain.001.001.09."
+                    f"{counted} disbursements are SENT. The file includes up to 10,000 of those in the chosen "
+                    "currency that are not in another file. Its format is pain.001.001.09."
                 ),
-                "Disbursements to nonprofits without an approved account, on hold or flagged are left out.",
-                "Nothing goes to the bank before the file is released.",
+                "Disbursements are left out if the nonprofit has no approved account, is on hold or is flagged.",
+                "Nothing is sent to the bank until the file is released.",
             ),
             (
                 ActField("currency", "Currency", "choice", choices=[(one, one) for one in own]),
                 ActField(
                     "date",
                     "Execution date",
-                    hint="Such as 2026-11-30; empty: today.",
+                    hint="For example, 2026-11-30. Leave empty for today.",
                     required=False,
                     value=tx.now.date().isoformat(),
                     maxlength=10,
                 ),
             ),
-            closed="" if own else "No account of ours is set: an administrator sets ALMONER_BANK_ACCOUNTS.",
+            closed=""
+            if own
+            else "None of our bank accounts is configured. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
         )
 
     async def _create(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
@@ -317,9 +322,8 @@ class PaymentFilePages:
             (
                 "Upload it to the bank only once. The bank rejects a second file with the same message ID.",
                 (
-                    "The file holds account numbers. Delete it from your computer once it is "
-                    "uploaded. Each download is "
-                    "recorded, and is the same file."
+                    "The file contains account numbers. Delete it from your computer after you upload it. Each "
+                    "download gives you the same file and is recorded."
                 ),
             ),
             facts=await _facts(tx, file),

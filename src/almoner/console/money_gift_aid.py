@@ -103,7 +103,12 @@ async def _withdraw(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mappin
 
 
 async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
-    return [f"HMRC has paid the charity. {format_pounds(claim.due_minor)} is due; for another amount, say why."]
+    return [
+        (
+            f"HMRC has paid the charity. {format_pounds(claim.due_minor)} is due. If HMRC paid a different "
+            "amount, give the reason."
+        )
+    ]
 
 
 _KIND: Final = RecordKind(
@@ -131,9 +136,13 @@ _KIND: Final = RecordKind(
             _pay,
             (
                 ActField(
-                    "amount", "Amount in GBP", hint="Only if it is not the amount due.", required=False, maxlength=30
+                    "amount",
+                    "Amount in GBP",
+                    hint="Only if it differs from the amount due.",
+                    required=False,
+                    maxlength=30,
                 ),
-                ActField("note", "Why HMRC paid another amount", "area", required=False),
+                ActField("note", "Why HMRC paid a different amount", "area", required=False),
             ),
             _is("submitted"),
             "Recorded as paid.",
@@ -171,7 +180,7 @@ class GiftAidClaimPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Gift Aid claims",
-            about="Claims of UK charities to HMRC appear here. Draft one for a charity.",
+            about="Gift Aid claims of UK charities appear here. Draft a claim for a charity.",
             roles=FINANCE,
             columns=(
                 Column("Due", "amount"),
@@ -197,7 +206,8 @@ class GiftAidClaimPages:
         self._adjustments = ConsoleList(
             path=f"{_PATH}/adjustments",
             title="Adjustments to Gift Aid claims",
-            about="A claimed donation that is refunded, reassigned or loses its declaration appears here.",
+            about="An adjustment appears here if a claimed donation is refunded or reassigned, or loses its "
+            "declaration.",
             roles=FINANCE,
             columns=(
                 Column("Donation", "id"),
@@ -285,14 +295,16 @@ class GiftAidClaimPages:
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
                 case "drafted":
-                    steps.append(TimelineStep("Sent to HMRC", "waiting", None, "export the schedule and submit it"))
+                    steps.append(
+                        TimelineStep("Sent to HMRC", "waiting", None, "export the schedule and submit it to HMRC")
+                    )
                 case "submitted":
                     steps.append(TimelineStep("Sent to HMRC", "done", None, claim.reference or ""))
-                    steps.append(TimelineStep("Paid", "waiting", None, "HMRC pays the charity"))
+                    steps.append(TimelineStep("Paid", "waiting", None, "HMRC has not paid the charity yet"))
                 case other:
                     steps.append(TimelineStep(other.capitalize(), "done", None, claim.note or ""))
             changed = RecordTable(
-                "Differences since it was drafted",
+                "Changes since the draft",
                 (Column("Donation", "id"),),
                 [ListRow("", (tx.ids.text("donation", one),)) for one in over[:_SHOWN]],
                 "Every donation in the claim can still be claimed.",
@@ -332,7 +344,7 @@ class GiftAidClaimPages:
                 ActField(
                     "before",
                     "Donations before",
-                    hint="Such as 2026-11-01; empty: until now.",
+                    hint="For example, 2026-11-01. Leave empty to include all donations until now.",
                     required=False,
                     maxlength=30,
                 ),
@@ -347,7 +359,7 @@ class GiftAidClaimPages:
                     "aggregate",
                     "Combine donations of up to 20 GBP each, without donor names",
                     "check",
-                    hint="As HMRC allows.",
+                    hint="HMRC allows this.",
                     required=False,
                 ),
             ),
@@ -426,7 +438,7 @@ def _left_out_message(visitor: Visitor) -> str:
     for name, words in (
         ("left", "left out, because HMRC would reject them"),
         ("expired", "past HMRC's deadline"),
-        ("waiting", "for the next claim, because this one is full"),
+        ("waiting", "left for the next claim because this claim is full"),
     ):
         text = visitor.query.get(name, "")
         if text.isdecimal() and int(text[:9]):

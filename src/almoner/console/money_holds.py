@@ -29,9 +29,9 @@ _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
 _NOTE: Final = ActField(
     "note",
-    "What you found out",
+    "Your findings",
     "area",
-    hint="Why the nonprofit can be paid again.",
+    hint="Explain why the nonprofit can be paid again.",
     maxlength=MAX_NOTE_LENGTH,
 )
 
@@ -44,7 +44,7 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
-            about="Nonprofits that are not paid because somebody, or a rule, has put them on hold appear here.",
+            about="A nonprofit appears here if a person or a rule has put its disbursements on hold.",
             roles=FINANCE,
             columns=(
                 Column("Nonprofit"),
@@ -57,8 +57,8 @@ class HoldPages:
             load=self._load,
             order="oldest first",
             lead=(
-                "Flags of verifications and changed payee accounts hold disbursements, too: they "
-                "end by their own review."
+                "Flagged verifications and changed payee accounts also hold disbursements. Review them on their "
+                "own pages."
             ),
         )
 
@@ -128,11 +128,13 @@ class HoldPages:
             "Holds on disbursements",
             (
                 (
-                    "The next run sends what is ready. Who placed a hold cannot release it alone. "
-                    "Where two-person approval "
-                    "is on, two finance operators must release it: here or with the command."
+                    "The next disbursement run sends everything that is ready. The person who placed a hold "
+                    "cannot release it alone. If two-person approval is on, two finance operators must release "
+                    "the hold, here or with the command."
                 ),
-                "All holds on this nonprofit end." if of is None else "The hold on this partner's donations ends.",
+                "All holds on this nonprofit are released."
+                if of is None
+                else "The hold on this partner's donations is released.",
             ),
             (_NOTE,),
             facts,

@@ -147,7 +147,7 @@ class LedgerPages:
                 found = await ledger.list_of_owners(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
-            problem = "" if lines else "No transfer belongs to this reference."
+            problem = "" if lines else "No transfers have this reference."
         return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
 
     async def export(self, visitor: Visitor) -> Response:
@@ -157,11 +157,11 @@ class LedgerPages:
         problems: dict[str, str] = {}
         if visitor.form:
             if first is None:
-                problems["from"] = "Enter the first day."
+                problems["from"] = "Enter the start date."
             if last is None:
-                problems["to"] = "Enter the last day."
+                problems["to"] = "Enter the end date."
             if first and last and not first <= last <= first + _LONGEST:
-                problems["to"] = "Enter a day after the first one, at most a year later."
+                problems["to"] = "Enter an end date after the start date, at most one year later."
             if kind not in ("csv", "beancount"):
                 problems["format"] = "Choose a format."
             if first and last and not problems:

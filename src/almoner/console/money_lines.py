@@ -73,7 +73,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
         Fact("Text", moved.remittance_information),
         Fact("End-to-end ID", moved.end_to_end_id),
         Fact("Bank's reference", moved.reference),
-        Fact("Why it came back", moved.return_reason),
+        Fact("Why the payment was returned", moved.return_reason),
         Fact("Account", line.account),
         Fact("Statement", one.statement),
         Fact("Waiting because", why),
@@ -81,7 +81,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
 
 
 def _open(one: LineDetails) -> str:
-    return "" if one.line.status == "open" else f"This line is {one.line.status}. That cannot be undone."
+    return "" if one.line.status == "open" else f"This line is {one.line.status}. This cannot be undone."
 
 
 async def _match(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
@@ -132,9 +132,8 @@ _KIND: Final = RecordKind(
             "match",
             "Match line",
             sentences(
-                "The line is booked as the movement of this record, by the same rules as a line with "
-                "its reference: the "
-                "amount, currency and status must be right. A match cannot be undone.",
+                "The line is booked for this record, as if it contained the record's reference. The amount, "
+                "currency and status must match. A match cannot be undone.",
             ),
             _match,
             (
@@ -142,7 +141,8 @@ _KIND: Final = RecordKind(
                 ActField(
                     "record",
                     "Which",
-                    hint="Its ID; of a donation request its reference, of a provider payout provider/reference.",
+                    hint="The ID of the record. For a donation request, enter its reference. For a provider "
+                    "payout, enter provider/reference.",
                     maxlength=255,
                 ),
             ),
@@ -154,10 +154,9 @@ _KIND: Final = RecordKind(
             "dismiss",
             "Dismiss line",
             sentences(
-                "Use this for a line that belongs to none of our records, such as a bank fee.",
-                "A dismissed line is not booked in the ledger, so the balance of the bank account "
-                "differs by its amount. "
-                "That cannot be undone.",
+                "Use this for a line that does not belong to any record, such as a bank fee.",
+                "A dismissed line is not booked, so the bank balance in the ledger will differ from the real "
+                "balance by this amount. This cannot be undone.",
             ),
             _dismiss,
             (NOTE,),
@@ -178,7 +177,7 @@ class LinePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Bank statement lines",
-            about="Lines of imported statements appear here. Those that no rule can match wait for you.",
+            about="Lines of imported bank statements appear here. Match or dismiss the lines that no rule could match.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -186,7 +185,7 @@ class LinePages:
                 Column("Counterparty"),
                 Column("Text"),
                 Column("Status", "status"),
-                Column("Why, or what it is"),
+                Column("Reason"),
                 Column("Since", "age"),
                 Column("Account"),
                 Column("ID", "id"),
@@ -194,7 +193,7 @@ class LinePages:
             load=self._load,
             filters=(
                 Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("reason", "choice", tuple(one.value for one in OpenLineReason), named="Why it waits"),
+                Filter("reason", "choice", tuple(one.value for one in OpenLineReason), named="Why it is unmatched"),
                 Filter("amount", named="Amount"),
                 Filter("booked", "day", named="Booked on"),
                 Filter("account", named="Account"),
@@ -261,21 +260,27 @@ def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTa
         record = _record_name(tx, one)
         difference = one.difference_minor
         differs = SignedAmount(difference, one.currency) if difference else None
-        why = "The line names it" if one.is_named else "Same amount" if not difference else "Nearly the same amount"
+        why = (
+            "The line contains its reference"
+            if one.is_named
+            else "Same amount"
+            if not difference
+            else "Nearly the same amount"
+        )
         path = f"{here}/match?kind={one.kind}&record={record}"
         values = (record, _KINDS[one.kind], SignedAmount(one.minor, one.currency), differs, why)
         rows.append(ListRow(path, values))
     return RecordTable(
-        "It may be",
+        "Possible match",
         (
             Column("Record"),
             Column("Kind"),
             Column("Amount", "amount"),
-            Column("Line is more by", "amount"),
+            Column("Difference", "amount"),
             Column("Why"),
         ),
         rows,
-        "No record is named in the line or has its amount. Match it by hand, or dismiss it with a note.",
+        "No record has the line's reference or amount. Match the line manually, or dismiss it with a note.",
     )
 
 
@@ -329,4 +334,4 @@ def _day(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise IncorrectParams("booked: enter a day such as 2026-11-01") from None
+        raise IncorrectParams("booked: enter a date such as 2026-11-01") from None

@@ -78,14 +78,14 @@ class MonthEndPages:
             *work,
             _counted("Payment files to release", "/payment-files?status=created", files),
             _counted("Decisions that wait for a second person", "/money", len(looks)),
-            _counted("Gift Aid drafts to send", "/gift-aid-claims?status=drafted", drafts)
+            _counted("Gift Aid drafts to submit", "/gift-aid-claims?status=drafted", drafts)
             if claims
-            else MonthEndStep("Gift Aid drafts to send", "/gift-aid-claims", "not applicable", "no claims"),
+            else MonthEndStep("Gift Aid drafts to submit", "/gift-aid-claims", "not applicable", "no claims"),
             MonthEndStep(
                 "Trial balance",
                 "/ledger",
                 "open" if uneven else "done",
-                f"not zero in {', '.join(uneven)}" if uneven else "debits equal credits in every currency",
+                f"not zero in {', '.join(uneven)}" if uneven else "debits and credits are equal in every currency",
             ),
         ]
 

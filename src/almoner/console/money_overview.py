@@ -146,7 +146,7 @@ async def _banking_work(tx: Tx) -> list[DeskLine]:
     unbooked_since = unbooked[0].stored.since if unbooked else None
     return [
         DeskLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
-        DeskLine("Uploaded statements that are not booked", "/bank-statements/upload", len(uploads), uploaded_at),
+        DeskLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
         DeskLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
         DeskLine(
             "Provider payouts without a bank line",

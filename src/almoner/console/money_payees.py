@@ -72,11 +72,11 @@ def _short(name: str, label: str, hint: str = "", *, required: bool = True) -> A
 
 _PROPOSAL: Final = (
     _short("organisation", "Nonprofit ID"),
-    _short("currency", "Currency", "Such as EUR."),
-    _short("holder", "Account holder", "As registered with the bank."),
+    _short("currency", "Currency", "For example, EUR."),
+    _short("holder", "Account holder", "The name that the bank has on record."),
     *(_short(name, label, hint, required=False) for name, (label, hint) in _NUMBERS.items()),
-    _short("town", "Town of the holder"),
-    _short("country", "Country of the holder", "Three letters, such as DEU."),
+    _short("town", "Account holder's town"),
+    _short("country", "Account holder's country", "Three-letter code, for example DEU."),
     *(_short(name, label, required=False) for name, label in _PLACES.items()),
     NOTE,
 )
@@ -96,7 +96,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[Fact]:
         Fact("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
         Fact("Currency", one.currency),
         Fact("Number", f"{one.masked_number} ({one.scheme})"),
-        Fact("Address of the holder", ", ".join(part for part in parts if part)),
+        Fact("Account holder's address", ", ".join(part for part in parts if part)),
         Fact("Approvals", f"{one.reviews_done} of {one.reviews_needed}"),
         Fact("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
         moment("Denied by the nonprofit", one.denied_at),
@@ -124,14 +124,13 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     warnings = await payee_bank_accounts.account_warnings(tx, one)
     return [
         (
-            "Enter the number from your own evidence: a letter, or a call to a number that you "
-            "already had. Nobody is shown "
-            "what was proposed, so that two people have read the same number."
+            "Enter the account number from your own evidence, such as a letter, or a call to a phone number that "
+            "you already had. The proposed number is hidden, so that two people check it independently."
         ),
         "Once it is approved, disbursements are paid to this account. The nonprofit is notified at its contact address."
         if left == 1
-        else "Another finance operator must approve it, too. Disbursements to it wait until then.",
-        *(f"Look at this: {one}." for one in warnings),
+        else "Another finance operator must also approve the account. Disbursements to it wait until then.",
+        *(f"Warning: {one}." for one in warnings),
     ]
 
 
@@ -174,7 +173,9 @@ _KIND: Final = RecordKind(
         RecordAct(
             "reject",
             "Reject account",
-            sentences("Nothing is ever paid to a rejected account. What waited for it goes on as before."),
+            sentences(
+                "Nothing is paid to a rejected account. Disbursements that were waiting for it continue as before."
+            ),
             _reject,
             (NOTE,),
             _proposed,
@@ -194,7 +195,7 @@ class PayeeAccountPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payee accounts",
-            about="Bank accounts of nonprofits appear here. Propose one; others approve it.",
+            about="Nonprofits' bank accounts appear here. One operator proposes an account, and others approve it.",
             roles=FINANCE,
             columns=(
                 Column("Holder"),
@@ -303,12 +304,12 @@ class PayeeAccountPages:
             "Payee accounts",
             (
                 (
-                    "Another finance operator must approve it. If it replaces an account, or the "
-                    "nonprofit was checked with "
-                    "another one, two others must approve it, and disbursements to the nonprofit wait until then."
+                    "Another finance operator must approve the account. If it replaces an account, or if the "
+                    "nonprofit was verified with a different one, two other operators must approve it. "
+                    "Disbursements to the nonprofit wait until then."
                 ),
-                "The nonprofit is notified at its contact address, if it has one.",
-                "Call the nonprofit on a number that you already had, never on one from the request.",
+                "If the nonprofit has a contact address, we notify it there.",
+                "Call the nonprofit on a number that you already had, never on a number from the request.",
             ),
             _PROPOSAL,
         )

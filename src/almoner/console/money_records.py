@@ -28,10 +28,10 @@ from almoner.platform.pages.record_tables import Column, Fact, TimelineStep
 R = TypeVar("R")
 _ENGLISH: Final = Locale("en")
 
-NOTE: Final = ActField("note", "Evidence", "area", hint="What you saw, or where it is kept.")
+NOTE: Final = ActField("note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored.")
 FIRST: Final = "first"
 """What is done where the decision waits for a second person."""
-WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role finance must confirm it, too, within 7 days."
+WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role finance must also confirm it within 7 days."
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,5 +273,5 @@ def parse_choice(query: ListQuery, name: str, among: Sequence[Choice]) -> Choice
     if not (text := query.filters.get(name)):
         return None
     if (found := next((one for one in among if one == text), None)) is None:
-        raise IncorrectParams(f"{name}: choose one of the list")
+        raise IncorrectParams(f"{name}: choose an option from the list")
     return found

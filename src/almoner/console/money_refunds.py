@@ -44,7 +44,7 @@ _STATUSES: Final[Mapping[str, RefundStatus]] = {"pending": "pending", "sent": "s
 _WORDS: Final = {stored: shown for shown, stored in _STATUSES.items()}
 _NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
 _REFERENCE: Final = ActField(
-    "reference", "Reference", hint="Of the bank transfer, or the provider's ID of the refund.", maxlength=255
+    "reference", "Reference", hint="Reference of the bank transfer, or the provider's refund ID.", maxlength=255
 )
 
 
@@ -64,7 +64,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[Fact]:
     one = shown.refund
     return [
         amount("Amount", one.money),
-        amount("Of which owed to the nonprofit", one.nonprofit_share),
+        amount("Part owed to the nonprofit", one.nonprofit_share),
         Fact("Donation", tx.ids.text("donation", one.donation_id)),
         Fact("Sent by", "us, by bank transfer" if one.is_by_bank else one.provider),
         Fact("Reference", one.provider_refund),
@@ -79,12 +79,12 @@ def _pending(shown: _Shown) -> str:
 
 def _retryable(shown: _Shown) -> str:
     if shown.refund.is_by_bank:
-        return "This refund is a bank transfer: send it, then record it."
+        return "This refund is a bank transfer. Send it through your bank, then record it here."
     return _pending(shown)
 
 
 def _unhandled(shown: _Shown) -> str:
-    return "" if shown.unsent else "Only a failed or returned refund that nobody has handled can be resolved."
+    return "" if shown.unsent else "Only a failed or returned refund that has not been handled yet can be resolved."
 
 
 async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
@@ -131,12 +131,12 @@ _KIND: Final = RecordKind(
         ),
         RecordAct(
             "retry",
-            "Ask the provider again",
-            sentences("A worker asks the provider for this refund again."),
+            "Retry the refund",
+            sentences("A worker requests this refund from the provider again."),
             _retry,
             (),
             _retryable,
-            "The provider is asked again.",
+            "The refund is being requested again.",
             "t",
         ),
         RecordAct(
@@ -184,7 +184,7 @@ class RefundPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Refunds",
-            about="Refunds of donations appear here while they are sent, and afterwards.",
+            about="Pending, sent and failed refunds of donations appear here.",
             roles=FINANCE,
             columns=columns,
             load=self._load,
@@ -193,13 +193,13 @@ class RefundPages:
             acts=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
             order="newest first",
             oldest_first=("status", "pending"),
-            lead="A refund by partner transfer or bank transfer waits until you send the money through your bank and "
-            "record it here.",
+            lead="If a refund goes to a partner or donor by bank transfer, send the money through your bank and "
+            "then record it here.",
         )
         self._failed = ConsoleList(
             path=f"{_PATH}/failed",
             title="Failed refunds",
-            about="Refunds that a provider refused, or that came back, appear here until somebody handles them.",
+            about="Refunds that a provider rejected or a bank returned appear here until somebody handles them.",
             roles=FINANCE,
             columns=(*columns[:-1], Column("Why"), Column("ID", "id")),
             load=self._load_failed,
@@ -242,7 +242,11 @@ class RefundPages:
                 ended = f"{who}{_after_colon(one.ended_note)}"
                 steps.append(TimelineStep(_WORDS[one.status].capitalize(), "done", iso_timestamp(one.ended_at), ended))
             else:
-                waits = "you send it by bank and record it" if one.is_by_bank else f"{one.provider} sends it"
+                waits = (
+                    "send it through your bank, then record it here"
+                    if one.is_by_bank
+                    else (f"{one.provider} has not sent it yet")
+                )
                 steps.append(TimelineStep("Sent", "waiting", None, waits))
             page = RecordPage(
                 title="Refund",
@@ -253,7 +257,7 @@ class RefundPages:
                 facts=await _facts(tx, shown),
                 steps=steps,
                 acts=_KIND.offered(tx, shown),
-                notices=["This refund did not arrive, and nobody has handled that yet."] if shown.unsent else [],
+                notices=["This refund did not arrive. Create it again, or mark it as handled."] if shown.unsent else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
@@ -270,21 +274,23 @@ class RefundPages:
                         "collected the money, the "
                         "refund waits until you send the partner a bank transfer and record it."
                     ),
-                    "The partner and the donor are notified once it is sent.",
+                    "The partner and the donor are notified once the refund has been sent.",
                 ),
                 (
                     ActField("donation", "Donation ID", maxlength=255),
                     ActField(
                         "amount",
                         "Amount",
-                        hint="In the currency of the donation, such as 12.50. Leave empty to refund what is left.",
+                        hint="In the donation's currency, for example 12.50. Leave empty to refund the remaining "
+                        "amount.",
                         required=False,
                         maxlength=30,
                     ),
                     ActField(
                         "reference",
                         "Reference",
-                        hint="Only if you have sent the refund already: of the bank transfer, or the provider's ID.",
+                        hint="If you have already sent the refund, enter the reference of the bank transfer or "
+                        "the provider's refund ID.",
                         required=False,
                         maxlength=255,
                     ),
@@ -302,7 +308,7 @@ class RefundPages:
                 raise NotFound
             gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         except NotFound:
-            raise IncorrectParams("donation: there is no donation with this ID") from None
+            raise IncorrectParams("donation: no donation has this ID") from None
         minor = parse_typed_amount("amount", typed["amount"], gift.money.currency) if typed["amount"] else None
         started = await refunds.begin_refund(
             tx,

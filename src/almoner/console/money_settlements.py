@@ -47,7 +47,7 @@ class SettlementPages:
         return ConsoleList(
             path=_PATH,
             title="Settlement reports",
-            about="Reports of what payment providers paid out to us appear here.",
+            about="Settlement reports show what payment providers paid out to us. Import a report to see it here.",
             roles=FINANCE,
             columns=(
                 Column("Reference"),
@@ -73,7 +73,8 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
-            about="Lines of settlement reports that match no payment appear here. They are tried again every night.",
+            about="Lines of settlement reports that match no payment appear here. We try to match them again "
+            "every night.",
             roles=FINANCE,
             columns=(
                 Column("Provider's payment"),
@@ -93,7 +94,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
             title="Provider payouts without a bank line",
-            about="Every provider payout has its line on a bank statement.",
+            about="Every provider payout matches a bank statement line.",
             roles=FINANCE,
             columns=(
                 Column("Payout"),
@@ -157,7 +158,7 @@ class SettlementPages:
             if content is None:
                 problems["file"] = upload_problem(visitor)
             if not provider:
-                problems["provider"] = "Enter the provider, such as stripe."
+                problems["provider"] = "Enter the provider, for example stripe."
             if content is not None and not problems:
                 try:
                     found = await self._import(visitor, provider, content)
@@ -258,7 +259,7 @@ class SettlementPages:
             (
                 f"{one.why[:1].upper()}{one.why[1:]}.",
                 (
-                    "Look the payout up at the provider first. No money moves: it leaves the list and "
+                    "First look up the payout at the provider. No money moves. The payout leaves this list and "
                     "stays in the audit log."
                 ),
             ),

@@ -46,7 +46,8 @@ class StatementPages:
             path=_PATH,
             title="Bank statements",
             about=(
-                "Statements of our bank accounts appear here. Upload one: you see what it would do before it is booked."
+                "Statements of our bank accounts appear here. When you upload one, you see a preview before "
+                "anything is booked."
             ),
             roles=FINANCE,
             columns=(
@@ -67,7 +68,7 @@ class StatementPages:
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
-            about="Every opening balance is the closing balance of another statement, and every line could be read.",
+            about="No statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
                 Column("Statement"),
@@ -238,9 +239,8 @@ class StatementPages:
             (
                 f"{gap.why[:1].upper()}{gap.why[1:]}.",
                 (
-                    "First look for the missing statement and import it. Explain this only if the "
-                    "bank has no such statement, "
-                    "and you have checked which movements took place."
+                    "First look for the missing statement and import it. Explain the gap only if the bank has no "
+                    "such statement and you have checked which movements took place."
                 ),
             ),
             (NOTE,),

@@ -48,7 +48,7 @@ _NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
 _BY_HAND: Final = ActField(
     "reference",
     "ID of the refund",
-    hint="As the provider's dashboard or your bank shows it.",
+    hint="As shown in the provider's dashboard or by your bank.",
     maxlength=255,
 )
 
@@ -90,16 +90,15 @@ def _applicable(held: UnallocatedPayment) -> str:
 
 async def _about_refund(_tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
     if held.status == "refunding":
-        return [f"We ask {held.provider} for the refund again."]
+        return [f"The refund is requested from {held.provider} again."]
     if held.is_by_bank:
         return [
             (
-                "The payment is marked for refund. No provider can send a bank transfer back: send "
-                "it yourself, then record "
-                "it here, or import the bank statement that shows it."
+                "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
+                "through your bank. Then record the refund here, or import the bank statement that shows it."
             ),
         ]
-    return [f"We ask {held.provider} to send the money back to whoever paid. The donor gets an email once it is sent."]
+    return [f"The payer is refunded through {held.provider}. The donor gets an email once the refund has been sent."]
 
 
 async def _refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
@@ -115,8 +114,8 @@ async def _record_refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typ
 
 
 async def _about_apply(tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
-    named = tx.ids.text_or_none("donation", held.donation_id) or "the donation that its reference names"
-    return [f"The payment pays {named}. The amount of the donation becomes the amount received."]
+    named = tx.ids.text_or_none("donation", held.donation_id) or "the donation with its reference"
+    return [f"The payment pays {named}. The donation's amount is changed to the amount received."]
 
 
 async def _apply(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
@@ -142,7 +141,8 @@ _KIND: Final = RecordKind(
             "record-refund",
             "Record a refund that was sent",
             sentences(
-                "Use this after you sent the refund by bank or in the provider's dashboard. No provider is asked."
+                "Use this after you sent the refund by bank or in the provider's dashboard. We do not contact "
+                "the provider."
             ),
             _record_refund,
             (_BY_HAND, _NOTE),
@@ -179,14 +179,15 @@ class UnallocatedPaymentPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Unallocated payments",
-            about="Payments that match no donation appear here, with the reason and what happens to them by itself.",
+            about="Payments that match no donation appear here, with the reason and the automatic decision, if "
+            "there is one.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
                 Column("Received", "age"),
                 Column("Reason", "status"),
                 Column("Status", "status"),
-                Column("Decided by itself", "moment"),
+                Column("Automatic decision", "moment"),
                 Column("Provider"),
                 Column("ID", "id"),
             ),
@@ -253,7 +254,7 @@ class UnallocatedPaymentPages:
             if held.status == "held":
                 what = "Refunded by rule" if rule is RuleAction.REFUND else "Written off by rule"
                 steps.append(
-                    TimelineStep(what, "next", iso_timestamp(held.auto_decide_at), "unless somebody decides before")
+                    TimelineStep(what, "next", iso_timestamp(held.auto_decide_at), "unless somebody decides earlier")
                 )
             page = RecordPage(
                 title="Unallocated payment",

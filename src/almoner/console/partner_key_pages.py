@@ -121,7 +121,7 @@ class PartnerKeyPages:
                 account.name,
                 [
                     f"The {KEY_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
-                    "Whatever still uses it is refused. This cannot be undone. The partner gets no email.",
+                    "Requests with this key will fail. This cannot be undone. The partner does not get an email.",
                 ],
                 closed="This key has been revoked." if key.revoked_at else "",
             )

@@ -25,7 +25,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "roles",
             "Change roles",
             "Save roles",
-            ["These roles replace those granted before. Roles from SSO or groups do not change. They get an email."],
+            ["These roles replace those granted before. Roles from SSO or groups do not change. We email the member."],
             lambda tx, scope, by, one, typed: members.change_roles(tx, scope, by, one.person.id, _roles(typed)),
             with_roles=True,
         ),
@@ -34,7 +34,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "resend",
             "Resend the invitation",
             "Send invitation",
-            ["They get an email with a new link that expires in 7 days. The link in the old invitation stops working."],
+            ["We email the member a new link that expires in 7 days. The link in the old invitation stops working."],
             lambda tx, scope, by, one, _typed: members.resend_invitation(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -42,7 +42,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "deactivate",
             "Deactivate the member",
             "Deactivate",
-            ["They are signed out of all sessions and can no longer sign in. They get an email."],
+            ["The member is signed out of all sessions and can no longer sign in. We email the member."],
             lambda tx, scope, by, one, _typed: members.deactivate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -50,7 +50,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "activate",
             "Reactivate the member",
             "Reactivate",
-            ["They can sign in again, with the roles they had before."],
+            ["The member can sign in again and has the same roles as before."],
             lambda tx, scope, by, one, _typed: members.activate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -59,9 +59,12 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "Reset sign-in methods",
             "Reset sign-in methods",
             [
-                "For a lost second factor. Verify who you are talking to: see docs/runbooks/lost-second-factor.md.",
-                "Password, authenticator app, passkeys and recovery codes stop working.",
-                "They get an email that says so, and a new invitation.",
+                (
+                    "Use this if a member has lost their second factor. First verify who you are talking to. See "
+                    "docs/runbooks/lost-second-factor.md."
+                ),
+                "The member's password, authenticator app, passkeys and recovery codes stop working.",
+                "We notify the member by email and send a new invitation.",
             ],
             lambda tx, scope, by, one, _typed: members.reset_second_factor(tx, scope, by, one.person.id),
         ),
@@ -90,8 +93,8 @@ def _invite(context: ConsoleContext) -> Act:
             partner_path(tx, account),
             account.name,
             [
-                f"They get an email with a link that works once and expires in 7 days, to join {account.name}.",
-                "A member without a role sees only their own account.",
+                f"We'll email them a single-use link to join {account.name}. The link expires in 7 days.",
+                "A member without a role can see only their own account.",
             ],
             fields=[
                 ActField("email", "Email address", maxlength=255),

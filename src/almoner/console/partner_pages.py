@@ -66,7 +66,7 @@ class _PartnerPages:
         return ConsoleList(
             PATH,
             "Partners",
-            "A partner is a product that uses this service with keys of its own. Create the first one.",
+            "A partner is a product that uses this service with its own API keys. Create the first partner.",
             ADMINISTRATORS,
             [
                 Column("Name"),
@@ -119,7 +119,7 @@ class _PartnerPages:
         return await self._context.show(
             visitor,
             "partner_secret.html",
-            title=f"{name} was created",
+            title=f"Partner {name} was created",
             path=path,
             partner=name,
             secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
@@ -191,7 +191,7 @@ def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
     ]
     return [
         Fact("Settlement currencies", ", ".join(account.settlement_currencies)),
-        Fact("Donor details in answers and events", account.shares_donor_details, "yes_no"),
+        Fact("Donor details in API responses and events", account.shares_donor_details, "yes_no"),
         Fact("Gift Aid declaration required", account.requires_gift_aid, "yes_no"),
         Fact(
             "Donation requests",

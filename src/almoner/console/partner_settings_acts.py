@@ -73,13 +73,13 @@ class _Acts:
                 ActField(
                     "currencies",
                     "Settlement currencies",
-                    hint="Codes, such as GBP, EUR.",
+                    hint="Currency codes, for example GBP, EUR.",
                     value=", ".join(account.settlement_currencies),
                     maxlength=500,
                 ),
                 ActField(
                     "donors",
-                    "Include donor details in answers and events",
+                    "Include donor details in API responses and events",
                     "choice",
                     choices=_YES_NO,
                     value=_yes(account.shares_donor_details),
@@ -100,7 +100,7 @@ class _Acts:
                 ),
                 ActField(
                     "least",
-                    "Minimum of a request, in minimum donations",
+                    "Minimum donation request, as a multiple of the minimum donation",
                     value=str(account.request_minimum_multiple),
                     maxlength=7,
                 ),
@@ -124,7 +124,7 @@ class _Acts:
                 await partners.update_donation_settings(tx, Partner(account.id), **changed)
             await self._record(tx, visitor, account, "partner.giving_set", changed=", ".join(sorted(changed)))
 
-        sentences = ["The settings apply from now on. Nobody gets an email."]
+        sentences = ["The new settings apply from now on. Nobody gets an email."]
         return self._act("settings", "Donation settings", "Save settings", sentences, fields, change)
 
     def links(self) -> Act:
@@ -150,14 +150,14 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
         sentences = ["Donors and applicants see these links on hosted pages and in emails from now on."]
-        return self._act("links", "Links of hosted pages", "Save links", sentences, fields, change)
+        return self._act("links", "Links on hosted pages", "Save links", sentences, fields, change)
 
     def brand(self) -> Act:
         """The colour of hosted pages; the owners upload a logo themselves."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
             value = account.brand_colour or "#"
-            return [ActField("colour", "Brand colour", hint="Such as #0d5c4a.", value=value, maxlength=7)]
+            return [ActField("colour", "Brand colour", hint="For example, #0d5c4a.", value=value, maxlength=7)]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
             with _refused("colour"):
@@ -165,8 +165,8 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.branded", cleared=False)
 
         sentences = [
-            "Hosted pages and emails take the colour from now on. They adjust it where text would be hard to read.",
-            "Owners upload a logo on their own pages; `almoner partners brand` takes one, too.",
+            "Hosted pages and emails use this colour from now on. We adjust it where needed to keep text legible.",
+            "Owners can upload a logo in the dashboard. You can also set a logo with `almoner partners brand`.",
         ]
         return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
 
@@ -181,7 +181,7 @@ class _Acts:
             await partners.clear_brand(tx, Partner(account.id))
 
         sentences = ["The colour and the logo are removed from hosted pages and emails."]
-        return self._act("brand/clear", "Remove the brand", "Remove colour and logo", sentences, fields, change)
+        return self._act("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
 
     def scim(self) -> Act:
         """Whether SCIM keys work."""
@@ -194,7 +194,7 @@ class _Acts:
             await partners.set_scim(tx, Partner(account.id), allowed=allowed)
             await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
-        sentences = ["While SCIM is off, the partner's directory keys are refused. Members stay as they are."]
+        sentences = ["While SCIM is off, the partner's directory keys are refused. Members do not change."]
         return self._act("scim", "SCIM", "Save", sentences, fields, change)
 
     def receipt_issuer(self) -> Act:
@@ -219,7 +219,7 @@ class _Acts:
                 issuer = await receipts.update_issuer(tx, Partner(account.id), typed["name"], typed["prefix"])
             await self._record(tx, visitor, account, "partner.issuer_named", prefix=issuer.prefix)
 
-        sentences = ["Receipts that were issued do not change. New ones continue the numbering."]
+        sentences = ["Issued receipts do not change. New receipts continue the numbering."]
         return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
     async def _record(self, tx: Tx, visitor: Visitor, account: PartnerAccount, action: str, **details: Any) -> None:

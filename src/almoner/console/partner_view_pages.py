@@ -65,7 +65,7 @@ class PartnerViewPages:
     def _end_act(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             account = await partner_of_path(tx, visitor)
-            told = [f"You no longer see the pages of {account.name}. It is recorded when you stopped."]
+            told = [f"You have stopped viewing the pages of {account.name}. The audit log records when you stopped."]
             return ActPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
@@ -89,10 +89,10 @@ def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
         path,
         account.name,
         [
-            f"For at most {VIEW_LIFETIME.seconds // 60} minutes you see what somebody with the role read only sees.",
-            "You see no secrets and no personal data of donors, and you cannot change anything.",
+            f"For up to {VIEW_LIFETIME.seconds // 60} minutes, you see what a member with the role read only can see.",
+            "You cannot see secrets or donors' personal data, and you cannot change anything.",
             f"{told} will get this email at once, with your name and the reason. The audit log records it.",
         ],
-        fields=[ActField("reason", "Reason, which the partner reads", "area", maxlength=LONGEST_VIEW_REASON)],
+        fields=[ActField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
         mails=[("The email", mail)],
     )

@@ -51,7 +51,7 @@ class _SessionPages:
             Column("Signed in", "moment"),
             Column("Last seen", "moment"),
         ]
-        about = "Operators who are signed in are shown here."
+        about = "This list shows operators who are signed in."
         return ConsoleList(
             PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="last seen first"
         )
@@ -80,7 +80,7 @@ class _SessionPages:
                 "Sign out",
                 PATH,
                 "Operators' sessions",
-                [f"{person.shown_name} is signed out of this browser at once, and can sign in again."],
+                [f"{person.shown_name} is signed out of this browser immediately, but can sign in again."],
                 facts=[
                     Fact("Browser", session.device),
                     Fact("Network address", session.address),

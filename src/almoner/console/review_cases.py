@@ -196,7 +196,7 @@ class CasePages:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
-                "The case is reserved for this reviewer until they open it, for one day at most.",
+                "The case is reserved for this reviewer until they open it, for up to one day.",
                 "Until then, nobody else can decide it, including you.",
             ]
             choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
@@ -218,7 +218,7 @@ class CasePages:
     def _note(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             sentences = [
-                "Other reviewers see the note on the case. Partners and applicants never do. You cannot delete it."
+                "Other reviewers can see the note. Partners and applicants cannot. You cannot delete the note."
             ]
             text = ActField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
             return await self.describe(tx, visitor, "Add note", "Add note", sentences, [text])
@@ -238,7 +238,7 @@ class CasePages:
                     "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
                     "to decide this case."
                 ),
-                "You can still read the case, but you can never decide it. This cannot be undone. Your claim ends.",
+                "You can still read the case, but you can no longer decide it. Your claim ends. This cannot be undone.",
             ]
             reason = ActField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
             title = "Declare a conflict of interest"

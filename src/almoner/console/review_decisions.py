@@ -51,7 +51,7 @@ class DecisionPages:
             view = await reviews.view_review(tx, handler, subject_id)
             title, effect = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
-            sentences = [view.shown.title, effect, f"{partner} is notified by an event and in API responses."]
+            sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
             page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
             page = replace(page, facts=_facts(view), closed=self._closed(visitor, view))
             if page.closed or kind not in _WITH_APPLICANT:
@@ -91,7 +91,7 @@ class DecisionPages:
         except (ReviewRefused, Problem):
             return page  # why, is said to who decides nevertheless
         if not mails:
-            return replace(page, sentences=[*page.sentences, "Nobody gets an email about it now."])
+            return replace(page, sentences=[*page.sentences, "Nobody is emailed about this decision now."])
         return replace(page, mails=[("The email to the applicant", _shown(one)) for one in mails])
 
     def _closed(self, visitor: Visitor, view: ReviewView) -> str:

@@ -100,7 +100,7 @@ class _ReviewQueue:
         return ConsoleList(
             REVIEWS,
             "Open reviews",
-            "Cases appear here when rules cannot decide them, or when somebody appeals.",
+            "A case appears here when the rules cannot decide it, or when somebody appeals against a decision.",
             REVIEWERS,
             (
                 Column("Case", "id"),
@@ -143,7 +143,7 @@ class _ReviewQueue:
     def _filters(self, tx: Tx, visitor: Visitor, given: Mapping[str, str]) -> ReviewFilters:
         kind = next((one for one in get_args(Kind) if one == given.get("kind")), None)
         if kind is None and "kind" in given:
-            raise IncorrectParams("kind: choose a kind of the list")
+            raise IncorrectParams("kind: choose a kind from the list")
         partner = tx.ids.parse("partner", given["partner"]) if "partner" in given else None
         if partner is None and "partner" in given:
             raise IncorrectParams(f"partner: enter a partner's ID, such as {tx.ids.example('partner')}")
@@ -184,5 +184,5 @@ def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta])
     if name not in given:
         return None
     if given[name] not in among:
-        raise IncorrectParams(f"{name}: choose one of the list")
+        raise IncorrectParams(f"{name}: choose an option from the list")
     return among[given[name]]

@@ -123,8 +123,8 @@ class SecondLookPages:
                     )
                 ],
                 [
-                    ActField("verdict", "How would you decide", "choice", choices=choices),
-                    ActField("reason", "Reason, if you would reject", "choice", required=False, choices=reasons),
+                    ActField("verdict", "How would you decide?", "choice", choices=choices),
+                    ActField("reason", "Reason (if you would reject)", "choice", required=False, choices=reasons),
                     ActField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH),
                 ],
             )
@@ -133,7 +133,7 @@ class SecondLookPages:
             look = await self._find_look(tx, visitor)
             verdict: Verdict = "accepted" if values["verdict"] == "accepted" else "rejected"
             if (verdict == "rejected") != bool(values["reason"]):
-                raise IncorrectParams("reason: choose a reason if you would reject, and none if you would accept")
+                raise IncorrectParams("reason: choose a reason if you would reject, or none if you would accept")
             handler = self._context.services.review_handlers[look.subject.kind]
             decision = ReviewDecision(
                 verdict, values["reason"] or None, self._context.operator_id(visitor), values["note"]
@@ -172,6 +172,6 @@ class SecondLookPages:
 def _share(one: Agreement) -> str:
     """The share that agreed, with its interval; few second looks say nothing about a person."""
     if one.looks < MIN_LOOKS:
-        return f"too few: at least {MIN_LOOKS} are needed"
+        return f"not enough second looks (at least {MIN_LOOKS} needed)"
     low, high = agreement_interval(one.looks, one.agreed)
     return f"{one.agreed / one.looks:.0%} (between {low:.0%} and {high:.0%})"

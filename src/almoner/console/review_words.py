@@ -27,7 +27,10 @@ SINGULAR_WORDS: Final[Mapping[Kind, str]] = {
 ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ("validation_request", "accepted"): (
         "Accept this nonprofit",
-        "The request is linked to the organisation that the case names, or to a new one that only its partner sees.",
+        (
+            "The request is linked to the organisation in the case, or to a new organisation that only this partner "
+            "can see."
+        ),
     ),
     ("validation_request", "rejected"): (
         "Reject this nonprofit",
@@ -35,7 +38,7 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("agent_verification", "accepted"): (
         "Approve this applicant",
-        "The applicant is approved at once, or as soon as they have confirmed their email address.",
+        "The applicant is approved immediately, or once they have confirmed their email address.",
     ),
     ("agent_verification", "rejected"): (
         "Reject this applicant",
@@ -47,11 +50,11 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("match", "rejected"): (
         "Clear the match",
-        "The match is cleared, and stays so until something about the record or the entry changes.",
+        "The match is cleared until the record or the watch list entry changes.",
     ),
     ("screening", "accepted"): (
         "Not on any watch list",
-        "The record is clear. You have looked its names up in every list that is loaded.",
+        "The record is marked as clear. Before you confirm, look up its names in every imported list.",
     ),
     ("screening", "rejected"): (
         "On a watch list",
@@ -59,7 +62,7 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("appeal", "accepted"): (
         "Uphold the appeal",
-        "Each failed check is reversed: the nonprofit is accepted and the applicant passes, for this application.",
+        "All failed checks of this application are reversed. The nonprofit is accepted and the applicant is approved.",
     ),
     ("appeal", "rejected"): (
         "Dismiss the appeal",
