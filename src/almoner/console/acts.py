@@ -122,13 +122,7 @@ def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:
     for one in fields:
         value = visitor.form_value(one.name).strip()
         if one.required and not value:
-            verb = (
-                "choose one"
-                if one.kind == "choice"
-                else "select the checkbox"
-                if one.kind == "check"
-                else "enter a value"
-            )
+            verb = "choose one" if one.kind == "choice" else "tick this box" if one.kind == "check" else "enter a value"
             reasons.append(f"{one.name}: {one.label}: {verb}")
         elif len(value) > one.maxlength:
             reasons.append(f"{one.name}: {one.label}: at most {one.maxlength} characters")

@@ -59,10 +59,7 @@ def member_acts(context: ConsoleContext) -> list[Act]:
             "Reset sign-in methods",
             "Reset sign-in methods",
             [
-                (
-                    "Use this if a member has lost their second factor. First verify who you are talking to. See "
-                    "docs/runbooks/lost-second-factor.md."
-                ),
+                "Verify the member's identity first. See docs/runbooks/lost-second-factor.md.",
                 "The member's password, authenticator app, passkeys and recovery codes stop working.",
                 "We notify the member by email and send a new invitation.",
             ],
