@@ -198,6 +198,16 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or 0) - function.lineno + 1 - prose
 
 
+def lists_lead_on(source: Source) -> Iterator[str]:
+    """A list of the console that is cut at the query's limit takes the query's cursor, so that a page follows it."""
+    for function in source.functions():
+        of_query = [one.arg for one in function.args.args if one.annotation and dotted(one.annotation) == "ListQuery"]
+        whole = ast.unparse(function)
+        for name in of_query:
+            if f"{name}.limit" in whole and f"{name}.cursor" not in whole and f", {name}, " not in whole:
+                yield source.at(function, f"{function.name} cuts the list and leads to no next page")
+
+
 def telling_name(source: Source) -> Iterator[str]:
     """Architecture 8: no module whose name says nothing."""
     for part in source.path.with_suffix("").parts:
@@ -260,6 +270,7 @@ OF_THE_SERVICE = (
     bound_parameters,
     small_module,
     small_functions,
+    lists_lead_on,
     telling_name,
     scopes.scopes_that_are_not_read,
     scopes.partners_kept_apart,

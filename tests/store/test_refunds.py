@@ -93,7 +93,7 @@ async def test_what_is_asked_of_refunds_is_read_from_indexes(service: Service) -
             (refunds_store.OF_PAYMENTS, ([uuid4()],), "refund_of_payment"),
             (refunds_store.OF_DONATION, (uuid4(),), "refund_of_donation"),
             # Of few rows PostgreSQL takes the index of their states for as good as that of those not sent.
-            (refunds_store.OLDEST_UNSENT, (50,), "Index Scan using refund_"),
+            (refunds_store.OLDEST_UNSENT, (50, None, None), "Index Scan using refund_"),
             (refunds_store.COUNT_UNSENT, (), "Index Scan using refund_"),
             (refunds_store.FIND_BY_PROVIDER_REFUND, ("stripe", "re_1"), "refund_once"),
         ):

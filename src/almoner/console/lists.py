@@ -120,6 +120,13 @@ def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
         raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
 
 
+def page_by_position(found: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
+    """A page of a list that is ordered by a moment. ``found``: one more than is shown where there are more."""
+    shown = found[:limit]
+    following = position_text(*shown[-1][:2]) if len(found) > limit else None
+    return ListPage([row for *_, row in shown], following, total)
+
+
 class ListPages:
     """The pages of lists."""
 

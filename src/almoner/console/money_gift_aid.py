@@ -11,7 +11,15 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListPages,
+    ListQuery,
+    ListRow,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.money_downloads import Download, DownloadPages, WrittenFile
 from almoner.console.money_records import (
     NOTE,
@@ -34,7 +42,13 @@ from almoner.console.money_records import (
 )
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.claims.domain import ClaimStatus, GiftAidClaim, GiftAidClaimError, format_pounds
+from almoner.giving.gift_aid.claims.domain import (
+    Adjustment,
+    ClaimStatus,
+    GiftAidClaim,
+    GiftAidClaimError,
+    format_pounds,
+)
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import Money
@@ -269,22 +283,9 @@ class GiftAidClaimPages:
     async def _load_adjustments(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             charity = parse_filter_id(tx, query, "charity", "organisation")
-            found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit)
-            rows = [
-                ListRow(
-                    f"{_PATH}/{tx.ids.text(_TYPE, one.claim_id)}",
-                    (
-                        tx.ids.text("donation", one.donation_id),
-                        _pounds(one.minor),
-                        _pounds(one.left_minor),
-                        one.reason,
-                        one.created_at,
-                        tx.ids.text(_TYPE, one.claim_id),
-                    ),
-                )
-                for one in found
-            ]
-            return ListPage(rows)
+            before = parse_position(query.cursor)
+            found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit + 1, before and before[1])
+            return page_by_position([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
 
     async def show(self, visitor: Visitor) -> Response:
         """One claim, and what of it has changed since it was drafted."""
@@ -444,3 +445,9 @@ def _left_out_message(visitor: Visitor) -> str:
         if text.isdecimal() and int(text[:9]):
             found.append(f"{int(text[:9]):,} donations are {words}.")
     return " ".join(found)
+
+
+def _adjustment_row(tx: Tx, one: Adjustment) -> ListRow:
+    claim, donation = tx.ids.text(_TYPE, one.claim_id), tx.ids.text("donation", one.donation_id)
+    values = (donation, _pounds(one.minor), _pounds(one.left_minor), one.reason, one.created_at, claim)
+    return ListRow(f"{_PATH}/{claim}", values)

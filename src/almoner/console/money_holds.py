@@ -20,13 +20,15 @@ from almoner.console.money_records import (
 from almoner.console.partner_ids import names_of_partners
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.pages.record_tables import Column, Fact
 
 _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
+_DIGITS: Final = 18
+"""Of a number in a cursor, which fits a bigint."""
 _NOTE: Final = ActField(
     "note",
     "Your findings",
@@ -76,8 +78,10 @@ class HoldPages:
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            held = await disbursements.active_holds(tx)
-            shown = held[: query.limit]
+            found = await disbursements.active_holds_page(tx, query.limit + 1, _parse_number(query.cursor))
+            total = await disbursements.count_active_holds(tx)
+            shown = [one for _, one in found[: query.limit]]
+            following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
             names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in shown])
             partners = await names_of_partners(tx, [one.partner_id for one in shown if one.partner_id])
             by = await names_of_deciders(tx, [one.decided_by for one in shown])
@@ -95,7 +99,7 @@ class HoldPages:
                 )
                 for one in shown
             ]
-            return ListPage(rows, None, len(held))
+            return ListPage(rows, following, total)
 
     def _address(self, one: DisbursementHold) -> str:
         whose = self._context.id_text("partner", one.partner_id) if one.partner_id else _ALL
@@ -111,9 +115,7 @@ class HoldPages:
         organisation_id, scope = self._named(visitor)
         of = scope.id if isinstance(scope, Partner) else None
         held = [
-            one
-            for one in await disbursements.active_holds(tx)
-            if one.organisation_id == organisation_id and (of is None or one.partner_id == of)
+            one for one in await disbursements.active_holds(tx, organisation_id) if of is None or one.partner_id == of
         ]
         if not held:
             raise NotFound
@@ -162,3 +164,12 @@ class HoldPages:
         )
         await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
         return _PATH
+
+
+def _parse_number(cursor: str | None) -> int:
+    """The hold after which a page begins. Raises IncorrectParams."""
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _DIGITS):
+        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page")
+    return int(cursor)

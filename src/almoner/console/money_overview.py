@@ -182,7 +182,8 @@ async def _payment_work(tx: Tx) -> list[DeskLine]:
 async def _disbursing_work(tx: Tx) -> list[DeskLine]:
     proposed = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, 1)
     proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
-    holds = await disbursements.active_holds(tx)
+    holds = await disbursements.active_holds_page(tx, 1, 0)
+    holds_count = await disbursements.count_active_holds(tx)
     sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
     return [
         DeskLine(
@@ -191,6 +192,6 @@ async def _disbursing_work(tx: Tx) -> list[DeskLine]:
             proposed_count,
             proposed[0].proposed.at if proposed else None,
         ),
-        DeskLine("Nonprofits on hold", "/disbursements/holds", len(holds), holds[0].decided_at if holds else None),
+        DeskLine("Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None),
         DeskLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent),
     ]

@@ -12,7 +12,15 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListPages,
+    ListQuery,
+    ListRow,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.money_records import (
     Officer,
     RecordAct,
@@ -223,9 +231,9 @@ class RefundPages:
 
     async def _load_failed(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await refunds.unsent_refunds(tx, query.limit)
-            total = await refunds.count_unsent(tx)
-            return ListPage([_row(tx, one, failed=True) for one in found], None, total)
+            found = await refunds.unsent_refunds(tx, query.limit + 1, parse_position(query.cursor))
+            rows = [(one.ended_at, one.id, _row(tx, one, failed=True)) for one in found if one.ended_at]
+            return page_by_position(rows, query.limit, await refunds.count_unsent(tx))
 
     async def show(self, visitor: Visitor) -> Response:
         """One refund."""

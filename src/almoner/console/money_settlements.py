@@ -10,7 +10,16 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListPages,
+    ListQuery,
+    ListRow,
+    SignedAmount,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.money_records import NOTE, Officer, cursor_of, page_of
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.accounting.settlements import flows as settlements_flows
@@ -33,8 +42,6 @@ from almoner.platform.pages.record_tables import Column, Fact
 
 _PATH: Final = "/settlements"
 _LINE: Final = "settlementline"
-_MOST: Final = 1000
-"""Lines that wait; an act looks for its own among them."""
 
 
 class SettlementPages:
@@ -133,8 +140,9 @@ class SettlementPages:
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await settlements.newest_settlements(tx, query.limit)
-            return ListPage([_row(one) for one in found])
+            before = parse_position(query.cursor)
+            found = await settlements.newest_settlements(tx, query.limit + 1, before and before[1])
+            return page_by_position([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
 
     async def _load_unmatched(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
@@ -145,8 +153,9 @@ class SettlementPages:
 
     async def _load_payouts(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await bank_statements.missing_provider_payouts(tx, query.limit)
-            return ListPage([_payout_row(one) for one in found])
+            after = parse_position(query.cursor)
+            found = await bank_statements.missing_provider_payouts(tx, query.limit + 1, after)
+            return page_by_position([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
     async def import_report(self, visitor: Visitor) -> Response:
         """Import the report of a provider payout; importing it again changes nothing."""
@@ -193,10 +202,9 @@ class SettlementPages:
 
     async def _find_line(self, tx: Tx, visitor: Visitor) -> UnbookedLine:
         line_id = self._context.parse_id(_LINE, visitor.path.split("/")[-2])
-        for one in await settlements.unbooked_lines(tx, _MOST):
-            if one.stored.id == line_id:
-                return one
-        raise NotFound
+        if (found := await settlements.find_unbooked_line(tx, line_id)) is None:
+            raise NotFound
+        return found
 
     async def _describe_line(self, tx: Tx, visitor: Visitor) -> ActPage:
         one = await self._find_line(tx, visitor)
@@ -244,10 +252,9 @@ class SettlementPages:
     async def _find_payout(self, tx: Tx, visitor: Visitor) -> MissingProviderPayout:
         below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
         provider, _, reference = below.partition("/")
-        for one in await bank_statements.missing_provider_payouts(tx, _MOST):
-            if (one.provider, one.payout.reference) == (provider, reference):
-                return one
-        raise NotFound
+        if (found := await bank_statements.find_missing_payout(tx, provider, reference)) is None:
+            raise NotFound
+        return found
 
     async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActPage:
         one = await self._find_payout(tx, visitor)

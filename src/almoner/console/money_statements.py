@@ -10,7 +10,16 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListPages,
+    ListQuery,
+    ListRow,
+    SignedAmount,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.money_records import NOTE, Officer, cursor_of, names_of_deciders
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
@@ -19,6 +28,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
     ImportedStatement,
     StatementError,
+    StatementGap,
     StatementPreview,
     StatementUpload,
 )
@@ -34,7 +44,6 @@ _PATH: Final = "/bank-statements"
 _PREVIEWED: Final = 200
 """New lines of a file that are tried before it is booked."""
 _WAITING: Final = 50
-_GAPS: Final = 500
 
 
 class StatementPages:
@@ -105,22 +114,8 @@ class StatementPages:
 
     async def _load_gaps(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await bank_statements.statement_gaps(tx, query.limit)
-            rows = [
-                ListRow(
-                    f"{_PATH}/{tx.ids.text(_STATEMENT, one.id)}/explain",
-                    (
-                        one.reference,
-                        one.account,
-                        one.data_date.isoformat(),
-                        SignedAmount(one.opening_minor, one.currency),
-                        one.since,
-                        one.why,
-                    ),
-                )
-                for one in found
-            ]
-            return ListPage(rows)
+            found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_position(query.cursor))
+            return page_by_position([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload(self, visitor: Visitor) -> Response:
         """Upload a file; nothing is booked by it."""
@@ -228,8 +223,7 @@ class StatementPages:
 
     async def _describe_gap(self, tx: Tx, visitor: Visitor) -> ActPage:
         statement_id = self._context.parse_id(_STATEMENT, visitor.path.split("/")[-2])
-        gap = next((one for one in await bank_statements.statement_gaps(tx, _GAPS) if one.id == statement_id), None)
-        if gap is None:
+        if (gap := await bank_statements.find_gap(tx, statement_id)) is None:
             raise NotFound
         return ActPage(
             "Explain what is missing",
@@ -257,6 +251,14 @@ class StatementPages:
 
 def _mapping_of(kept: StatementUpload) -> bank_statements.StatementMapping | None:
     return bank_statements.parse_mapping(kept.mapping, "The mapping") if kept.mapping else None
+
+
+def _gap_row(tx: Tx, one: StatementGap) -> ListRow:
+    opening = SignedAmount(one.opening_minor, one.currency)
+    return ListRow(
+        f"{_PATH}/{tx.ids.text(_STATEMENT, one.id)}/explain",
+        (one.reference, one.account, one.data_date.isoformat(), opening, one.since, one.why),
+    )
 
 
 def _statement_row(one: ImportedStatement, by: str | None) -> ListRow:

@@ -14,7 +14,15 @@ from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.differences import mark_differences
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListPages,
+    ListQuery,
+    ListRow,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.review_words import ACTS, KIND_WORDS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
@@ -68,12 +76,18 @@ class SecondLookPages:
 
     async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await reviews.list_waiting_second_looks(tx, self._context.operator_id(visitor), query.limit)
+            after = parse_position(query.cursor)
+            by = self._context.operator_id(visitor)
+            found = await reviews.list_waiting_second_looks(tx, by, query.limit + 1, after)
         rows = [
-            ListRow(f"{SECOND_LOOKS}/{one.review_id}", (SINGULAR_WORDS[one.subject.kind], one.selected_at))
+            (
+                one.selected_at,
+                one.review_id,
+                ListRow(f"{SECOND_LOOKS}/{one.review_id}", (SINGULAR_WORDS[one.subject.kind], one.selected_at)),
+            )
             for one in found
         ]
-        return ListPage(rows)
+        return page_by_position(rows, query.limit)
 
     async def _find_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
         """The one that the address names, as far as it waits for this visitor. Raises NotFound."""

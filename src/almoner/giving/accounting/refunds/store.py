@@ -1,6 +1,7 @@
 """SQL for refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -164,7 +165,10 @@ where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amoun
   )
 """
 """Providers refused them, and nobody began another one since, nor let it rest."""
-OLDEST_UNSENT: Final = f"select r.* {UNSENT} order by r.ended_at, r.id limit $1"
+OLDEST_UNSENT: Final = f"""
+select r.* {UNSENT} and ($2::timestamptz is null or (r.ended_at, r.id) > ($2, $3::uuid))
+order by r.ended_at, r.id limit $1
+"""
 FAILED_AFTER_SENT: Final = """
 from refund_failure f join refund r on r.id = f.refund_id
 where not exists (select from refund_closure where refund_id = f.refund_id)
@@ -174,14 +178,19 @@ _FAILED: Final = ", ".join(
     {"ended_at": "f.reported_at as ended_at", "ended_note": "f.reason as ended_note"}.get(column, f"r.{column}")
     for column in _COLUMNS.split(", ")
 )
-_OLDEST_FAILED: Final = f"select {_FAILED} {FAILED_AFTER_SENT} order by f.reported_at, f.refund_id limit $1"
+_OLDEST_FAILED: Final = f"""
+select {_FAILED} {FAILED_AFTER_SENT} and ($2::timestamptz is null or (f.reported_at, f.refund_id) > ($2, $3::uuid))
+order by f.reported_at, f.refund_id limit $1
+"""
 
 
 @across_partners("operators")
-async def unsent_refunds(tx: Tx, limit: int) -> list[Refund]:
-    """Refused and failed ones that wait for a person, the oldest first."""
+async def unsent_refunds(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
+    """Refused and failed ones that wait for a person, the oldest first. ``after``: of the last one seen."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({_OLDEST_FAILED}) f"
-    rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
+    rows = await tx.fetch(
+        f"select * from ({waiting}) w order by ended_at, id limit $1", limit, *(after or (None, None))
+    )
     return [_refund(row) for row in rows]
 
 

@@ -30,6 +30,7 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReportError,
     StoredReportLine,
 )
+from almoner.giving.accounting.settlements.store import find_unbooked_line as find_unbooked_line
 from almoner.giving.accounting.settlements.store import newest_settlements as newest_settlements
 from almoner.giving.accounting.settlements.store import unbooked_lines as unbooked_lines
 from almoner.giving.accounting.settlements.store import unbooked_sums as unbooked_sums

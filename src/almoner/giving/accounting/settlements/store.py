@@ -148,14 +148,16 @@ async def find_settlement(tx: Tx, provider: str, reference: str) -> Settlement |
     return Settlement(*row) if row else None
 
 
-async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
-    """The newest reports."""
+async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> list[Settlement]:
+    """The newest reports. ``before``: those older than this one."""
     rows = await tx.fetch(
         f"""
-        {_SETTLEMENT} where s.id in (select id from settlement order by id desc limit $1) group by s.id
-        order by s.id desc
+        {_SETTLEMENT} where s.id in (
+            select id from settlement where $2::uuid is null or id < $2 order by id desc limit $1
+        ) group by s.id order by s.id desc
         """,
         limit,
+        before,
     )
     return [Settlement(*row) for row in rows]
 
@@ -257,23 +259,34 @@ async def exceptions_checked_before(tx: Tx, looked_before: datetime, limit: int)
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
+_UNBOOKED: Final = f"""
+select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
+       (select s.reference from (
+            {_BOOKED} and b.refund_id is null and b.dispute_id is null
+            union all {_BOOKED} and (b.refund_id is not null or b.dispute_id is not null)
+        ) booked join settlement s on s.id = booked.settlement_id order by booked.id limit 1) as booked_in
+from settlement_line l
+"""
+
+
 async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnbookedLine]:
     """Lines that are not booked, the oldest first, with the references of their reports. ``after``: a line's ID."""
     rows = await tx.fetch(
         f"""
-        select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
-               (select s.reference from (
-                    {_BOOKED} and b.refund_id is null and b.dispute_id is null
-                    union all {_BOOKED} and (b.refund_id is not null or b.dispute_id is not null)
-                ) booked join settlement s on s.id = booked.settlement_id order by booked.id limit 1) as booked_in
-        from settlement_line l where status = 'exception' and ($2::uuid is null or (created_at, id) > (
+        {_UNBOOKED} where l.status = 'exception' and ($2::uuid is null or (l.created_at, l.id) > (
             select created_at, id from settlement_line where id = $2
-        )) order by created_at, id limit $1
+        )) order by l.created_at, l.id limit $1
         """,
         limit,
         after,
     )
     return [UnbookedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
+
+
+async def find_unbooked_line(tx: Tx, line_id: UUID) -> UnbookedLine | None:
+    """One of them."""
+    row = await tx.fetchrow(f"{_UNBOOKED} where l.status = 'exception' and l.id = $1", line_id)
+    return UnbookedLine(row["reference"], row["booked_in"], _line(row)) if row else None
 
 
 async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:

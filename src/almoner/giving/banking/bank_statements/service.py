@@ -48,11 +48,13 @@ from almoner.giving.banking.bank_statements.domain import (
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import covered_until as covered_until
+from almoner.giving.banking.bank_statements.store import find_missing_payout as find_missing_payout
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
 from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
 from almoner.giving.banking.bank_statements.store import oldest_open_since as oldest_open_since
+from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
 from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps
 from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads
 from almoner.giving.banking.payment_files import service as payment_files

@@ -420,19 +420,38 @@ from unreconciled_settlement s where exists (select from bank_statement b where 
 """Of a currency whose statements are imported: elsewhere nothing can be told."""
 
 
-async def missing_provider_payouts(tx: Tx, limit: int) -> list[MissingProviderPayout]:
-    """Reports of providers whose payouts no line tells of, the oldest first."""
+_MISSING_PAYOUT: Final = f"""
+select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.imported_at,
+       (select count(*)::int from bank_statement_line l where l.status = 'open' and length(s.reference) >= 6
+            and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id,
+                l.remittance_information))) > 0)
+{_UNBANKED}
+"""
+
+
+async def missing_provider_payouts(
+    tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None
+) -> list[MissingProviderPayout]:
+    """Reports of providers whose payouts no line tells of, the oldest first. ``after``: of the last one seen."""
     rows = await tx.fetch(
         f"""
-        select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.imported_at,
-               (select count(*)::int from bank_statement_line l where l.status = 'open' and length(s.reference) >= 6
-                    and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id,
-                        l.remittance_information))) > 0)
-        {_UNBANKED} order by s.imported_at, s.id limit $1
+        {_MISSING_PAYOUT} and ($2::timestamptz is null or (s.imported_at, s.id) > ($2, $3::uuid))
+        order by s.imported_at, s.id limit $1
         """,
         limit,
+        *(after or (None, None)),
     )
-    return [MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7]) for row in rows]
+    return [_missing_payout(row) for row in rows]
+
+
+async def find_missing_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:
+    """One of them."""
+    row = await tx.fetchrow(f"{_MISSING_PAYOUT} and s.provider = $1 and s.reference = $2", provider, reference)
+    return _missing_payout(row) if row else None
+
+
+def _missing_payout(row: Record) -> MissingProviderPayout:
+    return MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7])
 
 
 async def count_unreconciled(tx: Tx) -> tuple[int, int]:

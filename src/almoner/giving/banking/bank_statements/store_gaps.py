@@ -1,5 +1,6 @@
 """SQL for what is missing: statements that follow no other one of their account, and payouts that never came."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -15,9 +16,17 @@ select * from (
 """
 
 
-async def statement_gaps(tx: Tx, limit: int) -> list[StatementGap]:
-    """Statements that no other one leads to, the first imported first."""
-    return [StatementGap(*row) for row in await tx.fetch(f"{_GAPS} order by imported_at, id limit $1", limit)]
+async def statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[StatementGap]:
+    """Statements that no other one leads to, the first imported first. ``after``: of the last one seen."""
+    rows = await tx.fetch(
+        f"""
+        {_GAPS} where $2::timestamptz is null or (imported_at, id) > ($2, $3::uuid)
+        order by imported_at, id limit $1
+        """,
+        limit,
+        *(after or (None, None)),
+    )
+    return [StatementGap(*row) for row in rows]
 
 
 async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:

@@ -31,6 +31,9 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out
+from almoner.giving.disbursing.disbursements.store import active_holds as active_holds
+from almoner.giving.disbursing.disbursements.store import active_holds_page as active_holds_page
+from almoner.giving.disbursing.disbursements.store import count_active_holds as count_active_holds
 from almoner.giving.disbursing.disbursements.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
@@ -357,11 +360,6 @@ async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list
     if not ended:
         raise DisbursementError("disbursements to this organisation are not on hold")
     return ended
-
-
-async def active_holds(tx: Tx) -> list[DisbursementHold]:
-    """The holds that stand, oldest first."""
-    return await store.active_holds(tx)
 
 
 async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:

@@ -375,6 +375,32 @@ async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
+_NEWEST_HOLDS: Final = """
+select distinct on (organisation_id, partner_id) * from disbursement_hold
+order by organisation_id, partner_id, n desc
+"""
+
+
+@across_partners("operators")
+async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, DisbursementHold]]:
+    """The holds that stand, oldest first, and their numbers, after the one of a number."""
+    rows = await tx.fetch(
+        f"""
+        select n, partner_id, organisation_id, held, note, decided_by, decided_at from ({_NEWEST_HOLDS}) newest
+        where held and n > $2 order by n limit $1
+        """,
+        limit,
+        after,
+    )
+    return [(row[0], DisbursementHold(*row[1:])) for row in rows]
+
+
+@across_partners("operators")
+async def count_active_holds(tx: Tx) -> int:
+    """How many stand."""
+    return int(await tx.fetchval(f"select count(*) from ({_NEWEST_HOLDS}) newest where held"))
+
+
 @across_partners("operators")
 async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[DisbursementHold]:
     """The holds that stand, oldest first; of one nonprofit or of all."""

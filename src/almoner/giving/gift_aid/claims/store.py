@@ -336,15 +336,19 @@ async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustmen
 
 
 @across_partners("operators")
-async def newest_adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
-    """The newest adjustments, of one charity or of all."""
+async def newest_adjustments(
+    tx: Tx, organisation_id: UUID | None, limit: int, before: UUID | None = None
+) -> list[Adjustment]:
+    """The newest adjustments, of one charity or of all. ``before``: those older than this one."""
     rows = await tx.fetch(
         f"""
         select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id
-        where $1::uuid is null or q.organisation_id = $1 order by a.id desc limit $2
+        where ($1::uuid is null or q.organisation_id = $1) and ($3::uuid is null or a.id < $3)
+        order by a.id desc limit $2
         """,
         organisation_id,
         limit,
+        before,
     )
     return [Adjustment(*row) for row in rows]
 

@@ -40,19 +40,25 @@ async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: Revi
 
 
 @across_partners("operators")
-async def list_waiting_second_looks(tx: Tx, by: str, limit: int) -> list[SecondLook]:
-    """What waits for a second look by this person, oldest first: nobody looks twice, or with a conflict."""
+async def list_waiting_second_looks(
+    tx: Tx, by: str, limit: int, after: tuple[datetime, UUID] | None = None
+) -> list[SecondLook]:
+    """What waits for a second look by this person, oldest first: nobody looks twice, or with a conflict.
+
+    ``after``: of the last one seen.
+    """
     rows = await tx.fetch(
         """
         select review_id, kind, subject_id, partner_id, first_by, selected_at, decided_by from review_second_look s
         where verdict is null and first_by <> $1 and not exists (
             select from review_conflict c
             where c.kind = s.kind and c.subject_id = s.subject_id and c.declared_by = $1
-        )
+        ) and ($3::timestamptz is null or (selected_at, review_id) > ($3, $4::uuid))
         order by selected_at, review_id limit $2
         """,
         by,
         limit,
+        *(after or (None, None)),
     )
     return [_second_look(row) for row in rows]
 

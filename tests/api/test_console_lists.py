@@ -1,0 +1,227 @@
+"""Lists of the console that are longer than a page: each leads on, shows every record once, and is whole as a file."""
+
+import re
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+
+from almoner.access.people.domain import OperatorRole
+from almoner.platform.database.transactions import Tx
+from tests.support import factories, refunds
+from tests.support.browsing import Browser
+from tests.support.claims import cause
+from tests.support.client import Client
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import settled, uuid_of
+from tests.support.service import Service, Tenant
+
+HOME = "/operator"
+MANY = 51
+"""One more than a page has."""
+
+
+@pytest.fixture
+async def olive(service: Service) -> AsyncIterator[Browser]:
+    """The browser of a finance operator."""
+    async for browser in _browser(service, "finance"):
+        yield browser
+
+
+async def _browser(service: Service, role: OperatorRole) -> AsyncIterator[Browser]:
+    browser = await signed_in(service, await operator(service, role))
+    yield browser
+    await browser.close()
+
+
+async def walk(browser: Browser, path: str) -> list[str]:
+    """All rows, page by page."""
+    found: list[str] = []
+    address: str | None = HOME + path
+    while address:
+        page = (await browser.open(address)).text
+        body = page.partition("<tbody")[2].partition("</tbody>")[0]
+        rows = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
+        assert len(rows) <= MANY - 1
+        found += rows
+        onward = re.findall(r'href="([^"]+cursor=[^"]+)"', page)
+        address = onward[0].replace("&amp;", "&") if onward else None
+    return found
+
+
+async def is_whole(browser: Browser, path: str, names: list[str]) -> None:
+    """Every record of these names is on one page of the list, and in its file."""
+    rows = await walk(browser, path)
+    assert [sum(name in row for row in rows) for name in names] == [1] * MANY, path
+    lines = (await browser.get(f"{HOME}{path}.csv")).text
+    assert all(name in lines for name in names), path
+
+
+async def add_statements(tx: Tx, mark: str) -> None:
+    """Statements between which one is missing, and reports of payouts that are on none of them."""
+    await tx.execute(
+        """
+        insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
+                                    imported_by, imported_at, part, ends_on)
+        select gen_random_uuid(), $1, $1 || '-' || n || '-', 'XPF', n * 1000, n * 1000 + 1, repeat('a', 64), 0,
+               'officer', $2, 1, $2::timestamptz::date + n
+        from generate_series(0, $3::int) n
+        """,
+        mark,
+        tx.now,
+        MANY,
+    )
+
+
+async def add_reports(tx: Tx, mark: str) -> list[UUID]:
+    """Reports of a provider."""
+    ids = [tx.new_id() for _ in range(MANY)]
+    await tx.execute(
+        """
+        insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at)
+        select id, 'fake', $1 || '-' || n || '-', 'XPF', $2::timestamptz::date, repeat('a', 64), 1, $2
+        from unnest($3::uuid[]) with ordinality as t (id, n)
+        """,
+        mark,
+        tx.now,
+        ids,
+    )
+    await tx.execute(
+        """
+        insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
+                                     fee_minor, net_minor, status, reason, created_at, checked_at, status_changed_at)
+        select gen_random_uuid(), id, 'fake', 'XPF', 'payment', $1 || n, 100, 0, 100, 'exception', 'unknown_payment',
+               $2, $2, $2
+        from unnest($3::uuid[]) with ordinality as t (id, n)
+        """,
+        mark,
+        tx.now,
+        ids,
+    )
+    return ids
+
+
+async def test_statements_and_reports_lead_on(service: Service, olive: Browser) -> None:
+    mark = factories.unique("m").replace(" ", "")
+    async with service.db.write() as tx:
+        await add_statements(tx, mark)
+        ids = await add_reports(tx, mark)
+    names = [f"{mark}-{n}-" for n in range(1, MANY + 1)]
+    await is_whole(olive, "/bank-statements/gaps", names)
+    await is_whole(olive, "/settlements", names)
+    await is_whole(olive, "/settlements/provider-payouts", [f"fake/{name}" for name in names])
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            insert into settlement_explanation (settlement_id, note, explained_by, explained_at)
+            select id, 'of a test', 'officer', $2 from unnest($1::uuid[]) id
+            """,
+            ids,
+            tx.now,
+        )
+        await tx.execute(
+            """
+            insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at)
+            select id, 'of a test', 'officer', $2 from bank_statement where account = $1
+            """,
+            mark,
+            tx.now,
+        )
+        await tx.execute(
+            "update settlement_line set status = 'cleared', cleared_by = 'officer', note = 'of a test', "
+            "status_changed_at = $2 where settlement_id = any($1)",
+            ids,
+            tx.now,
+        )
+
+
+async def test_holds_lead_on(service: Service, api: Client, olive: Browser) -> None:
+    nonprofits = [uuid_of(service, "organisation", await factories.nonprofit(service)) for _ in range(MANY)]
+    names = [service.db.deployment.ids.text("organisation", one) for one in nonprofits]
+    for held in (True, False):
+        async with service.db.write() as tx:
+            await tx.execute(
+                """
+                insert into disbursement_hold (organisation_id, held, note, decided_by, decided_at)
+                select id, $2, 'of a test', 'officer', $3 from unnest($1::uuid[]) id
+                """,
+                nonprofits,
+                held,
+                tx.now,
+            )
+        if held:
+            await is_whole(olive, "/disbursements/holds", names)
+
+
+async def test_failed_refunds_lead_on(service: Service, api: Client, olive: Browser) -> None:
+    made = await settled(service, api, await factories.nonprofit(service))
+    sent = [(await refunds.begun(service, made, 1)).id for _ in range(MANY)]
+    for one in sent:
+        await refunds.by_hand(service, one, factories.unique("tpr"))
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            insert into refund_failure (refund_id, reason, reported_at)
+            select id, 'closed', $2 from unnest($1::uuid[]) id
+            """,
+            sent,
+            tx.now,
+        )
+        names = [tx.ids.text("refund", one) for one in sent]
+    await is_whole(olive, "/refunds/failed", names)
+
+
+async def test_adjustments_lead_on(service: Service, api: Client, olive: Browser) -> None:
+    charity = await cause(service, api)
+    made = await charity.gift(1000)
+    claim = await charity.drafted()
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, created_at)
+            select id, $2, $3, n, 'refunded', $4 from unnest($1::uuid[]) with ordinality as t (id, n)
+            """,
+            [tx.new_id() for _ in range(MANY)],
+            claim.id,
+            uuid_of(service, "donation", made["id"]),
+            tx.now,
+        )
+    of_one = f"/gift-aid-claims/adjustments?charity={charity.organisation}"
+    assert len(await walk(olive, of_one)) == MANY
+
+
+async def test_second_looks_lead_on(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        ids = [tx.new_id() for _ in range(MANY)]
+        await tx.execute(
+            """
+            insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, status, status_changed_at,
+                                ended_at)
+            select id, 'match', id, $2, '{other}', $3, $3, 'withdrawn', $3, $3 from unnest($1::uuid[]) id
+            """,
+            ids,
+            tenant.partner.id,
+            tx.now,
+        )
+        await tx.execute(
+            """
+            insert into review_second_look (review_id, kind, subject_id, partner_id, first_by, first_verdict,
+                                            selected_at)
+            select id, 'match', id, $2, 'operator_first', 'accepted', $3 from unnest($1::uuid[]) id
+            """,
+            ids,
+            tenant.partner.id,
+            tx.now,
+        )
+    async for browser in _browser(service, "reviewer"):
+        rows = await walk(browser, "/reviews/second-looks")
+        assert [sum(str(one) in row for row in rows) for one in ids] == [1] * MANY
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            update review_second_look set verdict = 'accepted', note = 'of a test', decided_by = 'officer',
+                decided_at = $2 where review_id = any($1)
+            """,
+            ids,
+            tx.now,
+        )
