@@ -89,7 +89,10 @@ async def test_filters_by_type_and_time(service: Service, api: Client, tenant: T
         return answer["totalResults"], [event["sequence"] for event in answer["data"]]
 
     assert await found(type="donation.cancelled") == (3, [2, 4, 6])
-    assert await found(type="donation.lost") == (0, [])
+    for wrong, hint in (("donation.creatd", "did you mean donation.created?"), ("thing", "the reference lists them")):
+        refused = await api.get("/v1/events", type=wrong)
+        reason = f"query.type '{wrong}' is not an event type; {hint}"
+        assert (refused.status_code, refused.json()["error"]["reasons"]) == (400, [reason])
     assert await found(startDate=started.date().isoformat()) == (6, [1, 2, 3, 4, 5, 6])
     assert await found(endDate=started.isoformat()) == (0, []), "the end is exclusive"
     assert await found(startDate=started.isoformat(), endDate=service.clock.now().isoformat()) == (

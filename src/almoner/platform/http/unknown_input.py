@@ -23,7 +23,7 @@ _MARKS: Final = re.compile(r"[^0-9a-z]")
 
 def parameter_sentence(name: str, known: Collection[str]) -> str:
     """The error sentence for an unknown query parameter."""
-    return f"query.{name[:_SHOWN]} is not a parameter of this call{_suggestion(name, known)}"
+    return f"query.{name[:_SHOWN]} is not a parameter of this call{suggestion(name, known)}"
 
 
 def member_sentence(
@@ -38,10 +38,11 @@ def member_sentence(
     if record is not None and str(name) in _record_members(record, outer):
         return f"{field} is read-only: the record has it, and this call does not take it"
     known = _model_members(model, outer) if model is not None else ()
-    return f"{field} is not a member of this call{_suggestion(str(name), known)}"
+    return f"{field} is not a member of this call{suggestion(str(name), known)}"
 
 
-def _suggestion(name: str, known: Collection[str]) -> str:
+def suggestion(name: str, known: Collection[str]) -> str:
+    """The end of such a sentence: the nearest known name, or nothing."""
     nearest = _nearest(name, known)
     return f"; did you mean {nearest}?" if nearest else ""
 

@@ -3,15 +3,25 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
+from almoner.platform.http.unknown_input import suggestion
 from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_members
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 _MAX_WAIT = 30  # seconds
+
+
+def _known_event_type(event: str) -> str:
+    if event not in EVENT_TYPES:
+        hint = suggestion(event, EVENT_TYPES) or "; the reference lists them"
+        raise ValueError(f"'{event}' is not an event type{hint}")
+    return event
+
+
 Record = Annotated[
     msgspec.Raw,
     msgspec.Meta(
@@ -24,7 +34,9 @@ Record = Annotated[
 class EventsQuery(PageQuery):
     """Which events to list, in the order of their sequence."""
 
-    type: str | None = Field(None, max_length=100, description="Only events of this type.")
+    type: Annotated[str, Field(max_length=100), AfterValidator(_known_event_type)] | None = Field(
+        None, description="Only events of this type."
+    )
     start_date: DayOrMoment | None = Field(None, description="From this moment on.")
     end_date: WindowEnd | None = Field(None, description="Before this moment.")
 
