@@ -36,7 +36,7 @@ class RateLimits:
 class TooManyInvalidKeys(RateExceeded):
     """Too many invalid keys were sent from this network address."""
 
-    message = "Too many different invalid keys from this address. Wait as long as the Retry-After header says"
+    message = "Too many different invalid keys from this address; wait for the time in the Retry-After header"
 
 
 @dataclass(slots=True)

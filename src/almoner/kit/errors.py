@@ -92,31 +92,31 @@ class CursorError(BadRequest):
 
 class OriginalCallInProgress(BadRequest):
     code = "idempotency/original_call_in_progress"
-    message = "A first call with this Idempotency-Key is still running; try again when it has ended"
+    message = "The first request with this Idempotency-Key is still in progress; try again later"
 
 
 class SameKeyDifferentData(BadRequest):
     code = "idempotency/same_key_different_data"
-    message = "This Idempotency-Key was used with other data; send the same data again or choose a new key"
+    message = "This Idempotency-Key was used with different data; send the same data again or use a new key"
 
 
 class KeyInUse(BadRequest):
     code = "idempotency/key_already_in_use"
-    message = "This Idempotency-Key was used on another route; choose a new key"
+    message = "This Idempotency-Key was used on another route; use a new key"
 
 
 class Unauthorised(Problem):
     kind = ProblemKind.UNAUTHORISED
     code = "unauthorized"
     title = "Unauthorised"
-    message = "The Authorization header does not hold a valid key of this environment"
+    message = "The Authorization header does not contain a valid API key for this environment"
 
 
 class Forbidden(Problem):
     kind = ProblemKind.FORBIDDEN
     code = "forbidden"
     title = "Forbidden"
-    message = "This key may not do that"
+    message = "This API key does not have permission to do that"
 
 
 class NotFound(Problem):
@@ -125,7 +125,7 @@ class NotFound(Problem):
     kind = ProblemKind.NOT_FOUND
     code = "not_found"
     title = "Not Found"
-    message = "There is no such resource"
+    message = "The resource does not exist"
 
     def __init__(self, *reasons: str, data_as_of: datetime | None = None) -> None:
         super().__init__(*reasons)
@@ -138,10 +138,10 @@ class MethodNotAllowed(Problem):
     kind = ProblemKind.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
     title = "Method Not Allowed"
-    message = "This address does not answer that method; the Allow header lists those it answers"
+    message = "This endpoint does not support that method; the Allow header lists the supported methods"
 
     def __init__(self, method: str, allow: str) -> None:
-        super().__init__(f"{method} is not answered here; use one of {allow}")
+        super().__init__(f"{method} is not supported here; use one of {allow}")
         self.allow = allow
 
 
@@ -149,35 +149,35 @@ class NotAcceptable(Problem):
     kind = ProblemKind.NOT_ACCEPTABLE
     code = "not_acceptable"
     title = "Not Acceptable"
-    message = "The answer cannot be given in a media type that the Accept header allows"
+    message = "The response is not available in any media type that the Accept header allows"
 
 
 class Conflict(Problem):
     kind = ProblemKind.CONFLICT
     code = "conflict"
     title = "Conflict"
-    message = "The resource was changed by another call at the same time; read it again and retry"
+    message = "Another request changed the resource at the same time; get the resource again and retry"
 
 
 class PreconditionFailed(Problem):
     kind = ProblemKind.PRECONDITION_FAILED
     code = "precondition_failed"
     title = "Precondition Failed"
-    message = "The resource is not in the version that the request names"
+    message = "The resource has changed since the version in the request"
 
 
 class ContentTooLarge(Problem):
     kind = ProblemKind.CONTENT_TOO_LARGE
     code = "content_too_large"
     title = "Content Too Large"
-    message = "The request body is larger than this address accepts"
+    message = "The request body is too large for this endpoint"
 
 
 class UnsupportedContentType(Problem):
     kind = ProblemKind.UNSUPPORTED_CONTENT_TYPE
     code = "unsupported_content_type"
     title = "Unsupported Content Type"
-    message = "The Content-Type of the request body is not one that this address reads"
+    message = "This endpoint does not support the Content-Type of the request body"
 
 
 class RateExceeded(Problem):
@@ -186,7 +186,7 @@ class RateExceeded(Problem):
     kind = ProblemKind.RATE_EXCEEDED
     code = "rate_exceeded"
     title = "Too Many Requests"
-    message = "Too many requests; wait as long as the Retry-After header says"
+    message = "Too many requests; wait for the time in the Retry-After header"
 
     def __init__(self, retry_after: int) -> None:
         super().__init__()
@@ -197,18 +197,18 @@ class RequestHeadersTooLarge(Problem):
     kind = ProblemKind.HEADERS_TOO_LARGE
     code = "request_headers_too_large"
     title = "Request Header Fields Too Large"
-    message = "The request line and the headers hold more than 32 kB together"
+    message = "The request line and headers are larger than 32 kB"
 
 
 class InternalError(Problem):
     kind = ProblemKind.INTERNAL
     code = "internal_server_error"
     title = "Internal Server Error"
-    message = "Something went wrong on our side; nothing was changed, and trying again is safe"
+    message = "Something went wrong on our side; nothing was changed, so you can safely try again"
 
 
 class ServiceUnavailable(Problem):
     kind = ProblemKind.UNAVAILABLE
     code = "service_unavailable"
     title = "Service Unavailable"
-    message = "The service cannot answer just now; try again in a moment"
+    message = "The service is temporarily unavailable; try again in a moment"

@@ -22,7 +22,7 @@ _RETRY_TIME: Final = timedelta(hours=1)
 
 
 class ClockInUse(Conflict):
-    message = "The clock is being moved by another call; wait until that has answered"
+    message = "Another request is moving the clock; wait until it has finished"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
 
 class UnknownRecord(BadRequest):
     code = "sandbox/record_not_found"
-    message = "The id names none of your records that this can be done to"
+    message = "None of your records that support this action has this ID"
 
 
 class Simulation:

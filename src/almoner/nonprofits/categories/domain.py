@@ -16,7 +16,7 @@ MAX_VALUE_LENGTH = 250
 
 class CategoryNameTaken(BadRequest):
     code = "category/name_taken"
-    message = "Another category has this name; names are unique"
+    message = "Another category already has this name"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _refusable: ContextVar[bool] = ContextVar("almoner_refusable_writes", default=Fa
 class DiskSpaceLow(ServiceUnavailable):
     """Writes are refused because disk space is low."""
 
-    message = "Nothing can be saved just now, since the disk is nearly full; reads still work; try again later"
+    message = "Changes cannot be saved because the disk is nearly full; reads still work; try again later"
 
 
 @contextmanager

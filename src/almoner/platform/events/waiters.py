@@ -20,7 +20,9 @@ _LOOK_SECONDS: Final = 0.25
 class TooManyWaiting(RateExceeded):
     """Too many long-polling calls wait already."""
 
-    message = "Too many of your calls wait for events. End one, or wait as long as the Retry-After header says"
+    message = (
+        "Too many of your requests are waiting for events; end one, or wait for the time in the Retry-After header"
+    )
 
 
 @dataclass(eq=False, slots=True)

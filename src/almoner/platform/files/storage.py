@@ -33,7 +33,7 @@ class BlobMissing(Exception):
 class StorageUnavailable(ServiceUnavailable):
     """The document storage cannot be reached."""
 
-    message = "The store of documents cannot be reached just now; try again in a moment"
+    message = "The document storage is not available at the moment; try again later"
 
 
 @dataclass(frozen=True, slots=True)

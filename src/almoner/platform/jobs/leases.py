@@ -65,7 +65,7 @@ class LeasedFlow(Protocol[_C, _R, _O]):
 class CallInProgress(ServiceUnavailable):
     """Another call works on the same record."""
 
-    message = "The same thing is being done by another call; look again in a moment"
+    message = "Another request is already doing this; check again in a moment"
 
 
 class _LeaseLost(Exception):

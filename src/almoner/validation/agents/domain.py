@@ -79,22 +79,24 @@ def parse_rejection_code(code: str | None) -> AgentRejection:
 
 class OrganisationNotFound(BadRequest):
     code = "agent_verification/organisation_not_found"
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 class ValidationRequestNotFound(BadRequest):
     code = "agent_verification/validation_request_not_found"
-    message = "There is no validation request with this id"
+    message = "There is no validation request with this ID"
 
 
 class InvalidState(BadRequest):
     code = "agent_verification/invalid_state"
-    message = "The verification is in a state that does not allow this"
+    message = "The status of the verification does not allow this"
 
 
 class InvalidMetadata(BadRequest):
     code = "agent_verification/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 @dataclass(frozen=True, slots=True)

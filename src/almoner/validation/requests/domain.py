@@ -179,7 +179,7 @@ class InvalidRegistryId(BadRequest):
 
 class InvalidState(BadRequest):
     code = "validation_request/invalid_state"
-    message = "The validation request is in a state that does not allow this"
+    message = "The status of the validation request does not allow this"
 
 
 class UnchangedCorrection(ValueError):

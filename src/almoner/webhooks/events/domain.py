@@ -9,7 +9,7 @@ from almoner.kit.errors import BadRequest
 
 class UnknownSubscription(BadRequest):
     code = "event/webhook_subscription_not_found"
-    message = "The webhook subscription does not exist, or was deleted"
+    message = "The webhook subscription does not exist or was deleted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,21 @@ from almoner_client import _errors
 
 
 class AgentVerificationInvalidMetadata(_errors.BadRequestError):
-    """`agent_verification/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40 characters,
-    values of up to 250.
+    """`agent_verification/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40
+    characters, with values of up to 250 characters.
     """
 
 
 class AgentVerificationInvalidState(_errors.BadRequestError):
-    """`agent_verification/invalid_state`: The verification is in a state that does not allow this."""
+    """`agent_verification/invalid_state`: The status of the verification does not allow this."""
 
 
 class AgentVerificationOrganisationNotFound(_errors.BadRequestError):
-    """`agent_verification/organisation_not_found`: There is no organisation with this id."""
+    """`agent_verification/organisation_not_found`: There is no organisation with this ID."""
 
 
 class AgentVerificationValidationRequestNotFound(_errors.BadRequestError):
-    """`agent_verification/validation_request_not_found`: There is no validation request with this id."""
+    """`agent_verification/validation_request_not_found`: There is no validation request with this ID."""
 
 
 class BadRequest(_errors.BadRequestError):
@@ -28,51 +28,51 @@ class BadRequest(_errors.BadRequestError):
 
 
 class CategoryNameTaken(_errors.BadRequestError):
-    """`category/name_taken`: Another category has this name; names are unique."""
+    """`category/name_taken`: Another category already has this name."""
 
 
 class Conflict(_errors.ConflictError):
-    """`conflict`: The clock is being moved by another call; wait until that has answered."""
+    """`conflict`: Another request is moving the clock; wait until it has finished."""
 
 
 class ContentTooLarge(_errors.ApiError):
-    """`content_too_large`: The request body is larger than this address accepts."""
+    """`content_too_large`: The request body is too large for this endpoint."""
 
 
 class DonationCannotAcceptDonations(_errors.BadRequestError):
-    """`donation/cannot_accept_donations`: This organisation cannot accept donations: they go to nonprofits that
-    their register lists as active.
+    """`donation/cannot_accept_donations`: This organisation cannot accept donations; only nonprofits that are
+    active in their register can.
     """
 
 
 class DonationCannotEditOrganisationInvalidDonationType(_errors.BadRequestError):
-    """`donation/cannot_edit_organisation_invalid_donation_type`: Only a direct donation is given another
-    organisation; a hosted one is for the one on its page.
+    """`donation/cannot_edit_organisation_invalid_donation_type`: Only direct donations can be changed to another
+    organisation; a hosted donation is for the organisation on its page.
     """
 
 
 class DonationGiftAidMissing(_errors.BadRequestError):
-    """`donation/gift_aid_missing`: Your account asks for gift aid on gifts in GBP to UK charities, and no
-    declaration covers this one.
+    """`donation/gift_aid_missing`: Your account requires Gift Aid for GBP donations to UK charities, and no
+    declaration covers this donation.
     """
 
 
 class DonationInvalidMetadata(_errors.BadRequestError):
-    """`donation/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40 characters, values of
-    up to 250.
+    """`donation/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40 characters, with
+    values of up to 250 characters.
     """
 
 
 class DonationInvalidState(_errors.BadRequestError):
-    """`donation/invalid_state`: The donation is in a state that does not allow this."""
+    """`donation/invalid_state`: The status of the donation does not allow this."""
 
 
 class DonationMissingOrganisation(_errors.BadRequestError):
-    """`donation/missing_organisation`: Name an organisation that there is, or a user with a default organisation."""
+    """`donation/missing_organisation`: Provide an existing organisation, or a user with a default organisation."""
 
 
 class DonationUserNotFound(_errors.BadRequestError):
-    """`donation/user_not_found`: There is no user with this id."""
+    """`donation/user_not_found`: There is no user with this ID."""
 
 
 class DonationWrongPartnerCurrency(_errors.BadRequestError):
@@ -80,28 +80,28 @@ class DonationWrongPartnerCurrency(_errors.BadRequestError):
 
 
 class DonationWrongTargetCurrency(_errors.BadRequestError):
-    """`donation/wrong_target_currency`: The organisation does not receive this currency, or the session takes
-    another one.
+    """`donation/wrong_target_currency`: The organisation cannot receive this currency, or the session uses a
+    different one.
     """
 
 
 class DonationRequestInvalidState(_errors.BadRequestError):
-    """`donation_request/invalid_state`: The donation request is in a state that does not allow this."""
+    """`donation_request/invalid_state`: The status of the donation request does not allow this."""
 
 
 class DonationSessionCannotAcceptDonations(_errors.BadRequestError):
-    """`donation_session/cannot_accept_donations`: This organisation cannot accept donations: they go to nonprofits
-    that their register lists as active.
+    """`donation_session/cannot_accept_donations`: This organisation cannot accept donations; only nonprofits that
+    are active in their register can.
     """
 
 
 class DonationSessionCannotBePaid(_errors.BadRequestError):
-    """`donation_session/cannot_be_paid`: Nobody could pay for this session."""
+    """`donation_session/cannot_be_paid`: There is no way to pay for this session."""
 
 
 class DonationSessionInvalidMetadata(_errors.BadRequestError):
-    """`donation_session/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40 characters,
-    values of up to 250.
+    """`donation_session/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40 characters,
+    with values of up to 250 characters.
     """
 
 
@@ -110,43 +110,43 @@ class DonationSessionInvalidState(_errors.BadRequestError):
 
 
 class DonationSessionOrganisationNotFound(_errors.BadRequestError):
-    """`donation_session/organisation_not_found`: There is no organisation with this id."""
+    """`donation_session/organisation_not_found`: There is no organisation with this ID."""
 
 
 class DonationSessionUserNotFound(_errors.BadRequestError):
-    """`donation_session/user_not_found`: There is no user with this id."""
+    """`donation_session/user_not_found`: There is no user with this ID."""
 
 
 class DonationSubscriptionInvalidMetadata(_errors.BadRequestError):
-    """`donation_subscription/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40
-    characters, values of up to 250.
+    """`donation_subscription/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40
+    characters, with values of up to 250 characters.
     """
 
 
 class DonationSubscriptionInvalidPause(_errors.BadRequestError):
-    """`donation_subscription/invalid_pause`: A pause ends in the future, within 366 days."""
+    """`donation_subscription/invalid_pause`: The pause must end in the future, within 366 days."""
 
 
 class DonationSubscriptionInvalidState(_errors.BadRequestError):
-    """`donation_subscription/invalid_state`: The donation subscription is in a state that does not allow this."""
+    """`donation_subscription/invalid_state`: The status of the donation subscription does not allow this."""
 
 
 class EligibilitySubscriptionAlreadyCancelled(_errors.BadRequestError):
-    """`eligibility_subscription/already_cancelled`: The subscription is cancelled already."""
+    """`eligibility_subscription/already_cancelled`: The subscription has already been cancelled."""
 
 
 class EligibilitySubscriptionEntityNotFound(_errors.BadRequestError):
-    """`eligibility_subscription/entity_not_found`: There is no organisation or validation request with this id."""
+    """`eligibility_subscription/entity_not_found`: There is no organisation or validation request with this ID."""
 
 
 class EligibilitySubscriptionInvalidMetadata(_errors.BadRequestError):
-    """`eligibility_subscription/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40
-    characters, values of up to 250.
+    """`eligibility_subscription/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40
+    characters, with values of up to 250 characters.
     """
 
 
 class EligibilitySubscriptionInvalidState(_errors.BadRequestError):
-    """`eligibility_subscription/invalid_state`: The subscription is in a state that does not allow this."""
+    """`eligibility_subscription/invalid_state`: The status of the subscription does not allow this."""
 
 
 class EligibilitySubscriptionInvalidSubTags(_errors.BadRequestError):
@@ -158,99 +158,99 @@ class EligibilitySubscriptionOrganisationNotActive(_errors.BadRequestError):
 
 
 class EventWebhookSubscriptionNotFound(_errors.BadRequestError):
-    """`event/webhook_subscription_not_found`: The webhook subscription does not exist, or was deleted."""
+    """`event/webhook_subscription_not_found`: The webhook subscription does not exist or was deleted."""
 
 
 class Forbidden(_errors.PermissionDeniedError):
-    """`forbidden`: This key may not do that."""
+    """`forbidden`: This API key does not have permission to do that."""
 
 
 class GiftAidUserNotFound(_errors.BadRequestError):
-    """`gift_aid/user_not_found`: There is no user with this id."""
+    """`gift_aid/user_not_found`: There is no user with this ID."""
 
 
 class GivingLinkCannotAcceptDonations(_errors.BadRequestError):
-    """`giving_link/cannot_accept_donations`: No giving link can be made for this organisation."""
+    """`giving_link/cannot_accept_donations`: Giving links cannot be created for this organisation."""
 
 
 class GivingLinkCategoryNotFound(_errors.BadRequestError):
-    """`giving_link/category_not_found`: There is no category with this id."""
+    """`giving_link/category_not_found`: There is no category with this ID."""
 
 
 class GivingLinkInvalidMetadata(_errors.BadRequestError):
-    """`giving_link/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40 characters, values
-    of up to 250.
+    """`giving_link/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to 40 characters, with
+    values of up to 250 characters.
     """
 
 
 class GivingLinkOrganisationNotFound(_errors.BadRequestError):
-    """`giving_link/organisation_not_found`: There is no organisation with this id."""
+    """`giving_link/organisation_not_found`: There is no organisation with this ID."""
 
 
 class GivingLinkSlugTaken(_errors.BadRequestError):
-    """`giving_link/slug_taken`: Another giving link has or had this slug; a slug is never given again."""
+    """`giving_link/slug_taken`: This slug is or was used by another giving link; choose another slug."""
 
 
 class IdempotencyKeyAlreadyInUse(_errors.BadRequestError):
-    """`idempotency/key_already_in_use`: This Idempotency-Key was used on another route; choose a new key."""
+    """`idempotency/key_already_in_use`: This Idempotency-Key was used on another route; use a new key."""
 
 
 class IdempotencyOriginalCallInProgress(_errors.BadRequestError):
-    """`idempotency/original_call_in_progress`: A first call with this Idempotency-Key is still running; try again
-    when it has ended.
+    """`idempotency/original_call_in_progress`: The first request with this Idempotency-Key is still in progress;
+    try again later.
     """
 
 
 class IdempotencySameKeyDifferentData(_errors.BadRequestError):
-    """`idempotency/same_key_different_data`: This Idempotency-Key was used with other data; send the same data
-    again or choose a new key.
+    """`idempotency/same_key_different_data`: This Idempotency-Key was used with different data; send the same data
+    again or use a new key.
     """
 
 
 class InternalServerError(_errors.ServerError):
-    """`internal_server_error`: Something went wrong on our side; nothing was changed, and trying again is safe."""
+    """`internal_server_error`: Something went wrong on our side; nothing was changed, so you can safely try again."""
 
 
 class MonetaryDonationVerificationInvalidMetadata(_errors.BadRequestError):
-    """`monetary_donation_verification/invalid_metadata`: The metadata break the rules: at most 20 keys of up to 40
-    characters, values of up to 250.
+    """`monetary_donation_verification/invalid_metadata`: The metadata is not valid; use at most 20 keys of up to
+    40 characters, with values of up to 250 characters.
     """
 
 
 class MonetaryDonationVerificationInvalidState(_errors.BadRequestError):
-    """`monetary_donation_verification/invalid_state`: The verification is in a state that does not allow this."""
+    """`monetary_donation_verification/invalid_state`: The status of the verification does not allow this."""
 
 
 class MonetaryDonationVerificationOrganisationNotFound(_errors.BadRequestError):
-    """`monetary_donation_verification/organisation_not_found`: There is no organisation with this id."""
+    """`monetary_donation_verification/organisation_not_found`: There is no organisation with this ID."""
 
 
 class MonitoringSubscriptionEntityNotFound(_errors.BadRequestError):
-    """`monitoring_subscription/entity_not_found`: There is no organisation or validation request with this id."""
+    """`monitoring_subscription/entity_not_found`: There is no organisation or validation request with this ID."""
 
 
 class MonitoringSubscriptionInvalidState(_errors.BadRequestError):
-    """`monitoring_subscription/invalid_state`: The monitoring subscription is in a state that does not allow this."""
+    """`monitoring_subscription/invalid_state`: The status of the monitoring subscription does not allow this."""
 
 
 class MonitoringSubscriptionMonitoringSubscriptionAlreadyCancelled(_errors.BadRequestError):
-    """`monitoring_subscription/monitoring_subscription_already_cancelled`: The monitoring subscription was
-    cancelled before.
+    """`monitoring_subscription/monitoring_subscription_already_cancelled`: The monitoring subscription has already
+    been cancelled.
     """
 
 
 class MonitoringSubscriptionOrganisationNotActive(_errors.BadRequestError):
-    """`monitoring_subscription/organisation_not_active`: The organisation is not active: there is nothing to
-    monitor.
+    """`monitoring_subscription/organisation_not_active`: The organisation is not active, so it cannot be
+    monitored.
     """
 
 
 class NotAcceptable(_errors.ApiError):
-    """`not_acceptable`: The answer cannot be given in a media type that the Accept header allows."""
+    """`not_acceptable`: The response is not available in any media type that the Accept header allows."""
 
 
 class NotFound(_errors.NotFoundError):
-    """`not_found`: There is no such resource."""
+    """`not_found`: The resource does not exist."""
 
 
 class PaginationCursorError(_errors.BadRequestError):
@@ -258,7 +258,7 @@ class PaginationCursorError(_errors.BadRequestError):
 
 
 class RateExceeded(_errors.RateLimitError):
-    """`rate_exceeded`: Too many requests; wait as long as the Retry-After header says."""
+    """`rate_exceeded`: Too many requests; wait for the time in the Retry-After header."""
 
 
 class SandboxPaymentDeclined(_errors.BadRequestError):
@@ -266,19 +266,19 @@ class SandboxPaymentDeclined(_errors.BadRequestError):
 
 
 class SandboxRecordNotFound(_errors.BadRequestError):
-    """`sandbox/record_not_found`: The id names none of your records that this can be done to."""
+    """`sandbox/record_not_found`: None of your records that support this action has this ID."""
 
 
 class ServiceUnavailable(_errors.ServerError):
-    """`service_unavailable`: The service cannot answer just now; try again in a moment."""
+    """`service_unavailable`: The service is temporarily unavailable; try again in a moment."""
 
 
 class Unauthorized(_errors.AuthenticationError):
-    """`unauthorized`: The Authorization header does not hold a valid key of this environment."""
+    """`unauthorized`: The Authorization header does not contain a valid API key for this environment."""
 
 
 class UnsupportedContentType(_errors.ApiError):
-    """`unsupported_content_type`: The Content-Type of the request body is not one that this address reads."""
+    """`unsupported_content_type`: This endpoint does not support the Content-Type of the request body."""
 
 
 class UploadContentTypeError(_errors.BadRequestError):
@@ -286,31 +286,33 @@ class UploadContentTypeError(_errors.BadRequestError):
 
 
 class UploadFileIsMissing(_errors.BadRequestError):
-    """`upload/file_is_missing`: The request holds no file."""
+    """`upload/file_is_missing`: The request contains no file."""
 
 
 class UploadFiletypeNotSupported(_errors.BadRequestError):
-    """`upload/filetype_not_supported`: The file is not accepted here: see the reason."""
+    """`upload/filetype_not_supported`: The file was rejected; see the reason."""
 
 
 class UploadMaxFileSize(_errors.BadRequestError):
-    """`upload/max_file_size`: The file is larger than this address accepts."""
+    """`upload/max_file_size`: The file is too large for this endpoint."""
 
 
 class UploadMultipartBoundaryNotFound(_errors.BadRequestError):
-    """`upload/multipart_boundary_not_found`: The Content-Type header of a multipart body must name its boundary."""
+    """`upload/multipart_boundary_not_found`: The Content-Type header of a multipart body must include its
+    boundary.
+    """
 
 
 class UploadTooManyFiles(_errors.BadRequestError):
-    """`upload/too_many_files`: Send one file at a time."""
+    """`upload/too_many_files`: Upload one file at a time."""
 
 
 class UserOrganisationNotFound(_errors.BadRequestError):
-    """`user/organisation_not_found`: There is no organisation with this id."""
+    """`user/organisation_not_found`: There is no organisation with this ID."""
 
 
 class ValidationInviteInvalidConfigurationId(_errors.BadRequestError):
-    """`validation_invite/invalid_configuration_id`: There is no submission configuration with this id."""
+    """`validation_invite/invalid_configuration_id`: There is no submission configuration with this ID."""
 
 
 class ValidationInviteValidationInviteExpired(_errors.BadRequestError):
@@ -322,7 +324,7 @@ class ValidationRequestInvalidRegistryId(_errors.BadRequestError):
 
 
 class ValidationRequestInvalidState(_errors.BadRequestError):
-    """`validation_request/invalid_state`: The validation request is in a state that does not allow this."""
+    """`validation_request/invalid_state`: The status of the validation request does not allow this."""
 
 
 class ValidationRequestRegistryNotFound(_errors.BadRequestError):
@@ -330,17 +332,17 @@ class ValidationRequestRegistryNotFound(_errors.BadRequestError):
 
 
 class ValidationSubmissionInvalidConfigurationId(_errors.BadRequestError):
-    """`validation_submission/invalid_configuration_id`: There is no submission configuration with this id."""
+    """`validation_submission/invalid_configuration_id`: There is no submission configuration with this ID."""
 
 
 class ValidationSubmissionInvalidPayloadConfigInviteId(_errors.BadRequestError):
-    """`validation_submission/invalid_payload_config_invite_id`: The invite names the configuration: give one of
-    configurationId and validationInviteId.
+    """`validation_submission/invalid_payload_config_invite_id`: Provide either configurationId or
+    validationInviteId; an invite already has a configuration.
     """
 
 
 class ValidationSubmissionInvalidState(_errors.BadRequestError):
-    """`validation_submission/invalid_state`: The validation submission is in a state that does not allow this."""
+    """`validation_submission/invalid_state`: The status of the validation submission does not allow this."""
 
 
 class ValidationSubmissionInvalidSubTags(_errors.BadRequestError):
@@ -348,8 +350,8 @@ class ValidationSubmissionInvalidSubTags(_errors.BadRequestError):
 
 
 class ValidationSubmissionNoConfigurationForPartner(_errors.BadRequestError):
-    """`validation_submission/no_configuration_for_partner`: There is no default configuration; create one, or name
-    one in configurationId.
+    """`validation_submission/no_configuration_for_partner`: There is no default configuration; create one, or
+    provide a configurationId.
     """
 
 
@@ -362,38 +364,38 @@ class ValidationSubmissionOrganisationNotFound(_errors.BadRequestError):
 
 
 class ValidationSubmissionValidationInviteInvalidState(_errors.BadRequestError):
-    """`validation_submission/validation_invite_invalid_state`: The validation invite was used already: each is for
-    one submission.
+    """`validation_submission/validation_invite_invalid_state`: The validation invite has already been used; each
+    invite is for one submission.
     """
 
 
 class ValidationSubmissionValidationInviteNotFound(_errors.BadRequestError):
-    """`validation_submission/validation_invite_not_found`: There is no validation invite with this id."""
+    """`validation_submission/validation_invite_not_found`: There is no validation invite with this ID."""
 
 
 class ValidationSubmissionValidationRequestAlreadyRejected(_errors.BadRequestError):
-    """`validation_submission/validation_request_already_rejected`: The validation request was rejected: nothing
-    can be built on it.
+    """`validation_submission/validation_request_already_rejected`: The validation request was rejected, so it
+    cannot be used.
     """
 
 
 class ValidationSubmissionValidationRequestNotFound(_errors.BadRequestError):
-    """`validation_submission/validation_request_not_found`: There is no validation request with this id."""
+    """`validation_submission/validation_request_not_found`: There is no validation request with this ID."""
 
 
 class ValidationSubmissionValidationSubmissionDocumentNotFound(_errors.BadRequestError):
-    """`validation_submission/validation_submission_document_not_found`: There is no document with this id that was
-    uploaded for this invite.
+    """`validation_submission/validation_submission_document_not_found`: No document with this ID was uploaded for
+    this invite.
     """
 
 
 class ValidationSubmissionDocumentValidationInviteNotFound(_errors.BadRequestError):
-    """`validation_submission_document/validation_invite_not_found`: There is no validation invite with this id."""
+    """`validation_submission_document/validation_invite_not_found`: There is no validation invite with this ID."""
 
 
 class ValidationSubmissionDocumentValidationSubmissionNotFound(_errors.BadRequestError):
     """`validation_submission_document/validation_submission_not_found`: There is no validation submission with
-    this id.
+    this ID.
     """
 
 

@@ -21,7 +21,7 @@ MERGED_REASON: Final = "A register says that the nonprofit went over into this o
 
 
 class UnknownOrganisation(CannotAcceptDonations):
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _DAY: Final = timedelta(days=1)
 
 class InvalidState(BadRequest):
     code = "donation_request/invalid_state"
-    message = "The donation request is in a state that does not allow this"
+    message = "The status of the donation request does not allow this"
 
 
 class DonationRequestError(Exception):

@@ -58,17 +58,19 @@ GIFT_PAGE_PURPOSE: Final = "gift"
 
 class InvalidState(BadRequest):
     code = "donation/invalid_state"
-    message = "The donation is in a state that does not allow this"
+    message = "The status of the donation does not allow this"
 
 
 class InvalidMetadata(BadRequest):
     code = "donation/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 class WrongTargetCurrency(BadRequest):
     code = "donation/wrong_target_currency"
-    message = "The organisation does not receive this currency, or the session takes another one"
+    message = "The organisation cannot receive this currency, or the session uses a different one"
 
 
 class WrongPartnerCurrency(BadRequest):
@@ -78,31 +80,36 @@ class WrongPartnerCurrency(BadRequest):
 
 class GiftAidMissing(BadRequest):
     code = "donation/gift_aid_missing"
-    message = "Your account asks for gift aid on gifts in GBP to UK charities, and no declaration covers this one"
+    message = (
+        "Your account requires Gift Aid for GBP donations to UK charities, and no declaration covers this donation"
+    )
 
 
 class MissingOrganisation(BadRequest):
     code = "donation/missing_organisation"
-    message = "Name an organisation that there is, or a user with a default organisation"
+    message = "Provide an existing organisation, or a user with a default organisation"
 
 
 class UserNotFound(BadRequest):
     code = "donation/user_not_found"
-    message = "There is no user with this id"
+    message = "There is no user with this ID"
 
 
 class CannotEditOrganisation(BadRequest):
     code = "donation/cannot_edit_organisation_invalid_donation_type"
-    message = "Only a direct donation is given another organisation; a hosted one is for the one on its page"
+    message = (
+        "Only direct donations can be changed to another organisation; a hosted donation is for the "
+        "organisation on its page"
+    )
 
 
 class CannotAcceptDonations(BadRequest):
     code = "donation/cannot_accept_donations"
-    message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
+    message = "This organisation cannot accept donations; only nonprofits that are active in their register can"
 
 
 class TooManyTries(InvalidState):
-    message = "Too many cards were tried in this session; create a new one"
+    message = "Too many cards were tried in this session; create a new session"
 
 
 @dataclass(frozen=True, slots=True)

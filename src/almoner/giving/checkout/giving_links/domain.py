@@ -22,27 +22,29 @@ _SLUG_OF_TITLE: Final = 40
 
 class OrganisationNotFound(BadRequest):
     code = "giving_link/organisation_not_found"
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 class CategoryNotFound(BadRequest):
     code = "giving_link/category_not_found"
-    message = "There is no category with this id"
+    message = "There is no category with this ID"
 
 
 class CannotAcceptDonations(BadRequest):
     code = "giving_link/cannot_accept_donations"
-    message = "No giving link can be made for this organisation"
+    message = "Giving links cannot be created for this organisation"
 
 
 class SlugTaken(BadRequest):
     code = "giving_link/slug_taken"
-    message = "Another giving link has or had this slug; a slug is never given again"
+    message = "This slug is or was used by another giving link; choose another slug"
 
 
 class InvalidMetadata(BadRequest):
     code = "giving_link/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 @dataclass(frozen=True, slots=True)

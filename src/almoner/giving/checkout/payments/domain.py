@@ -267,12 +267,12 @@ class RefundRefused(ProviderFailure):
 
 
 class ProviderUnavailable(ServiceUnavailable):
-    message = "The payment provider cannot be reached just now; try again in a moment"
+    message = "The payment provider is not available at the moment; try again later"
 
 
 class WebhookRefused(BadRequest):
     code = "payment/notice_refused"
-    message = "The notice is not one of this provider: its signature, age or form is wrong"
+    message = "The webhook is not from this provider: its signature, age or format is not valid"
 
 
 def foreign_payment_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:

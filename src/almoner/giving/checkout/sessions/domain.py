@@ -32,27 +32,29 @@ _GRACE_PERIOD: Final = timedelta(minutes=60)  # settled 5
 
 class OrganisationNotFound(BadRequest):
     code = "donation_session/organisation_not_found"
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 class UserNotFound(BadRequest):
     code = "donation_session/user_not_found"
-    message = "There is no user with this id"
+    message = "There is no user with this ID"
 
 
 class InvalidMetadata(BadRequest):
     code = "donation_session/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 class CannotAcceptDonations(BadRequest):
     code = "donation_session/cannot_accept_donations"
-    message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
+    message = "This organisation cannot accept donations; only nonprofits that are active in their register can"
 
 
 class CannotBePaid(BadRequest):
     code = "donation_session/cannot_be_paid"
-    message = "Nobody could pay for this session"
+    message = "There is no way to pay for this session"
 
 
 def ensure_payable(currency: str | None, payable: Collection[str] | None) -> None:
@@ -68,7 +70,7 @@ def ensure_payable(currency: str | None, payable: Collection[str] | None) -> Non
 
 class InvalidState(BadRequest):
     code = "donation_session/invalid_state"
-    message = "The session is in a state that does not allow this"
+    message = "The status of the session does not allow this"
 
 
 class SessionExpired(InvalidState):
@@ -76,7 +78,7 @@ class SessionExpired(InvalidState):
 
 
 class SessionCompleted(InvalidState):
-    message = "A donation was already made with this session; create a new one for another gift"
+    message = "This session has already been used for a donation; create a new session for another donation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from almoner.kit.errors import BadRequest
 
 class OrganisationNotFound(BadRequest):
     code = "user/organisation_not_found"
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,17 +57,19 @@ _ANSWERED_BY_ORGANISATION: Final[tuple[CheckType, ...]] = ("bank_details", "orga
 
 class OrganisationNotFound(BadRequest):
     code = "monetary_donation_verification/organisation_not_found"
-    message = "There is no organisation with this id"
+    message = "There is no organisation with this ID"
 
 
 class InvalidState(BadRequest):
     code = "monetary_donation_verification/invalid_state"
-    message = "The verification is in a state that does not allow this"
+    message = "The status of the verification does not allow this"
 
 
 class InvalidMetadata(BadRequest):
     code = "monetary_donation_verification/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ _ONE_GIFT: Final = timedelta(milliseconds=1)
 
 class UserNotFound(BadRequest):
     code = "gift_aid/user_not_found"
-    message = "There is no user with this id"
+    message = "There is no user with this ID"
 
 
 class DeclarationError(Exception):

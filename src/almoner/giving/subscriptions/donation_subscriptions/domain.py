@@ -58,22 +58,24 @@ _PERIODS_A_YEAR: Final[Mapping[Frequency, int]] = {"weekly": 52, "monthly": 12, 
 
 class InvalidState(BadRequest):
     code = "donation_subscription/invalid_state"
-    message = "The donation subscription is in a state that does not allow this"
+    message = "The status of the donation subscription does not allow this"
 
 
 class InvalidMetadata(BadRequest):
     code = "donation_subscription/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 class InvalidPause(BadRequest):
     code = "donation_subscription/invalid_pause"
-    message = "A pause ends in the future, within 366 days"
+    message = "The pause must end in the future, within 366 days"
 
 
 class InvalidDate(BadRequest):
     code = "donation_subscription/invalid_date"
-    message = "The next gift is on a day to come, within 366 days"
+    message = "The date of the next donation must be in the future, within 366 days"
 
 
 @dataclass(frozen=True, slots=True)

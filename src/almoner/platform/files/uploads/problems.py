@@ -8,7 +8,7 @@ from almoner.platform.files.uploads.verdicts import RefusalCause
 
 class TooManyFiles(BadRequest):
     code = "upload/too_many_files"
-    message = "Send one file at a time"
+    message = "Upload one file at a time"
 
 
 class ContentTypeError(BadRequest):
@@ -18,14 +18,14 @@ class ContentTypeError(BadRequest):
 
 class MaxFileSize(BadRequest):
     code = "upload/max_file_size"
-    message = "The file is larger than this address accepts"
+    message = "The file is too large for this endpoint"
 
 
 class FiletypeNotSupported(BadRequest):
     """The file type is not accepted. ``cause``: why, for the page's message."""
 
     code = "upload/filetype_not_supported"
-    message = "The file is not accepted here: see the reason"
+    message = "The file was rejected; see the reason"
 
     def __init__(self, *reasons: str, cause: RefusalCause = "type") -> None:
         super().__init__(*reasons)
@@ -34,12 +34,12 @@ class FiletypeNotSupported(BadRequest):
 
 class MultipartBoundaryNotFound(BadRequest):
     code = "upload/multipart_boundary_not_found"
-    message = "The Content-Type header of a multipart body must name its boundary"
+    message = "The Content-Type header of a multipart body must include its boundary"
 
 
 class FileIsMissing(BadRequest):
     code = "upload/file_is_missing"
-    message = "The request holds no file"
+    message = "The request contains no file"
 
 
 UPLOAD_ERRORS: Final[tuple[type[BadRequest], ...]] = (

@@ -58,19 +58,19 @@ SCANNED: Final = InternalEvent("internal.document_scanned", DocumentScanned)
 
 
 class DocumentCountExceeded(TooManyFiles):
-    message = "The record has as many documents as one may have"
+    message = "The record has reached its maximum number of documents"
 
 
 class DocumentSizeExceeded(MaxFileSize):
-    message = "The documents of the record would be larger together than they may be"
+    message = "The total size of the record's documents would exceed the limit"
 
 
 class NotScannedYet(Conflict):
-    message = "The document is being scanned; it can be downloaded once it is found clean"
+    message = "The document is still being scanned for malware; it can be downloaded once it has passed the scan"
 
 
 class InvalidDownloadLink(Forbidden):
-    message = "The link to this document is not valid, or no more"
+    message = "The link to this document is not valid or has expired"
 
 
 @dataclass(frozen=True, slots=True)

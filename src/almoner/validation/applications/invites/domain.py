@@ -26,17 +26,17 @@ class InviteExpired(BadRequest):
 
 class InviteNotFound(BadRequest):
     code = "validation_submission/validation_invite_not_found"
-    message = "There is no validation invite with this id"
+    message = "There is no validation invite with this ID"
 
 
 class InviteInvalidState(BadRequest):
     code = "validation_submission/validation_invite_invalid_state"
-    message = "The validation invite was used already: each is for one submission"
+    message = "The validation invite has already been used; each invite is for one submission"
 
 
 class InvalidConfiguration(BadRequest):
     code = "validation_invite/invalid_configuration_id"
-    message = "There is no submission configuration with this id"
+    message = "There is no submission configuration with this ID"
 
 
 @record

@@ -23,12 +23,12 @@ class EvidenceTargets:
 
 class InviteNotFound(BadRequest):
     code = "validation_submission_document/validation_invite_not_found"
-    message = "There is no validation invite with this id"
+    message = "There is no validation invite with this ID"
 
 
 class SubmissionNotFound(BadRequest):
     code = "validation_submission_document/validation_submission_not_found"
-    message = "There is no validation submission with this id"
+    message = "There is no validation submission with this ID"
 
 
 @dataclass(frozen=True, slots=True)

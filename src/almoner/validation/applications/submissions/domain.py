@@ -63,12 +63,12 @@ class OrganisationNotActive(BadRequest):
 
 class ValidationRequestNotFound(BadRequest):
     code = "validation_submission/validation_request_not_found"
-    message = "There is no validation request with this id"
+    message = "There is no validation request with this ID"
 
 
 class ValidationRequestAlreadyRejected(BadRequest):
     code = "validation_submission/validation_request_already_rejected"
-    message = "The validation request was rejected: nothing can be built on it"
+    message = "The validation request was rejected, so it cannot be used"
 
 
 class InvalidSubTags(BadRequest):
@@ -78,27 +78,27 @@ class InvalidSubTags(BadRequest):
 
 class InvalidPayloadConfigInviteId(BadRequest):
     code = "validation_submission/invalid_payload_config_invite_id"
-    message = "The invite names the configuration: give one of configurationId and validationInviteId"
+    message = "Provide either configurationId or validationInviteId; an invite already has a configuration"
 
 
 class NoConfigurationForPartner(BadRequest):
     code = "validation_submission/no_configuration_for_partner"
-    message = "There is no default configuration; create one, or name one in configurationId"
+    message = "There is no default configuration; create one, or provide a configurationId"
 
 
 class InvalidConfigurationId(BadRequest):
     code = "validation_submission/invalid_configuration_id"
-    message = "There is no submission configuration with this id"
+    message = "There is no submission configuration with this ID"
 
 
 class DocumentNotFound(BadRequest):
     code = "validation_submission/validation_submission_document_not_found"
-    message = "There is no document with this id that was uploaded for this invite"
+    message = "No document with this ID was uploaded for this invite"
 
 
 class InvalidState(BadRequest):
     code = "validation_submission/invalid_state"
-    message = "The validation submission is in a state that does not allow this"
+    message = "The status of the validation submission does not allow this"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ BY_SANDBOX: Final = "sandbox"
 
 class EntityNotFound(BadRequest):
     code = "eligibility_subscription/entity_not_found"
-    message = "There is no organisation or validation request with this id"
+    message = "There is no organisation or validation request with this ID"
 
 
 class OrganisationNotActive(BadRequest):
@@ -62,17 +62,19 @@ class InvalidSubTags(BadRequest):
 
 class AlreadyCancelled(BadRequest):
     code = "eligibility_subscription/already_cancelled"
-    message = "The subscription is cancelled already"
+    message = "The subscription has already been cancelled"
 
 
 class InvalidMetadata(BadRequest):
     code = "eligibility_subscription/invalid_metadata"
-    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+    message = (
+        "The metadata is not valid; use at most 20 keys of up to 40 characters, with values of up to 250 characters"
+    )
 
 
 class InvalidState(BadRequest):
     code = "eligibility_subscription/invalid_state"
-    message = "The subscription is in a state that does not allow this"
+    message = "The status of the subscription does not allow this"
 
 
 @dataclass(frozen=True, slots=True)

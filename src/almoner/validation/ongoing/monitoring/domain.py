@@ -41,22 +41,22 @@ UPDATED: Final = "monitoring_subscription.updated"
 
 class EntityNotFound(BadRequest):
     code = "monitoring_subscription/entity_not_found"
-    message = "There is no organisation or validation request with this id"
+    message = "There is no organisation or validation request with this ID"
 
 
 class OrganisationNotActive(BadRequest):
     code = "monitoring_subscription/organisation_not_active"
-    message = "The organisation is not active: there is nothing to monitor"
+    message = "The organisation is not active, so it cannot be monitored"
 
 
 class AlreadyCancelled(BadRequest):
     code = "monitoring_subscription/monitoring_subscription_already_cancelled"
-    message = "The monitoring subscription was cancelled before"
+    message = "The monitoring subscription has already been cancelled"
 
 
 class InvalidState(BadRequest):
     code = "monitoring_subscription/invalid_state"
-    message = "The monitoring subscription is in a state that does not allow this"
+    message = "The status of the monitoring subscription does not allow this"
 
 
 @dataclass(frozen=True, slots=True)
