@@ -320,7 +320,8 @@ create unique index donation_one_per_date on donation (subscription_id, subscrip
     where subscription_due_on is not null;
 create index donation_of_disbursement on donation (disbursement_id, status, id) where disbursement_id is not null;
 -- Personal data of donations that were never paid is erased (V6).
-create index donation_to_erase on donation (cancelled_at) where status = 'CANCELLED' and email is not null;
+create index donation_to_erase on donation (cancelled_at)
+    where status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, dedication) > 0;
 create index donation_of_gift_aid on donation (gift_aid_id, id) where gift_aid_id is not null;
 create index donation_unrequested on donation (partner_id, currency, id) where status = 'ACTIVE';
 create index donation_active_since on donation (created_at) where status = 'ACTIVE';

@@ -358,7 +358,7 @@ async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
 
 
 _FORGOTTEN: Final = """
-status = 'CANCELLED' and email is not null
+status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, dedication) > 0
     and not exists (select from unallocated_payment where donation_id = donation.id)
 """
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""

@@ -117,13 +117,14 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 @across_partners("sweep")
 async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
-    """Delete those that were made on the page and that no donation refers to."""
+    """Delete those that were made on the page and that no donation and no claim refers to."""
     await tx.execute(
         """
         delete from gift_aid_declaration d
         where id = any($1::uuid[]) and user_id is null
           and (organisation_id is not null or covers_to = covers_from + interval '1 millisecond')
           and not exists (select from donation where gift_aid_id = d.id)
+          and not exists (select from gift_aid_claim_donation where declaration_id = d.id)
         """,
         declaration_ids,
     )
