@@ -15,6 +15,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
     agent_review,
@@ -265,10 +266,13 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Store expiries that have passed; returns how many. Reads show them at once anyway (S3)."""
+
+    async def expire(verifications: Sequence[AgentVerification]) -> None:
+        for one in verifications:
+            await transitions.apply_transition(tx, one.with_expiry_applied(tx.now))
+
     due = await store.lock_due(tx, limit)
-    for verification in due:
-        await transitions.apply_transition(tx, verification.with_expiry_applied(tx.now))
-    return len(due)
+    return len(due) - len(await handle_rows(tx, "agent_verifications.expire", due, expire))
 
 
 async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:

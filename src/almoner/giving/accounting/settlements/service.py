@@ -42,6 +42,7 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.failing_rows import handle_rows
 
 BATCH: Final = 100
 """Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
@@ -202,16 +203,19 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
 
 async def recheck_exceptions(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
     """Try again to book lines last checked before a moment; returns how many there were."""
+
+    async def recheck(lines: Sequence[StoredReportLine]) -> None:
+        facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])
+        judged = _reconcile_lines(await store.lock_exceptions(tx, [stored.id for stored in lines]), facts)
+        await store.update_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
+        await _place_holds(tx, judged)
+        await _post_booked(tx, _booked_lines(judged))
+
     found = await store.exceptions_checked_before(tx, looked_before, limit)
-    if not found:
-        return 0
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    facts = await _load_matches(tx, found[0].provider, [stored.line for stored in own])
-    judged = _reconcile_lines(await store.lock_exceptions(tx, [stored.id for stored in own]), facts)
-    await store.update_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
-    await _place_holds(tx, judged)
-    await _post_booked(tx, _booked_lines(judged))
+    failed = await handle_rows(tx, "settlements.look_again", own, recheck)
+    await store.mark_checked(tx, [stored.id for stored in failed])
     return len(own)
 
 

@@ -248,6 +248,11 @@ async def update_exceptions(tx: Tx, lines: Sequence[StoredReportLine], owners: M
     )
 
 
+async def mark_checked(tx: Tx, line_ids: Sequence[UUID]) -> None:
+    """Record a check of lines that changed nothing about them."""
+    await tx.execute("update settlement_line set checked_at = $2 where id = any($1::uuid[])", line_ids, tx.now)
+
+
 EXCEPTIONS: Final = f"""
 select {_LINE} from settlement_line where status = 'exception' and checked_at < $1 order by checked_at, id limit $2
 """

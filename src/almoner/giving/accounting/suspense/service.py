@@ -32,6 +32,7 @@ from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.platform.jobs.queue import JobKind, NewJob
 from almoner.platform.observability.loggers import get_logger
 
@@ -105,13 +106,16 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Unall
 
 async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     """Apply the automatic action to payments whose grace period is over; returns how many."""
+
+    async def decide(payments: Sequence[UnallocatedPayment]) -> None:
+        to_refund = [held for held in payments if domain.RULES[held.reason].action is RuleAction.REFUND]
+        to_dismiss = [held for held in payments if held not in to_refund]
+        transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
+        transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
+        ledger.post_at_commit(tx, transfers)
+
     due = await store.lock_due(tx, limit)
-    to_refund = [held for held in due if domain.RULES[held.reason].action is RuleAction.REFUND]
-    to_dismiss = [held for held in due if held not in to_refund]
-    transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
-    transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
-    ledger.post_at_commit(tx, transfers)
-    return len(due)
+    return len(due) - len(await handle_rows(tx, "suspense.decide", due, decide))
 
 
 async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:

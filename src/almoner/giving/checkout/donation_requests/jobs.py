@@ -1,15 +1,20 @@
 """Background work of donation requests: the run after each midnight, and what a crash left half received."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
 RUN: Final = JobKind("requests.run", Nothing)
+ALLOCATE: Final = "requests.cover"
+_TRIED: Final = 50
 tasks: Final = Tasks()
 
 
@@ -25,9 +30,15 @@ async def _allocation_due_at(tx: Tx) -> datetime | None:
 
 
 async def _allocate_next(tx: Tx) -> int:
-    for request_id in await service.requests_awaiting_allocation(tx, 1):
-        await service.allocate_payment(tx, request_id)
-        return 1
+    """A batch of the first request that can be allocated: accounts are the last that a transaction locks."""
+
+    async def allocate(ids: Sequence[UUID]) -> None:
+        for request_id in ids:
+            await service.allocate_payment(tx, request_id)
+
+    for request_id in await service.requests_awaiting_allocation(tx, _TRIED):
+        if not await handle_rows(tx, ALLOCATE, [request_id], allocate, key=str):
+            return 1
     return 0
 
 
@@ -37,5 +48,5 @@ async def _enqueue_run(tx: Tx) -> int:
     return 0
 
 
-tasks.periodic("requests.cover", _allocation_due_at, _allocate_next)
+tasks.periodic(ALLOCATE, _allocation_due_at, _allocate_next)
 tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)

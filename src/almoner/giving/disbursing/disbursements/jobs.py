@@ -19,10 +19,13 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = JobKind("payouts.run", Nothing)
+PROPAGATE: Final = "payouts.follow"
+_TRIED: Final = 50
 tasks: Final = Tasks()
 _AGAIN: Final = timedelta(seconds=10)
 
@@ -110,9 +113,15 @@ async def _propagation_due_at(tx: Tx) -> datetime | None:
 
 
 async def _propagate_next(tx: Tx) -> int:
-    for disbursement_id in await service.disbursements_awaiting_propagation(tx, 1):
-        await service.propagate_status(tx, disbursement_id)
-        return 1
+    """A batch of the first disbursement whose donations can follow."""
+
+    async def propagate(ids: Sequence[UUID]) -> None:
+        for disbursement_id in ids:
+            await service.propagate_status(tx, disbursement_id)
+
+    for disbursement_id in await service.disbursements_awaiting_propagation(tx, _TRIED):
+        if not await handle_rows(tx, PROPAGATE, [disbursement_id], propagate, key=str):
+            return 1
     return 0
 
 
@@ -122,7 +131,7 @@ async def _enqueue_run(tx: Tx) -> int:
     return 0
 
 
-tasks.periodic("payouts.follow", _propagation_due_at, _propagate_next)
+tasks.periodic(PROPAGATE, _propagation_due_at, _propagate_next)
 
 sandbox_tasks: Final = Tasks()
 """In the sandbox payouts run every day by themselves (settled 9); in production a person runs and confirms them."""

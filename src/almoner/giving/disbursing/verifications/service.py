@@ -50,6 +50,7 @@ from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.platform.observability.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
@@ -338,10 +339,13 @@ async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDon
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+
+    async def expire(verifications: Sequence[MonetaryDonationVerification]) -> None:
+        for one in verifications:
+            await transitions.store_transition(tx, one.as_at(tx.now))
+
     due = await store.lock_due(tx, limit)
-    for verification in due:
-        await transitions.store_transition(tx, verification.as_at(tx.now))
-    return len(due)
+    return len(due) - len(await handle_rows(tx, "verifications.expire", due, expire))
 
 
 async def next_due_at(tx: Tx) -> datetime | None:

@@ -1,12 +1,13 @@
 """Reminding donors of their Gift Aid declarations once a year, and ending one on their word."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
 from almoner.access.notifications.service import About
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
-from almoner.giving.gift_aid.declarations.domain import REMINDED_AFTER
+from almoner.giving.gift_aid.declarations.domain import REMINDED_AFTER, Declaration
 from almoner.giving.gift_aid.declarations.service import next_reminder_at as next_reminder_at
 from almoner.giving.gift_aid.reminders import store
 from almoner.giving.gift_aid.reminders.domain import DeclaredGiftAid
@@ -14,6 +15,7 @@ from almoner.giving.subscriptions.donation_subscriptions import service as subsc
 from almoner.giving.subscriptions.donation_subscriptions.domain import LIVE_STATUSES, DonationSubscription
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.failing_rows import handle_rows
 from almoner.platform.jobs.queue import JobKind
 
 SEND: Final = JobKind("gift_aid_reminders.send", About)
@@ -33,19 +35,26 @@ async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSu
 
 async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: have donors of live regular donations reminded; how many declarations were looked at."""
+
+    async def remind(declarations: Sequence[Declaration]) -> None:
+        for one in declarations:
+            await _remind_donor(tx, one.id)
+
     due = await gift_aid_declarations.lock_due_reminders(tx, limit)
-    for one in due:
-        try:
-            declared, plan = await get(tx, one.id)
-        except NotFound:
-            await gift_aid_declarations.set_reminder(tx, one.id, None)
-            continue
-        if plan.status not in LIVE_STATUSES or plan.organisation_id != declared.organisation_id:
-            await gift_aid_declarations.set_reminder(tx, one.id, None)
-            continue
-        await gift_aid_declarations.set_reminder(tx, one.id, tx.now + REMINDED_AFTER)
-        await SEND.enqueue(tx, About(one.id))
-    return len(due)
+    return len(due) - len(await handle_rows(tx, "gift_aid_reminders.send_due", due, remind))
+
+
+async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
+    try:
+        declared, plan = await get(tx, declaration_id)
+    except NotFound:
+        await gift_aid_declarations.set_reminder(tx, declaration_id, None)
+        return
+    if plan.status not in LIVE_STATUSES or plan.organisation_id != declared.organisation_id:
+        await gift_aid_declarations.set_reminder(tx, declaration_id, None)
+        return
+    await gift_aid_declarations.set_reminder(tx, declaration_id, tx.now + REMINDED_AFTER)
+    await SEND.enqueue(tx, About(declaration_id))
 
 
 async def end_declaration(tx: Tx, declaration_id: UUID) -> bool:

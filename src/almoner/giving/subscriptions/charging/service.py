@@ -4,6 +4,7 @@ Everything about one plan happens under its lock. A date has one row and one don
 provider is the job of the payment attempt (``giving.checkout.donations``).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -29,28 +30,24 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.observability.failures import UNAVAILABLE_ERRORS, failure_log_fields
-from almoner.platform.observability.loggers import get_logger
+from almoner.platform.jobs.failing_rows import handle_rows
 
 BATCH: Final = 50
 _LEAST_NOTICE: Final = timedelta(days=1)
 _POSTPONED: Final = timedelta(hours=1)
-_log: Final = get_logger("almoner.giving")
 
 
 async def wake(tx: Tx, limit: int = BATCH) -> int:
     """Look at plans whose moment has come; returns how many."""
-    plans = await subscriptions.lock_due(tx, limit)
-    for plan in plans:
-        try:
-            async with tx.savepoint():
-                await _look_at(tx, plan)
-        except Exception as error:  # one plan keeps no other from being charged
-            if isinstance(error, UNAVAILABLE_ERRORS):
-                raise
-            _log.error("subscription_failed", subscription=str(plan.id), **failure_log_fields(error))
-            await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
-    return len(plans)
+
+    async def look_at(plans: Sequence[DonationSubscription]) -> None:
+        for plan in plans:
+            await _look_at(tx, plan)
+
+    due = await subscriptions.lock_due(tx, limit)
+    for plan in await handle_rows(tx, "donation_subscriptions.wake", due, look_at):
+        await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
+    return len(due)
 
 
 async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:

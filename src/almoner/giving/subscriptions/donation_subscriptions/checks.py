@@ -50,7 +50,7 @@ checks: Final = (
     ConsistencyCheck(
         "subscriptions.are_looked_at",
         "Every plan is looked at within an hour of its moment",
-        "Check that a worker is running, and look for subscription_failed in the log",
+        "Check that a worker is running, and look for sweep_row_failed in the log",
         """
         select id from donation_subscription where wake_at < (select at from moment) - interval '1 hour'
         """,

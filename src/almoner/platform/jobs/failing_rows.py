@@ -1,0 +1,50 @@
+"""Keeps a row that fails from holding up the others of its batch."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
+from typing import Final, TypeVar
+
+from almoner.platform.database.transactions import Tx
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS, failure_log_fields
+from almoner.platform.observability.loggers import get_logger
+
+_T = TypeVar("_T")
+_log: Final = get_logger("almoner.jobs")
+
+
+async def handle_rows(
+    tx: Tx,
+    sweep: str,
+    rows: Sequence[_T],
+    handle: Callable[[Sequence[_T]], Awaitable[object]],
+    *,
+    key: Callable[[_T], object] = attrgetter("id"),
+) -> list[_T]:
+    """Handle rows together, or, where that fails, each by itself; returns those that failed, which are logged.
+
+    What was done of a row that failed is undone. Raises what says that the database is away, which is no row's failure.
+    """
+    if not rows or await _succeeds(tx, sweep, rows, handle, key):
+        return []
+    if len(rows) == 1:
+        return list(rows)
+    return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, key)]
+
+
+async def _succeeds(
+    tx: Tx,
+    sweep: str,
+    rows: Sequence[_T],
+    handle: Callable[[Sequence[_T]], Awaitable[object]],
+    key: Callable[[_T], object],
+) -> bool:
+    try:
+        async with tx.savepoint():
+            await handle(rows)
+    except Exception as error:
+        if isinstance(error, UNAVAILABLE_ERRORS):
+            raise
+        if len(rows) == 1:
+            _log.error("sweep_row_failed", sweep=sweep, row=str(key(rows[0])), **failure_log_fields(error))
+        return False
+    return True
