@@ -12,7 +12,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
-from tests.support import appeals, submissions
+from tests.support import appeals, hostile_pdfs, submissions
 from tests.support.browsing import Browser
 from tests.support.client import Client
 from tests.support.hostile_files import picture
@@ -212,8 +212,60 @@ async def test_a_picture_is_shown_as_the_confined_process_made_it(
     found = re.search(rf"{case}/documents/(\w+)\.image", (await reviewer.get(case)).text)
     assert found is not None
     page = f"{case}/documents/{found[1]}"
-    assert "turn-90" in (await reviewer.get(f"{page}?zoom=3&turn=90")).text
+    assert ".image?zoom=3&amp;turn=90&amp;page=1" in (await reviewer.get(f"{page}?zoom=3&turn=90")).text
+    assert Image.open(BytesIO((await reviewer.get(f"{page}.image?zoom=1&turn=90")).content)).size == (450, 900)
+    assert (await reviewer.get(f"{page}?page=2")).status_code == 404
     shown = await reviewer.get(f"{page}.image?zoom=1")
     assert (shown.status_code, shown.headers["content-type"]) == (200, "image/jpeg")
     assert Image.open(BytesIO(shown.content)).size == (900, 450)
     assert (await reviewer.get(f"{page}?zoom=9")).status_code == 404
+
+
+async def test_a_pdf_is_shown_page_by_page_and_never_inline(
+    service: Service, api: Client, reviewer: Browser, case: str
+) -> None:
+    name = case.rpartition("/")[2]
+    sent = {"file": ("Statutes.pdf", hostile_pdfs.plain(2), "application/pdf")}
+    answer = await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
+    assert answer.status_code < 300, answer.text
+    await service.drain()
+    shown = (await reviewer.get(case)).text
+    found = re.search(rf"{case}/documents/(\w+)\.image", shown)
+    assert found is not None, "its first page is beside the case"
+    page = f"{case}/documents/{found[1]}"
+    first = (await reviewer.get(page)).text
+    assert "Statutes.pdf" in first
+    assert "Page 1 of 2" in first
+    assert f'href="{page}?zoom=2&amp;turn=0&amp;page=2"' in first
+    assert "&amp;page=0" not in first
+    last = (await reviewer.get(f"{page}?page=2&zoom=1")).text
+    assert "Page 2 of 2" in last
+    assert f'href="{page}?zoom=1&amp;turn=0&amp;page=1"' in last
+    assert "&amp;page=3" not in last
+    for number in (1, 2):
+        image = await reviewer.get(f"{page}.image?page={number}&zoom=1")
+        assert (image.status_code, image.headers["content-type"]) == (200, "image/jpeg")
+        assert Image.open(BytesIO(image.content)).height == 900
+    for wrong in (".image?page=3", ".image?page=0", ".image?page=-1", ".image?page=²", ".image?page=99999"):
+        assert (await reviewer.get(page + wrong)).status_code == 404, wrong
+    assert "cannot be shown" in (await reviewer.get(f"{page}?page=3")).text
+    async with service.db.read() as tx:
+        kept = await tx.fetch(
+            "select details->>'page' from audit_entry where action = 'review.document_shown' "
+            "and subject = $1 order by n",
+            found[1],
+        )
+    assert [row[0] for row in kept] == ["1", "2", "3", "0"], "also what was asked for in vain"
+
+
+async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client, reviewer: Browser, case: str) -> None:
+    name = case.rpartition("/")[2]
+    content = hostile_pdfs.pdf(catalogue=b"/OpenAction << /S /JavaScript /JS (1) >>")
+    sent = {"file": ("a.pdf", content, "application/pdf")}
+    await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
+    await service.drain()
+    shown = (await reviewer.get(case)).text
+    assert "It contains scripts." in shown
+    found = re.search(rf"{case}/documents/(\w+)\.image", shown)
+    assert found is not None
+    assert "It contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text

@@ -248,6 +248,65 @@ async def test_u2_a_refused_file_is_refused_for_its_true_reason(
     assert refused.value.cause == cause
 
 
+async def rendered(checker: UploadChecker, content: bytes, side: int, page: int = 1, quarters: int = 0) -> Image.Image:
+    with received(content) as file:
+        result = await checker.check(file, None, longest_side=side, page=page, quarters=quarters)
+    with result.content:
+        assert result.media_type == JPEG
+        return Image.open(BytesIO(result.content.read())).copy()
+
+
+def drawn_pdf(**given: bytes) -> bytes:
+    """A page of 200 by 100 points: words at its left, a filled field at its right."""
+    font = b"/Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Unknown >> >>"
+    page = (
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 100] /Contents 4 0 R /Annots [5 0 R] /Resources << %s >> >>"
+    )
+    words = hostile_pdfs.stream(b"BT /F 20 Tf 5 50 Td (Words) Tj ET")
+    field = b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (a) /V (x) /Rect [110 0 200 100] /AP << /N 6 0 R >> >>"
+    form = b"/Type /XObject /Subtype /Form /BBox [0 0 90 100]"
+    typed = hostile_pdfs.stream(b"0 0 0 rg 0 0 90 100 re f", form)
+    fields = b"/AcroForm << /Fields [5 0 R] >>"
+    return hostile_pdfs.pdf(words, field, typed, catalogue=fields, page=page % font, **given)
+
+
+def is_dark(image: Image.Image, box: tuple[int, int, int, int]) -> bool:
+    return image.crop(box).convert("L").getextrema()[0] < 60  # type: ignore[operator]
+
+
+async def test_a_page_of_a_pdf_is_drawn_with_its_words_and_fields(checker: UploadChecker) -> None:
+    image = await rendered(checker, drawn_pdf(), 400)
+    assert image.size == (400, 200)
+    assert is_dark(image, (0, 0, 200, 200)), "words in a font that the file has not"
+    assert is_dark(image, (240, 0, 400, 200)), "what was typed into its form"
+    assert not is_dark(image, (0, 140, 200, 200))
+    turned = await rendered(checker, drawn_pdf(), 400, quarters=1)
+    assert turned.size == (200, 400)
+    assert is_dark(turned, (0, 240, 200, 400)), "the right side is below"
+    assert (await rendered(checker, hostile_files.picture(size=(60, 40)), 30, quarters=3)).size == (20, 30)
+
+
+async def test_the_size_of_a_drawn_page_is_bounded(checker: UploadChecker) -> None:
+    huge = hostile_pdfs.pdf(page=hostile_pdfs.PAGE.replace(b"0 0 100 100", b"0 0 999999 999999"))
+    assert (await rendered(checker, huge, 100_000)).size == (3600, 3600)
+    flat = hostile_pdfs.pdf(page=hostile_pdfs.PAGE.replace(b"0 0 100 100", b"0 0 14400 1"))
+    assert (await rendered(checker, flat, 100)).size == (100, 1)
+
+
+@pytest.mark.parametrize(("content", "page"), [(HONEST[PDF], 3), (HONEST[PDF], 0), (b"%PDF-1.7\n", 1)])
+async def test_a_page_that_is_none_is_refused(checker: UploadChecker, content: bytes, page: int) -> None:
+    with pytest.raises(FiletypeNotSupported):
+        await rendered(checker, content, 100, page)
+
+
+async def test_no_hostile_pdf_costs_more_than_its_own_page(checker: UploadChecker) -> None:
+    for file in corpus():
+        if file.content.startswith(b"%PDF-"):
+            with suppress(FiletypeNotSupported):
+                assert max((await rendered(checker, file.content, 200)).size) <= 200
+    assert (await rendered(checker, HONEST[PDF], 50)).height == 50
+
+
 _CONFINED = """
 import os, signal, socket
 from almoner.platform.files.uploads.confinement import confine_process
@@ -345,7 +404,7 @@ async def test_u8_a_child_that_is_killed_as_it_starts_costs_its_file_and_no_time
     server = checking._ForkServer()
     server._control, control = socket.socketpair()
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target, control:
-        asked = asyncio.create_task(asyncio.to_thread(server.ask, source, target, PDF, None, square=False))
+        asked = asyncio.create_task(asyncio.to_thread(server.ask, source, target, {}))
         _, files, _, _ = await asyncio.to_thread(socket.recv_fds, control, 4096, 3)
         for file in files:
             os.close(file)

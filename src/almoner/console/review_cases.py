@@ -16,7 +16,7 @@ from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
 from almoner.console.links import REVIEWERS
-from almoner.console.review_words import KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
+from almoner.console.review_words import FLAG_WORDS, KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.documents import service as documents
@@ -138,13 +138,13 @@ class CasePages:
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
             "attached": [self._attached(tx, one) for one in view.documents],
+            "flag_words": FLAG_WORDS,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 
-    def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, str | None]:
-        """A document with its identifier, and its link if anybody may open it."""
-        readable = one.deleted_at is None and one.scan_status == "clean"
-        return one, tx.ids.text(documents.TYPE, one.id), documents.download_url(tx, one) if readable else None
+    def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
+        """A document with its identifier, and whether anybody may open it."""
+        return one, tx.ids.text(documents.TYPE, one.id), one.status == "clean"
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
         subject = one.related.subject

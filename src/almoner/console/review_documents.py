@@ -1,5 +1,6 @@
-"""Pictures that were handed in with a case, made anew by the confined process and never shown as they were sent."""
+"""Documents that were handed in with a case: made anew by the confined process, never shown as they were sent."""
 
+from collections.abc import Sequence
 from tempfile import TemporaryFile
 from typing import Final
 from urllib.parse import urlencode
@@ -9,13 +10,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.context import ConsoleContext
+from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_words import REVIEWS
+from almoner.console.review_words import FLAG_WORDS, REVIEWS
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
@@ -24,11 +26,22 @@ from almoner.validation.decisions.reviews import service as reviews
 _SIDES: Final = {"1": 900, "2": 1800, "3": 3600}
 """Pixels of the longest side, by the zoom that the address asks for."""
 _TURNS: Final = ("0", "90", "180", "270")
-_PICTURES: Final = ("image/jpeg", "image/png")
+_KEYS: Final[Sequence[PageKey]] = (
+    ("+", "Larger"),
+    ("-", "Smaller"),
+    ("]", "Turn right"),
+    ("[", "Turn left"),
+    (".", "Next page"),
+    (",", "Previous page"),
+)
+_PDF: Final = "application/pdf"
+_SMALL: Final = 64
+_NEVER: Final = 4
+"""Digits of a page's number: no PDF that is taken has so many."""
 
 
 class DocumentPages:
-    """A picture by itself, and the page with one that is larger or turned."""
+    """One page of a document as an image, and the page with one that is larger or turned."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context
@@ -47,60 +60,91 @@ class DocumentPages:
         return self._context.parse_id(documents.TYPE, name)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One picture as large, and turned as far, as the address says."""
+        """One page as large, and turned as far, as the address says; that it can be shown is tried first."""
         _, _, _, name = self._cases.case_of(visitor)
-        zoom, turn = visitor.query.get("zoom", "2"), visitor.query.get("turn", "0")
-        if zoom not in _SIDES or turn not in _TURNS:
-            raise NotFound
+        zoom, quarters, number = _asked(visitor, "2")
         async with self._context.db.write() as tx:
-            await self._clean_picture(tx, visitor)
+            document = await self._clean_document(tx, visitor)
+            link = documents.download_url(tx, document)
+        pages = 1
+        if document.media_type == _PDF:
+            made = await self._render(document, _SMALL, number, 0)
+            if made is not None:
+                made.content.close()
+            pages = made.pages if made else 0
+        elif number != 1:
+            raise NotFound
 
-        def address(**changed: str) -> str:
-            return f"{visitor.path}?{urlencode({'zoom': zoom, 'turn': turn} | changed)}"
+        def address(**changed: object) -> str:
+            return f"{visitor.path}?{urlencode(_address(zoom, quarters, number) | changed)}"
 
-        turned = {step: _TURNS[(_TURNS.index(turn) + step) % 4] for step in (1, 3)}
+        turned = {step: _TURNS[(quarters + step) % 4] for step in (1, 3)}
         return await self._context.show(
             visitor,
             "review_document.html",
-            page_keys=(("+", "Larger"), ("-", "Smaller"), ("]", "Turn right"), ("[", "Turn left")),
+            page_keys=_KEYS,
             back=f"{visitor.place.home}{REVIEWS}/{name}",
             name=name,
-            turn=turn,
-            picture=f"{visitor.path}.image?{urlencode({'zoom': zoom})}",
-            larger=address(zoom=str(int(zoom) + 1)) if zoom != "3" else None,
-            smaller=address(zoom=str(int(zoom) - 1)) if zoom != "1" else None,
+            document=document,
+            flag_words=FLAG_WORDS,
+            link=link,
+            page_number=number,
+            page_count=pages,
+            picture=f"{visitor.path}.image?{urlencode(_address(zoom, quarters, number))}",
+            larger=address(zoom=int(zoom) + 1) if zoom != "3" else None,
+            smaller=address(zoom=int(zoom) - 1) if zoom != "1" else None,
+            previous=address(page=number - 1) if number > 1 else None,
+            following=address(page=number + 1) if number < pages else None,
             right=address(turn=turned[1]),
             left=address(turn=turned[3]),
         )
 
-    async def _clean_picture(self, tx: Tx, visitor: Visitor) -> Document:
-        """A clean picture of this very case. Raises NotFound."""
+    async def _clean_document(self, tx: Tx, visitor: Visitor) -> Document:
+        """A clean document of this very case. Raises NotFound."""
         handler, _, subject_id, _ = self._cases.case_of(visitor)
         document_id = self._document_id(visitor)
         view = await reviews.view_review(tx, handler, subject_id)
         found = next((one for one in view.documents if one.id == document_id), None)
-        clean = found is not None and found.deleted_at is None and found.scan_status == "clean"
-        if found is None or not clean or found.media_type not in _PICTURES:
+        if found is None or found.status != "clean":
             raise NotFound
         return found
 
     async def picture(self, visitor: Visitor) -> Response:
-        """The pixels alone, read and written anew by the process that can do nothing else."""
-        side = _SIDES.get(visitor.query.get("zoom", "1"))
-        if side is None:
-            raise NotFound
+        """The pixels alone, drawn by the process that can do nothing else."""
+        zoom, quarters, number = _asked(visitor, "1")
         async with self._context.db.write() as tx:
-            document = await self._clean_picture(tx, visitor)
+            document = await self._clean_document(tx, visitor)
             name = tx.ids.text(documents.TYPE, document.id)
-            await self._context.record_audit_entry(tx, visitor, document.partner_id, "review.document_shown", name)
+            await self._context.record_audit_entry(
+                tx, visitor, document.partner_id, "review.document_shown", name, page=number
+            )
+        made = await self._render(document, _SIDES[zoom], number, quarters)
+        if made is None:
+            raise NotFound
+        with made.content as content:
+            headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+            return Response(content.read(), headers=headers, media_type=made.media_type)
+
+    async def _render(self, document: Document, side: int, number: int, quarters: int) -> CheckedFile | None:
+        """A page as an image; None where it cannot be shown."""
+        services = self._context.services
         with TemporaryFile() as received:
             try:
-                async for part in self._context.services.blobs.read(document.storage_key):
+                async for part in services.blobs.read(document.storage_key):
                     received.write(part)
-                made = await self._context.services.intake.render_picture(received, side)
+                return await services.intake.render_page(received, side, page=number, quarters=quarters)
             except (BlobMissing, FiletypeNotSupported):
-                raise NotFound from None
-            with made.content as content:
-                content.seek(0)
-                headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-                return Response(content.read(), headers=headers, media_type=made.media_type)
+                return None
+
+
+def _asked(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
+    """Zoom, quarter turns and page of the address. Raises NotFound."""
+    zoom, turn = visitor.query.get("zoom", zoom), visitor.query.get("turn", "0")
+    page = visitor.query.get("page", "1")
+    if zoom not in _SIDES or turn not in _TURNS or not (page.isascii() and page.isdigit() and len(page) < _NEVER):
+        raise NotFound
+    return zoom, _TURNS.index(turn), int(page)
+
+
+def _address(zoom: str, quarters: int, number: int) -> dict[str, object]:
+    return {"zoom": zoom, "turn": _TURNS[quarters], "page": number}

@@ -70,6 +70,16 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
 }
 """By kind and verdict: the title of the page, and what will happen."""
+FLAG_WORDS: Final[Mapping[str, str]] = {
+    "pdf_repaired": "The file was damaged and has been repaired.",
+    "pdf_active": "The file does more than show pages.",
+    "pdf_javascript": "It contains scripts.",
+    "pdf_launch": "It starts programs.",
+    "pdf_embedded_files": "It contains other files.",
+    "pdf_remote": "It opens other files or sends data.",
+    "pdf_media": "It contains audio, video or 3D models.",
+}
+"""What the check of a PDF found."""
 
 
 def reason_words(reason: str) -> str:

@@ -75,9 +75,11 @@ class UploadIntake:
                     await self._blobs.remove(key)
                 raise
 
-    async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
-        """A stored picture made anew to be shown, by the confined process. Raises FiletypeNotSupported."""
-        return await self._checker.check(content, ("image/jpeg", "image/png"), longest_side=longest_side)
+    async def render_page(
+        self, content: BinaryIO, longest_side: int, *, page: int = 1, quarters: int = 0
+    ) -> CheckedFile:
+        """A page of a stored PDF, or a picture, made anew to be shown. Raises FiletypeNotSupported."""
+        return await self._checker.check(content, None, longest_side=longest_side, page=page, quarters=quarters)
 
     @asynccontextmanager
     async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:

@@ -67,22 +67,30 @@ class UploadChecker:
         field: str = "file",
         longest_side: int | None = None,
         square: bool = False,
+        page: int | None = None,
+        quarters: int = 0,
         fields: Mapping[str, str] | None = None,
     ) -> CheckedFile:
         """Check a file in a child process; images are re-encoded. ``kinds``: accepted media types.
 
-        What it is declared as does not matter: clients say image/jpg, or nothing.
+        What it is declared as does not matter: clients say image/jpg, or nothing. ``page``: of a PDF, which page is
+        rendered to an image instead of checking all of it. ``quarters``: turns of an image by 90 degrees, clockwise.
 
         Raises FiletypeNotSupported, ServiceUnavailable.
         """
+        task = {
+            "kinds": None if kinds is None else list(kinds),
+            "longestSide": longest_side,
+            "square": square,
+            "page": page,
+            "quarters": quarters,
+        }
         async with self._line.slot():
             started = monotonic()
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             stored = None
             try:
-                stated = await run_in_detached_thread(
-                    lambda: self._fork_server.ask(content, target, kinds, longest_side, square=square)
-                )
+                stated = await run_in_detached_thread(lambda: self._fork_server.ask(content, target, task))
                 outcome = "killed" if stated is None else "refused" if "refused" in stated else "accepted"
                 self._reported(outcome, monotonic() - started)
                 if stated is None:
@@ -98,7 +106,8 @@ class UploadChecker:
             finally:
                 if stored is not target:
                     target.close()
-        return CheckedFile(stated["mediaType"], size, digest, stored, tuple(stated["flags"]), fields or {})
+        flags, pages = tuple(stated["flags"]), stated.get("pages", 1)
+        return CheckedFile(stated["mediaType"], size, digest, stored, flags, fields or {}, pages)
 
     def close(self) -> None:
         """Stop the process that checks files."""
@@ -123,18 +132,14 @@ class _ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def ask(
-        self, source: BinaryIO, target: BinaryIO, kinds: Sequence[str] | None, longest_side: int | None, *, square: bool
-    ) -> dict[str, Any] | None:
+    def ask(self, source: BinaryIO, target: BinaryIO, task: Mapping[str, object]) -> dict[str, Any] | None:
         """What the child says; None when it was stopped before it said anything. Raises CheckerUnavailable."""
         source.flush()
-        task = json.dumps(
-            {"kinds": None if kinds is None else list(kinds), "longestSide": longest_side, "square": square}
-        ).encode()
+        encoded = json.dumps(task).encode()
         for _ in range(2):  # the fork server may be gone once
             received, verdict = os.pipe()
             try:
-                if self._begin(task, [source.fileno(), target.fileno()], received, verdict):
+                if self._begin(encoded, [source.fileno(), target.fileno()], received, verdict):
                     return _read_verdict(received)
             finally:
                 os.close(received)

@@ -18,6 +18,7 @@ class CheckedFile:
     """A checked file: a re-encoded image, or a PDF as received or repaired.
 
     ``content`` lies in a file without a name, which is gone when it is closed; ``fields`` are the text parts beside it.
+    ``pages``: how many the PDF has, of which one was rendered.
     """
 
     media_type: MediaType
@@ -26,6 +27,7 @@ class CheckedFile:
     content: BinaryIO
     flags: tuple[Flag, ...]
     fields: Mapping[str, str]
+    pages: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import pikepdf
 from PIL import Image
 
-from almoner.platform.files.uploads import image_checks, pdf_checks
+from almoner.platform.files.uploads import image_checks, pdf_checks, pdf_pages
 from almoner.platform.files.uploads.confinement import confine_process
 from almoner.platform.files.uploads.verdicts import FileRefused
 
@@ -86,9 +86,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     try:
         os.write(verdict, _STARTED)
         confined = confine_process()
-        stated = inspect_file(source, target, task["kinds"], task["longestSide"], square=task["square"]) | {
-            "confined": confined
-        }
+        stated = inspect_file(source, target, task) | {"confined": confined}
     except FileRefused as refused:
         stated = {"refused": str(refused), "reason": refused.cause}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
@@ -98,19 +96,24 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
         os._exit(0)
 
 
-def inspect_file(
-    source: int, target: int, kinds: list[str] | None, longest_side: int | None, *, square: bool
-) -> dict[str, Any]:
-    """Determine a file's type; re-encode an image, repair a PDF if necessary.
+def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, Any]:
+    """Determine a file's type; re-encode an image; repair a PDF if necessary, or render the page that is asked for.
 
-    ``kinds``: what is taken, None for everything. Raises FileRefused, or whatever a parser raises.
+    Of the task, ``kinds``: what is taken, None for everything. Raises FileRefused, or whatever a parser raises.
     """
+    kinds, longest_side = task["kinds"], task["longestSide"]
     content = b""
     while part := os.pread(source, 1 << 20, len(content)):
         content += part
     found = _kind_of(content)
     if found is None or (kinds is not None and found not in kinds):
         raise FileRefused("is none of " + ", ".join(kinds or [kind for _, kind in _SIGNATURES]), "type")
+    if found == _PDF and task["page"] is not None:
+        page = BytesIO()
+        pages = pdf_pages.render_page(content, task["page"], page, longest_side, quarters=task["quarters"])
+        with os.fdopen(target, "wb") as file:
+            file.write(page.getbuffer())
+        return {"mediaType": image_checks.JPEG, "flags": [], "rewritten": True, "pages": pages}
     if found == _PDF:
         flags, repaired = pdf_checks.inspect_pdf(content)
         if repaired is not None:
@@ -118,7 +121,9 @@ def inspect_file(
                 file.write(repaired)
         return {"mediaType": found, "flags": flags, "rewritten": repaired is not None}
     written = BytesIO()
-    media_type = image_checks.rewrite_image(content, found, written, longest_side, square=square)
+    media_type = image_checks.rewrite_image(
+        content, found, written, longest_side, square=task["square"], quarters=task["quarters"]
+    )
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
@@ -147,6 +152,7 @@ def _preload_parsers() -> None:
         image_checks.rewrite_image(image.getvalue(), found, made, 4, square=True)
         image_checks.rewrite_image(image.getvalue(), found, made, None)
     image_checks.rewrite_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
+    pdf_pages.start()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
         for encryption in (False, pikepdf.Encryption(owner="a", user="", R=6)):
@@ -154,6 +160,7 @@ def _preload_parsers() -> None:
             made_pdf.save(page, encryption=encryption)
             pdf_checks.inspect_pdf(page.getvalue())
             pdf_checks.inspect_pdf(page.getvalue().replace(b"%%EOF", b""))
+            pdf_pages.render_page(page.getvalue(), 1, BytesIO(), 8)
 
 
 if __name__ == "__main__":

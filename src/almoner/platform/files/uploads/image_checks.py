@@ -37,6 +37,7 @@ _UPRIGHT: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_CLOCKWISE: Final = {1: Image.Transpose.ROTATE_270, 2: Image.Transpose.ROTATE_180, 3: Image.Transpose.ROTATE_90}
 _SIGNATURE: Final = 8
 _MARKER: Final = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # what ends the compressed data of a scan
 _KEPT: Final = ("1", "L", "LA", "P", "RGB", "RGBA")
@@ -47,12 +48,13 @@ MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be op
 
 
 def rewrite_image(
-    content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False
+    content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False, quarters: int = 0
 ) -> str:
     """Re-encode the image into ``target``; returns its new media type.
 
     With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
-    ``square``: what is none is put into the middle of one that is transparent, a PNG.
+    ``square``: what is none is put into the middle of one that is transparent, a PNG. ``quarters``: how often it is
+    turned by 90 degrees, clockwise.
     Raises Refused; a parser may raise anything at what was made to break it.
     """
     if found == HEIC:
@@ -66,13 +68,15 @@ def rewrite_image(
         opened = opened.reduce(2)
     picture: Image.Image = opened if turn is None else opened.transpose(turn)
     del opened
+    if quarters:
+        picture = picture.transpose(_CLOCKWISE[quarters])
     transparent = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     if square and picture.width != picture.height:
         upright = _strip_pixels(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
         _pad_to_square(upright).save(target, "PNG", optimize=True)
         return PNG
     if found != PNG or (longest_side is not None and not transparent and picture.mode != "P"):
-        return _save_jpeg(picture, target)
+        return save_jpeg(picture, target)
     plain = _strip_pixels(picture, "RGBA" if transparent else picture.mode)
     while True:
         written = BytesIO()
@@ -81,7 +85,7 @@ def rewrite_image(
             target.write(written.getbuffer())
             return PNG
         if not transparent:
-            return _save_jpeg(picture, target)
+            return save_jpeg(picture, target)
         plain = _smaller(plain.convert("RGBA"), written.tell())
 
 
@@ -115,8 +119,8 @@ def _ensure_size(size: tuple[int, int], most: int) -> None:
         raise FileRefused(f"has more than {most:,} pixels", "pixels")
 
 
-def _save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
-    """Scale down to the largest image that is stored."""
+def save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
+    """Write a JPEG, scaled down to the largest image that is stored; returns its media type."""
     plain = _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB")
     while True:
         written = BytesIO()

@@ -172,18 +172,18 @@
     shown.after(button);
   }
 
-  // How long something is held: told when five minutes are left, and one. The server's clock counts.
+  // How long a claim lasts: announced when five minutes are left, and one. The server's clock counts.
   for (const shown of document.querySelectorAll("[data-until]")) {
     const end = Date.now() + (Date.parse(shown.dataset.until) - Date.parse(shown.dataset.now));
     const clock = document.createElement("span");
-    let told = Infinity;
+    let announcedStep = Infinity;
     shown.append(" ", clock);
     const tick = () => {
       const left = Math.max(0, Math.ceil((end - Date.now()) / 60000));
-      clock.textContent = left ? `(${left} min)` : "(over: hold it again before you decide)";
+      clock.textContent = left ? `(${left} min)` : "(expired: claim it again before you decide)";
       const step = left <= 1 ? 1 : left <= 5 ? 5 : Infinity;
-      if (step < told) announced.textContent = shown.textContent;
-      told = step;
+      if (step < announcedStep) announced.textContent = shown.textContent;
+      announcedStep = step;
       if (left) setTimeout(tick, 15000);
     };
     tick();

@@ -1,0 +1,61 @@
+"""Renders pages of PDFs to images, in the confined child process.
+
+PDFium is called by its own interface: its helpers would start it with the fonts of the system, which a child cannot
+open. Its built-in fonts stand for those that a file names and does not bring along. This build of it runs no script.
+"""
+
+import ctypes
+from typing import Any, BinaryIO, Final
+
+import pypdfium2_raw as pdfium
+from PIL import Image
+
+from almoner.platform.files.uploads import image_checks
+from almoner.platform.files.uploads.verdicts import FileRefused
+
+_MAX_SIDE: Final = 3600
+"""Pixels; a square page of so many takes 52 MB, and its image 39."""
+_NO_PAGE: Final = "has no such page, or one that cannot be shown"
+_CONFIGURATION_VERSION: Final = 2
+_FORMS_VERSION: Final = 2
+_BYTE_ORDER: Final = "BGRX"
+_WHITE: Final = 0xFFFFFFFF
+
+
+def start() -> None:
+    """Start PDFium, once for each process."""
+    no_fonts = (ctypes.POINTER(ctypes.c_char) * 1)()
+    pdfium.FPDF_InitLibraryWithConfig(pdfium.FPDF_LIBRARY_CONFIG(_CONFIGURATION_VERSION, no_fonts, None, 0))
+
+
+def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarters: int = 0) -> int:
+    """Write page ``number``, the first is 1, as a JPEG whose longer side has so many pixels.
+
+    Returns how many pages there are. ``quarters``: turns by 90 degrees, clockwise. Raises FileRefused.
+    """
+    opened = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
+    pages: int = pdfium.FPDF_GetPageCount(opened) if opened else 0
+    page = pdfium.FPDF_LoadPage(opened, number - 1) if 1 <= number <= pages else None
+    if not page:
+        raise FileRefused(_NO_PAGE)
+    image_checks.save_jpeg(_draw(opened, page, min(longest_side, _MAX_SIDE), quarters), target)
+    return pages
+
+
+def _draw(opened: Any, page: Any, side: int, quarters: int) -> Image.Image:
+    """The page on white, with its annotations and what was typed into its form, as readers show it."""
+    width, height = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
+    if not (width > 0 and height > 0):
+        raise FileRefused(_NO_PAGE)
+    if quarters % 2:
+        width, height = height, width
+    size = max(1, round(side * width / max(width, height))), max(1, round(side * height / max(width, height)))
+    bitmap = pdfium.FPDFBitmap_Create(*size, 0)
+    pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, *size, _WHITE)
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, *size, quarters, pdfium.FPDF_ANNOT)
+    form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # in use until the drawing is done
+    forms = pdfium.FPDFDOC_InitFormFillEnvironment(opened, form_info)
+    pdfium.FPDF_FFLDraw(forms, bitmap, page, 0, 0, *size, quarters, pdfium.FPDF_ANNOT)
+    stride = pdfium.FPDFBitmap_GetStride(bitmap)
+    pixels = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * size[1])
+    return Image.frombuffer("RGB", size, pixels, "raw", _BYTE_ORDER, stride, 1)
