@@ -120,7 +120,9 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
         *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules),
-        *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
+        *members_pages.routes(
+            gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues), dashboard_pages.RECORD_PATHS
+        ),
         *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
         *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
     ]

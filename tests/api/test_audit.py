@@ -13,6 +13,7 @@ from almoner.access.keys import service as keys
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Entry
 from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import agents, eligibility, factories, regular_gifts, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
@@ -154,6 +155,12 @@ def audited(service: Service) -> list[Endpoint]:
     """Routes that write or show a secret; those that remove something last, the innermost first."""
     found = [endpoint for endpoint in service.endpoints if endpoint.is_write or endpoint.shows_secret]
     return sorted(found, key=lambda endpoint: (endpoint.method == "DELETE", -len(endpoint.path)))
+
+
+def test_v8_every_audited_call_has_words(service: Service) -> None:
+    language = TranslationCatalogues().language("en")
+    calls = {endpoint.operation_id for endpoint in audited(service)}
+    assert {call for call in calls if not language.has(f"audit_log.action.{call}")} == set()
 
 
 async def test_v8_every_writing_route_and_every_secret_read_leaves_one_entry(world: World) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -197,25 +198,44 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     for number in range(60):
         assert (await api.post("/v1/categories", {"name": f"Audited {number}"})).status_code == 200
     await owner.get(f"{owner.home}/audit")
-    assert "API key “tests”: createCategory" in owner.text()
+    assert "API key “tests”: Category created" in owner.text()
     assert owner.page is not None
     onward = re.search(r'href="([^"]+before=[^"]+)"', owner.page.text)
     assert onward
     await owner.get(onward[1].replace("&amp;", "&"))
-    assert "created an API key (“shop”)" in owner.text()
-    await owner.get(f"{owner.home}/audit?who=BO&action=key.made")
-    assert owner.text().count(": created an API key (“shop”)") == 1
-    assert "Bo: created an API key (“shop”)" in owner.text()
+    assert ": API key created ( “shop” )" in owner.text()
     name = service.db.deployment.ids.text("member", other.id)
-    await owner.get(f"{owner.home}/audit?who={name}")
+    await owner.get(f"{owner.home}/audit?who={name}&action=key.made")
+    assert owner.text().count("Bo: API key created ( “shop” )") == 1
+    assert f'<option value="{name}" selected>Bo</option>' in owner.page.text
+    assert '<option value="key.made" selected>API key created</option>' in owner.page.text
     assert f"from {ADDRESS}" in owner.text()
     await owner.get(f"{owner.home}/audit?who=nobody")
-    assert "No entries match your filter." in owner.text()
+    assert "No results match your filters." in owner.text()
     async with service.db.write() as tx:
         await people.delete(tx, other.realm, other.id)
     await owner.get(f"{owner.home}/audit?who={name}")
-    assert "a member: created an API key (“shop”)" in owner.text()  # what is done stays, the name is gone
+    assert "A member: API key created ( “shop” )" in owner.text()  # what is done stays, the name is gone
+    assert f'<option value="{name}" selected>A member (…{name[-8:]})</option>' in owner.page.text
     await theirs.close()
+
+
+async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service: Service) -> None:
+    await make(owner, kind="publishable")
+    made_on = service.clock.now().date()
+    for first, last, found in (
+        (made_on, made_on, 1),
+        (made_on, None, 1),
+        (made_on + timedelta(days=1), None, 0),
+        (None, made_on - timedelta(days=1), 0),
+    ):
+        days = urlencode({name: day for name, day in (("first", first), ("last", last)) if day})
+        await owner.get(f"{owner.home}/audit?action=key.made&{days}")
+        assert owner.text().count(": API key created") == found, days
+    for wrong in ("first=never", "last=9999-12-31&first=0001-01-01", "last=2026-02-30"):
+        answer = await owner.get(f"{owner.home}/audit?{wrong}")
+        assert answer.status_code == 422, wrong
+        assert f"Enter a date in this format: {made_on}" in owner.text()
 
 
 async def test_v8_the_page_says_how_far_the_chain_has_come(owner: Desk, service: Service) -> None:

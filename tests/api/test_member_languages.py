@@ -1,4 +1,4 @@
-"""The pages of members, groups and API keys in the language of whoever reads them."""
+"""The pages of members, groups, API keys and the audit log in the language of whoever reads them."""
 
 import re
 from collections.abc import AsyncIterator
@@ -80,11 +80,15 @@ async def test_no_word_of_these_pages_is_outside_the_catalogues(made_up: Service
                 reader.page(CODE.sub("", answer.text))
     pages = ("/members", "/members/invite", "/members/{own}", "/groups", "/groups/{group}", "/keys", "/keys/{key}")
     done = tuple(f"/members?done={one}" for one in ("invited", "again", "roles", "changed", "removed", "mapped"))
-    for path in (*pages, *done, "/keys?done=revoked"):
+    await made_up.drain()
+    log = ("/audit", "/audit?who=QQ", "/audit?first=never", "/audit?action=key.made")
+    for path in (*pages, *done, "/keys?done=revoked", *log):
         answer = await owner.get(owner.home + path.format(**records))
-        assert answer.status_code == 200, path
+        assert answer.status_code == (422 if "never" in path else 200), path
         reader.page(CODE.sub("", answer.text))
     assert {
+        "audit_log.entry.subject", "audit_log.details", "audit_log.action.key.made", "account.event.signed_in",
+        "audit_log.problem.day", "audit_log.chain.entry", "audit_log.matching",
         "members.problem.taken", "members.problem.last_owner", "members.problem.sure", "members.problem.too_long",
         "keys.problem.name", "keys.problem.publishable", "keys.problem.scim", "keys.problem.ended",
         "keys.problem.sure", "keys.secret.about", "members.done.invited", "members.state.invited",

@@ -68,7 +68,9 @@ async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
 
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
     gate = PageGuard(service.db, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
-    made = members_pages.routes(gate, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
+    made = members_pages.routes(
+        gate, PageRenderer(service.db.deployment, members_pages.TEMPLATES), {"req": "/request-log"}
+    )
     served = {route.path for route in service.services.pages if isinstance(route, Route)}
     assert {route.path.removeprefix("/account/{partner}") for route in made} == set(WHO_MAY)
     assert {route.path for route in made} <= served

@@ -32,7 +32,9 @@ OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
 OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designation", "give.problem.designation"))}
 OF_MEMBERS = {
-    key for key in WORDS if key.startswith(("account.", "dashboard.", "desk.", "keys.", "members.", "reports."))
+    key
+    for key in WORDS
+    if key.startswith(("account.", "audit_log.", "dashboard.", "desk.", "keys.", "members.", "reports."))
 }
 ON_THE_PAGE = {"regular.agreement", *(f"regular.every.{one}" for one in ("weekly", "monthly", "quarterly", "yearly"))}
 OF_REGULAR_DONORS = {key for key in WORDS if key.startswith("regular.") and key not in ON_THE_PAGE}

@@ -54,9 +54,19 @@ async def test_v8_the_audit_page_reads_an_index_whatever_is_looked_for(
 ) -> None:
     given = [value for value, wanted in (("member_1", by_actor), ("key.made", by_action)) if wanted]
     sql = audit.page_sql(by_actor=by_actor, by_action=by_action)
-    text = await plan(service, sql, UUID(int=1), UUID(int=2**128 - 1), 51, *given, among=MANY_ENTRIES)
+    text = await plan(service, sql, UUID(int=1), UUID(int=2**128 - 1), 51, UUID(int=0), *given, among=MANY_ENTRIES)
     assert f"Index Scan Backward using {index}" in text
     assert "Sort" not in text
+
+
+@pytest.mark.parametrize(("sql", "index"), [(audit.DISTINCT_ACTIONS, "of_action"), (audit.DISTINCT_ACTORS, "of_actor")])
+async def test_v8_the_filters_of_the_audit_page_probe_an_index_for_each_choice(
+    sql: str, index: str, service: Service
+) -> None:
+    text = await plan(service, sql, UUID(int=1), 500, among=MANY_ENTRIES)
+    assert text.count(f"using audit_entry_{index}") == 2
+    assert "Sort" not in text
+    assert "Seq Scan" not in text
 
 
 async def test_an_email_is_the_primary_one_else_the_first(service: Service) -> None:

@@ -1,57 +1,83 @@
 """The audit log in words: no names of fields, roles as pages call them."""
 
+import html
+import re
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
-from almoner.access.members import audit_texts
+from almoner.access.accounts.page_texts import PageTexts
+from almoner.access.members.audit_texts import AuditTexts
+from almoner.kit.ids import Ids
 from almoner.platform.audit.log import Actor, Details, Entry
+from almoner.platform.pages.translations import TranslationCatalogues
 
-ADA = "member_1"
+AT = datetime(2026, 5, 1, tzinfo=UTC)
+IDS = Ids(sandbox=True)
+ADA, BO, DONATION = (IDS.text(kind, UUID(int=number)) for number, kind in enumerate(("member", "member", "donation")))
+NAMES = {ADA: "Ada", BO: "Bo <b>"}
+
+
+def words(language: str = "en") -> AuditTexts:
+    """The words of a page that knows Ada and Bo."""
+    texts = PageTexts(TranslationCatalogues().language(language), UTC, AT)
+    return AuditTexts(texts, NAMES, "/account/p", {"donation": "/donations"})
 
 
 def entry(action: str, details: Details | None = None, subject: str = ADA) -> Entry:
     """What Ada did."""
-    at = datetime(2026, 5, 1, tzinfo=UTC)
-    return Entry(UUID(int=1), UUID(int=2), at, Actor("member", ADA), action, subject, None, None, None, details)
+    return Entry(UUID(int=1), UUID(int=2), AT, Actor("member", ADA), action, subject, None, None, None, details)
+
+
+def plain(text: str) -> str:
+    """The text without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", "", text))
 
 
 @pytest.mark.parametrize(
     ("details", "said"),
     [
         (None, ""),
-        ({"was": ["read_only"], "roles": ["owner", "finance"]}, "before: read only; roles: owner, finance"),
-        ({"was": None, "role": "read_only"}, "before: none; role: read only"),
-        ({"was": [], "roles": ["owner"]}, "before: none; roles: owner"),
-        ({"by": "account"}, "how: from the account page"),
+        ({"was": ["read_only"], "roles": ["owner", "finance"]}, "Before: read only; Roles: owner, finance"),
+        ({"was": None, "role": "read_only"}, "Before: None; Role: read only"),
+        ({"was": [], "roles": ["owner"]}, "Before: None; Roles: owner"),
+        ({"by": "account"}, "How: account page"),
         (
             {"method": "password_totp", "sign_in": "signin_1", "new_device": True},
-            "by: password and authenticator app; session: signin_1; new browser: yes",
+            "Method: password and authenticator app; Session: signin_1; New browser: Yes",
         ),
-        ({"because": "signed_out", "sign_ins": 2}, "reason: signed out; sessions: 2"),
-        ({"groupsClaim": "my_groups", "signInsEnded": 3}, "groups claim: my_groups; sessions ended: 3"),
-        ({"method": "provider", "reason": "no_role"}, "by: SSO; reason: no role"),
-        ({"scopes": ["users:read", "donation_sessions:read"]}, "scopes: users:read, donation_sessions:read"),
-        ({"changed": ["name", "email"]}, "changed: name, email"),
+        ({"because": "signed_out", "sign_ins": 2}, "Reason: signed out; Sessions: 2"),
+        ({"groupsClaim": "my_groups", "signInsEnded": 3}, "Groups claim: my_groups; Sessions ended: 3"),
+        ({"method": "provider", "reason": "no_role"}, "Method: SSO; Reason: no role"),
+        ({"scopes": ["users:read", "donation_sessions:read"]}, "Scopes: users:read, donation_sessions:read"),
+        ({"changed": ["name", "email"]}, "Changed: Name, Email"),
+        ({"added": [BO]}, "Added: Bo <b>"),
+        ({"currency": "USD", "amount": 1500}, "Amount: $15.00"),
     ],
 )
 def test_v8_details_are_words(details: Details | None, said: str) -> None:
-    assert audit_texts.details_text(entry("x.done", details)) == said
+    assert plain(words().details(entry("x.done", details))) == said
 
 
 def test_v8_who_did_what_to_whom() -> None:
-    named = {ADA: "Ada", "member_2": "Bo"}
-    assert (
-        audit_texts.action_text(entry("member.deactivated", subject="member_2"), named) == "deactivated a member (Bo)"
-    )
-    assert (
-        audit_texts.action_text(entry("identity.unbound", subject="member_2"), named)
-        == "disconnected an SSO account (Bo)"
-    )
-    assert audit_texts.action_text(entry("identity.bound"), named) == "connected an SSO account"
-    assert audit_texts.action_text(entry("createCategory"), named) == "createCategory"
-    assert (audit_texts.actor_text(entry("x.done"), named), audit_texts.actor_text(entry("x.done"), {})) == (
-        "Ada",
-        "a member",
-    )
+    made = words()
+    assert plain(made.sentence(entry("identity.bound"))) == "Ada: SSO account connected"
+    about_bo = made.sentence(entry("member.deactivated", subject=BO))
+    assert plain(about_bo) == "Ada: Member deactivated (Bo <b>)"
+    assert f'<a href="/account/p/members/{BO}"><bdi>Bo &lt;b&gt;</bdi></a>' in about_bo
+    refunded = made.sentence(entry("refundDonation", subject=DONATION))
+    assert plain(refunded) == f"Ada: Donation refunded through the API (Donation …{DONATION[-8:]})"
+    assert f'href="/account/p/donations/{DONATION}"' in refunded
+    gone = IDS.text("member", UUID(int=9))
+    assert plain(made.sentence(entry("member.removed", subject=gone))) == "Ada: Member removed"
+    assert 'lang="en"' in words("de").sentence(entry("x.done"))
+
+
+def test_v8_who_is_offered_to_choose_from() -> None:
+    made, gone = words(), IDS.text("member", UUID(int=9))
+    assert made.actor_choice(Actor("member", BO)) == "Bo <b>"
+    assert made.actor_choice(Actor("member", gone)) == f"A member (…{gone[-8:]})"
+    assert made.actor_choice(Actor("system", "donor")) == "A donor"
+    assert made.actor_choice(Actor("system", "sign_on")) == "Almoner (sign_on)"
+    assert (plain(made.actor(Actor("system", "sign_on"))), made.actor(Actor("key", "k"))) == ("Almoner", "An API key")

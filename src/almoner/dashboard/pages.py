@@ -28,6 +28,7 @@ from almoner.dashboard.record_lists import (
     EVENTS,
     GIVING_LINKS,
     LISTS,
+    PATHS_BY_ID_TYPE,
     SUBMISSIONS,
 )
 from almoner.dashboard.record_pages import RecordPages
@@ -47,6 +48,8 @@ from almoner.platform.http.service import ApiApplication
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+RECORD_PATHS: Final = PATHS_BY_ID_TYPE | {"webhooksubscription": WEBHOOKS}
+"""Where the record of an identifier is shown, by its type, under the account's address."""
 
 
 def _link(declared: RecordList) -> NavigationLink:

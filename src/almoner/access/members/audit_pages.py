@@ -1,7 +1,8 @@
 """The page and downloads of a partner's audit log, for owners."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,43 +12,58 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.accounts.page_texts import PageTexts, texts_of
 from almoner.access.members import audit_texts
+from almoner.access.members.audit_texts import AuditTexts
 from almoner.access.members.views import PAGE_SIZE, trim_to_page_size
-from almoner.access.people import service as people
-from almoner.access.people.domain import member_realm
 from almoner.kit.errors import NotFound
+from almoner.kit.ids import lowest_id_at
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Entry
-from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
 
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
+_MOST_CHOICES: Final = 500
+"""People or actions that a filter offers at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """The filters of the audit log page. ``who`` as typed; ``actor``: the ID it stands for."""
+    """The filters of the audit log page, as its address has them; empty where everything is wanted.
 
-    who: str
-    action: str
-    actor: str | None
-    before: UUID | None
+    ``who``: the ID of who did it. ``first``, ``last``: days in the visitor's time zone. ``before``: the ID of the entry
+    that the page comes after.
+    """
+
+    who: str = ""
+    action: str = ""
+    first: str = ""
+    last: str = ""
+    before: UUID | None = None
+
+    @property
+    def filtered(self) -> bool:
+        """Whether not all entries are wanted."""
+        return bool(self.who or self.action or self.first or self.last)
 
     def next_page_query(self, before: UUID) -> str:
         """The query string of the next page with the same filters."""
-        given = {"who": self.who, "action": self.action, "before": str(before)}
+        given = {"who": self.who, "action": self.action, "first": self.first, "last": self.last, "before": str(before)}
         return urlencode({name: value for name, value in given.items() if value})
 
 
 class AuditPages:
     """The pages of a partner's audit log."""
 
-    def __init__(self, desk: PageContext) -> None:
+    def __init__(self, desk: PageContext, record_paths: Mapping[str, str]) -> None:
+        """``record_paths``: where records are shown, by the type of their ID, under the account's address."""
         self._context = desk
+        self._record_paths = record_paths
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -60,32 +76,41 @@ class AuditPages:
 
     async def show(self, visitor: Visitor) -> Response:
         """Show audit entries, newest first."""
-        partner = partner_of_visitor(visitor)
+        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        wanted, problems = _read_filter(visitor), {}
+        try:
+            since, until = _bounds(wanted, texts)
+        except ValueError as error:
+            problems = {str(error): texts.text("audit_log.problem.day", day=texts.now.date().isoformat())}
+            wanted, since, until = AuditFilter(), None, None
+        before = min(filter(None, (wanted.before, until)), default=None)
         async with self._context.db.read() as tx:
-            wanted = await _read_filter(tx, visitor, partner)
-            entries, more = trim_to_page_size(await _page(tx, partner, wanted, PAGE_SIZE + 1))
-            names = await audit_texts.find_display_names(tx, partner, entries)
+            found = await audit.list_page(
+                tx, partner.id, before, PAGE_SIZE + 1,
+                actor=wanted.who or None, action=wanted.action or None, since=since,
+            )  # fmt: skip
+            entries, more = trim_to_page_size(found)
+            actors = await audit.list_actors(tx, partner.id, _MOST_CHOICES)
+            actions = await audit.list_actions(tx, partner.id, _MOST_CHOICES)
+            names = await audit_texts.find_display_names(
+                tx, partner, [*actors, *(one.actor for one in entries)], _mentioned(entries)
+            )
             head = await audit_chain.get_chain_status(tx, partner.id)
-        shown = [
-            {
-                "at": entry.at,
-                "who": audit_texts.actor_text(entry, names),
-                "actor": entry.actor.id,
-                "what": audit_texts.action_text(entry, names),
-                "action": entry.action,
-                "subject": entry.subject,
-                "address": entry.address,
-                "details": audit_texts.details_text(entry),
-            }
-            for entry in entries
-        ]
+        words = AuditTexts(texts, names, visitor.place.home, self._record_paths)
         return self._context.render_page(
             visitor,
             "audit.html",
-            entries=shown,
+            language=texts.language,
+            status=422 if problems else 200,
+            entries=[(entry, words.sentence(entry), words.details(entry)) for entry in entries],
             wanted=wanted,
-            actions=audit_texts.ACTION_LABELS,
+            actors=_choices({wanted.who: wanted.who} | {one.id: words.actor_choice(one) for one in actors}, texts),
+            actions=_choices({one: words.action(one) for one in filter(None, (wanted.action, *actions))}, texts),
             head=head,
+            number=texts.number,
+            moment=texts.moment,
+            problems=problems,
+            request_path=self._record_paths["req"],
             onward=f"{visitor.path}?{wanted.next_page_query(entries[-1].id)}" if more else None,
         )
 
@@ -122,21 +147,49 @@ class AuditPages:
             before = entries[-1].id
 
 
-async def _read_filter(tx: Tx, visitor: Visitor, partner: Partner) -> AuditFilter:
-    """What the address asks for: ``who`` is a user name, or an identifier as the log shows it. Raises NotFound."""
-    given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "before")}
-    actor = given["who"] or None
-    if actor and (person := await people.find_by_user_name(tx, member_realm(partner), actor)):
-        actor = tx.ids.text("member", person.id)
+def _read_filter(visitor: Visitor) -> AuditFilter:
+    """What the address asks for. Raises NotFound."""
+    given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "first", "last", "before")}
+    before = given.pop("before")
     try:
-        before = UUID(given["before"]) if given["before"] else None
+        return AuditFilter(**given, before=UUID(before) if before else None)
     except ValueError:
         raise NotFound from None
-    return AuditFilter(given["who"], given["action"], actor, before)
 
 
-async def _page(tx: Tx, partner: Partner, wanted: AuditFilter, limit: int) -> list[Entry]:
-    return await audit.list_page(tx, partner.id, wanted.before, limit, actor=wanted.actor, action=wanted.action or None)
+def _bounds(wanted: AuditFilter, texts: PageTexts) -> tuple[UUID | None, UUID | None]:
+    """The first ID of the first day, and the first one after the last day. Raises ValueError with the field's name."""
+    return _day_start("first", wanted.first, texts, after=0), _day_start("last", wanted.last, texts, after=1)
+
+
+def _day_start(field: str, text: str, texts: PageTexts, *, after: int) -> UUID | None:
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text) + timedelta(days=after)
+        return lowest_id_at(datetime.combine(day, time(), texts.zone))
+    except (ValueError, OverflowError):
+        raise ValueError(field) from None
+
+
+def _choices(words: Mapping[str, str], texts: PageTexts) -> list[tuple[str, str]]:
+    """What a list offers, by its words; first: everything."""
+    any_of_them = ("", texts.text("dashboard.filters.any"))
+    return [
+        any_of_them,
+        *sorted(((one, text) for one, text in words.items() if one), key=lambda pair: pair[1].casefold()),
+    ]
+
+
+def _mentioned(entries: Iterable[Entry]) -> Iterator[str]:
+    """The texts in entries that may be IDs of somebody."""
+    for entry in entries:
+        yield entry.subject
+        for value in (entry.details or {}).values():
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, list | tuple):
+                yield from value
 
 
 def _row(entry: Entry) -> dict[str, object]:

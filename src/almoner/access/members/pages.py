@@ -1,5 +1,6 @@
 """The pages for a partner's members, groups, API keys and audit log, assembled for wiring."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ LINKS: Final = (
 """For the navigation."""
 
 
-def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``."""
+def routes(gate: PageGuard, pages: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
+    """Starlette routes. ``pages``: of ``TEMPLATES``; ``record_paths``: of records of other slices, by type."""
     context = PageContext(gate.db, gate, pages)
-    return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context).routes()]
+    return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context, record_paths).routes()]

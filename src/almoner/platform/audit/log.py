@@ -186,24 +186,56 @@ async def list_page(
     *,
     actor: str | None = None,
     action: str | None = None,
+    since: UUID | None = None,
 ) -> list[Entry]:
     """The newest entries of a scope, newest first; ``before``: the last entry ID seen.
 
-    ``actor``: the id of who did it; ``action``: its name. None: whoever, whatever.
+    ``actor``: the id of who did it; ``action``: its name. None: whoever, whatever. ``since``: the first ID wanted.
     """
     given = [value for value in (actor, action) if value is not None]
     sql = page_sql(by_actor=actor is not None, by_action=action is not None)
-    return [entry_from_row(row) for row in await tx.fetch(sql, scope, before or _LAST, limit, *given)]
+    rows = await tx.fetch(sql, scope, before or _LAST, limit, since or _FIRST, *given)
+    return [entry_from_row(row) for row in rows]
 
 
 def page_sql(*, by_actor: bool, by_action: bool) -> str:
     """The SQL of ``list_page`` for one combination of filters, so that each has its own query plan."""
     conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
-    wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 4))
-    return f"select {COLUMNS} from audit_entry where scope = $1 and id < $2{wanted} order by id desc limit $3"
+    wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
+    bounds = "id < $2 and id >= $4"
+    return f"select {COLUMNS} from audit_entry where scope = $1 and {bounds}{wanted} order by id desc limit $3"
 
 
+_FIRST: Final = UUID(int=0)
 _LAST: Final = UUID(int=2**128 - 1)
+
+
+def _distinct_sql(column: Literal["action", "actor_id"]) -> str:
+    """The SQL of the values that a scope has in an indexed column: one index probe each, however many entries."""
+    one = f"select {column} as value, actor_kind from audit_entry where scope = $1"
+    return f"""
+    with recursive found as (
+        ({one} order by {column} limit 1)
+        union all
+        select following.* from found
+        cross join lateral ({one} and {column} > found.value order by {column} limit 1) following
+    )
+    select value, actor_kind from found limit $2
+    """
+
+
+DISTINCT_ACTIONS: Final = _distinct_sql("action")
+DISTINCT_ACTORS: Final = _distinct_sql("actor_id")
+
+
+async def list_actions(tx: Tx, scope: UUID, limit: int) -> list[str]:
+    """The actions that a scope has entries of, by name."""
+    return [row["value"] for row in await tx.fetch(DISTINCT_ACTIONS, scope, limit)]
+
+
+async def list_actors(tx: Tx, scope: UUID, limit: int) -> list[Actor]:
+    """Who a scope has entries of, by ID."""
+    return [Actor(row["actor_kind"], row["value"]) for row in await tx.fetch(DISTINCT_ACTORS, scope, limit)]
 
 
 async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
