@@ -13,10 +13,21 @@ from tests.support.service import Service, Tenant
 
 HOME = "/operator"
 NOBODY = "partner_01hzzzzzzzzzzzzzzzzzzzzzzz"
-NARROWER: Mapping[str, frozenset[Role]] = dict.fromkeys(
-    ("/health/jobs/retry", "/health/jobs/{id}/retry", "/health/jobs/{id}/drop", "/health/findings/run"),
-    links.ADMINISTRATORS,
-)
+NARROWER: Mapping[str, frozenset[Role]] = {
+    **dict.fromkeys(
+        (
+            "/health/jobs/retry",
+            "/health/jobs/{id}/retry",
+            "/health/jobs/{id}/drop",
+            "/health/findings/run",
+            "/organisations/{id}/brand",
+            "/organisations/{id}/brand/clear",
+            "/organisations/{id}/logo",
+        ),
+        links.ADMINISTRATORS,
+    ),
+    "/organisations/{id}/publish": links.REVIEWERS,
+}
 """Pages that fewer people open than see the link above them."""
 
 

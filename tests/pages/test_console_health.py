@@ -7,7 +7,7 @@ from almoner.access.people.domain import OPERATORS
 from almoner.platform.jobs import queue
 from tests.pages.accounts import is_fine, sign_in
 from tests.pages.site import Site
-from tests.support import people
+from tests.support import factories, people
 from tests.support.factories import unique
 
 PAGES = (
@@ -16,6 +16,8 @@ PAGES = (
     "health/processes",
     "audit-log",
     "registers",
+    "organisations",
+    "organisations/unpublished",
     "partners",
     "partners/new",
 )
@@ -26,6 +28,8 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
     name = f"{unique('ada').replace(' ', '')}@example.org"
     ada = await people.person(site.service, OPERATORS, name, "administrator")
     secret = await people.authenticator(site.service, ada)
+    name_of_one = unique("Sedge Relief")
+    await factories.nonprofit(site.service, name=name_of_one)
     async with site.service.db.write() as tx:
         await queue.enqueue_job(tx, "selfcheck.run", {})
         number = await tx.fetchval(
@@ -52,6 +56,14 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
         for path in PAGES:
             await page.goto(f"{site.base_url}/operator/{path}")
             await is_fine(page)
+        for keys in ("g", "n"):
+            await page.keyboard.press(keys)
+        await page.wait_for_url("**/operator/organisations")
+        await page.get_by_role("link", name=name_of_one).click()
+        await is_fine(page)
+        await page.keyboard.press("b")
+        await page.wait_for_url("**/brand")
+        await is_fine(page)
         await page.goto(f"{site.base_url}/operator/partners")
         await page.get_by_role("table").get_by_role("link").first.click()
         await is_fine(page)

@@ -8,6 +8,8 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import ActPages
 from almoner.console.context import ConsoleContext, Counter
+from almoner.console.data_organisation_acts import OrganisationActs
+from almoner.console.data_organisation_pages import OrganisationPages
 from almoner.console.data_register_acts import RegisterActs
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
 from almoner.console.data_watchlist_pages import WatchlistPages
@@ -44,4 +46,6 @@ def routes(context: ConsoleContext) -> list[Route]:
         *acts.routes(*RegisterActs(context).acts()),
         *RegisterPages(context).routes(lists),
         *WatchlistPages(context).routes(acts),
+        *OrganisationActs(context).routes(),
+        *OrganisationPages(context).routes(),
     ]

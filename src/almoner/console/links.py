@@ -9,6 +9,7 @@ EVERYBODY: Final[frozenset[Role]] = frozenset(OPERATOR_ROLES)
 REVIEWERS: Final[frozenset[Role]] = frozenset({"reviewer"})
 FINANCE: Final[frozenset[Role]] = frozenset({"finance"})
 ADMINISTRATORS: Final[frozenset[Role]] = frozenset({"administrator"})
+DATA_READERS: Final[frozenset[Role]] = ADMINISTRATORS | REVIEWERS
 
 
 def _link(words: str, path: str, roles: frozenset[Role], group: str) -> NavigationLink:
@@ -43,6 +44,7 @@ _DATA: Final = (
     _link("Registers", "/registers", ADMINISTRATORS, "Data"),
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
     _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
+    _link("Organisations", "/organisations", DATA_READERS, "Data"),
 )
 _PARTNERS: Final = (_link("Partners", "/partners", ADMINISTRATORS, "Partners"),)
 _HEALTH: Final = (

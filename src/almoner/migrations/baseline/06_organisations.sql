@@ -58,6 +58,7 @@ create table organisation (
 create unique index organisation_number on organisation (number_key, registry_id) where partner_id is null;
 create unique index organisation_own_number on organisation (partner_id, registry_id, number_key)
     where partner_id is not null;
+create index organisation_unpublished on organisation (id) where partner_id is not null;
 create index organisation_branches on organisation (branch_of) where branch_of is not null;
 create index organisation_parent on organisation (registry_id, parent_key) where parent_key is not null;
 create index organisation_status_override on organisation (registry_id) where status_override is not null;

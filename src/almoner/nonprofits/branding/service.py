@@ -6,6 +6,7 @@ from uuid import UUID
 
 from almoner.nonprofits.branding import domain, store
 from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.nonprofits.branding.store import find_branding as find_branding
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.files import media

@@ -26,6 +26,18 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
     )
 
 
+async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingContent:
+    """What an organisation has said of how it is shown; empty where it has said nothing."""
+    row = await tx.fetchrow(
+        """
+        select display_name, description, logo, images, primary_color from organisation_branding
+        where organisation_id = $1
+        """,
+        organisation_id,
+    )
+    return BrandingContent(**{**row, "images": tuple(row["images"])}) if row else BrandingContent()
+
+
 async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
     """Store the branding and update the search index."""
     await tx.execute(

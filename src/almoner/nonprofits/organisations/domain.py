@@ -199,6 +199,19 @@ class UnlistedOrganisation:
 
 
 @dataclass(frozen=True, slots=True)
+class UnpublishedOrganisation:
+    """An unlisted organisation that one partner alone sees."""
+
+    id: UUID
+    partner_id: UUID
+    name: str
+    registry_code: str
+    registry_number: str
+    country_code: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class OrganisationChange:
     """One field changed by a load.
 

@@ -31,7 +31,7 @@ from almoner.nonprofits.organisations.domain import (
     RegistryNumberTaken,
     UnlistedOrganisation,
 )
-from almoner.nonprofits.organisations.filters import OrganisationFilters
+from almoner.nonprofits.organisations.filters import OrganisationFilters as OrganisationFilters
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
@@ -40,6 +40,7 @@ from almoner.nonprofits.organisations.store import list_merged_records as list_m
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
 from almoner.nonprofits.organisations.store_namesakes import count_namesakes as count_namesakes
+from almoner.nonprofits.organisations.store_unlisted import list_unpublished as list_unpublished
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
@@ -104,6 +105,12 @@ async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) 
     return await store_history.list_changes_page(tx, organisation.id, page)
 
 
+async def get_for_operators(tx: Tx, organisation_id: UUID) -> Organisation:
+    """One organisation, also one that a single partner sees. Raises NotFound."""
+    owner = await store_unlisted.find_owner(tx, organisation_id)
+    return await get(tx, ALL_PARTNERS if owner is None else Partner(owner), organisation_id)
+
+
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
     """One organisation that everybody may see. Raises NotFound."""
     return await get(tx, ALL_PARTNERS, organisation_id)
@@ -162,7 +169,7 @@ async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence
     on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
     can be done.
     """
-    if not await store_unlisted.is_unpublished(tx, organisation_id):
+    if await store_unlisted.find_owner(tx, organisation_id) is None:
         raise NotFound
     if not await store_unlisted.publish_organisation(tx, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")

@@ -6,9 +6,15 @@ from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
-from almoner.nonprofits.organisations.domain import UnlistedOrganisation, normalise_search_text
+from almoner.nonprofits.organisations.domain import (
+    UnlistedOrganisation,
+    UnpublishedOrganisation,
+    normalise_search_text,
+)
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
+
+_LAST: Final = UUID(int=2**128 - 1)
 
 
 async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
@@ -45,10 +51,25 @@ async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
 
 
 @across_partners("registers")
-async def is_unpublished(tx: Tx, organisation_id: UUID) -> bool:
-    """Whether one partner sees it alone."""
-    own = await tx.fetchval("select partner_id is not null from organisation where id = $1", organisation_id)
-    return bool(own)
+async def find_owner(tx: Tx, organisation_id: UUID) -> UUID | None:
+    """The partner that alone sees it; None for a published one, and where there is none."""
+    owner: UUID | None = await tx.fetchval("select partner_id from organisation where id = $1", organisation_id)
+    return owner
+
+
+@across_partners("operators")
+async def list_unpublished(tx: Tx, before: UUID | None, limit: int) -> list[UnpublishedOrganisation]:
+    """Organisations that one partner alone sees, newest first; ``before``: the last ID seen."""
+    rows = await tx.fetch(
+        """
+        select o.id, o.partner_id, o.name, r.code as registry_code, o.registry_number, o.country_code, o.created_at
+        from organisation o join registry r on r.id = o.registry_id
+        where o.partner_id is not null and o.id < $1 order by o.id desc limit $2
+        """,
+        before or _LAST,
+        limit,
+    )
+    return [UnpublishedOrganisation(**row) for row in rows]
 
 
 @across_partners("registers")

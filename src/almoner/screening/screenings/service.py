@@ -29,6 +29,7 @@ from almoner.screening.screenings.domain import (
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.screenings.store import find_match as find_match
+from almoner.screening.screenings.store import find_screened_subject as find_screened_subject
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id

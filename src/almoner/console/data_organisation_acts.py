@@ -1,0 +1,213 @@
+"""How an organisation is shown, and publishing one that a partner entered: as the commands of the same names."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
+from almoner.console.links import ADMINISTRATORS, REVIEWERS
+from almoner.kit import web
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.nonprofits.branding import domain as branding_domain
+from almoner.nonprofits.branding import service as branding
+from almoner.nonprofits.branding.service import BrandingChange
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation, RegistryNumberTaken
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files.images import image_of_upload
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
+from almoner.platform.http.uploads import UploadDeclaration
+from almoner.platform.pages.record_tables import Fact
+
+_LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, ())
+_LONGEST_WEBSITE: Final = 255
+_SHOWN: Final = "Hosted pages, emails and search results use it from now on, and partners that follow it are notified."
+
+
+class OrganisationActs:
+    """The acts."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            *ActPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
+            self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.logo, *sorted(ADMINISTRATORS), upload=_LOGO),
+        ]
+
+    def _brand(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            one = await self._organisation(tx, visitor)
+            own = await branding.find_branding(tx, one.id)
+            return ActPage(
+                "Change how it is shown",
+                "Save",
+                organisation_path(tx, one.id),
+                one.shown_name,
+                [_SHOWN, "Leave a field empty to use what the register says. The registered name does not change."],
+                fields=[
+                    ActField(
+                        "name",
+                        "Display name",
+                        required=False,
+                        value=own.display_name or "",
+                        maxlength=branding_domain.MAX_NAME_LENGTH,
+                    ),
+                    ActField(
+                        "description",
+                        "Description",
+                        "area",
+                        required=False,
+                        value=own.description or "",
+                        maxlength=branding_domain.MAX_DESCRIPTION_LENGTH,
+                    ),
+                    ActField(
+                        "colour",
+                        "Brand colour",
+                        hint="Such as #0d5c4a.",
+                        required=False,
+                        value=own.primary_color or "",
+                        maxlength=7,
+                    ),
+                ],
+                facts=[Fact("Registered name", one.full_name)],
+                closed=_unpublished_reason(one),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            own = await branding.find_branding(tx, one.id)
+            if own.primary_color and not typed["colour"]:
+                raise IncorrectParams("colour: a colour cannot be removed alone; remove the branding instead")
+            try:
+                change = BrandingChange(typed["name"], typed["description"], colour=typed["colour"] or None)
+                await branding.update_branding(tx, one.id, change)
+            except branding_domain.InvalidBranding as error:
+                raise IncorrectParams(f"{'name' if 'the name' in str(error) else 'description'}: {error}") from None
+            except ValueError as error:
+                raise IncorrectParams(f"colour: {error}") from None
+            return await self._branded(tx, visitor, one.id, cleared=False)
+
+        return Act(f"{ORGANISATIONS}/{{id}}/brand", ADMINISTRATORS, describe, perform)
+
+    def _clear_brand(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            one = await self._organisation(tx, visitor)
+            return ActPage(
+                "Remove the branding",
+                "Remove the branding",
+                organisation_path(tx, one.id),
+                one.shown_name,
+                ["The display name, description, colour, logo and images are removed. The register's words are used."],
+                closed=_unpublished_reason(one),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            await branding.reset_branding(tx, one.id)
+            return await self._branded(tx, visitor, one.id, cleared=True)
+
+        return Act(f"{ORGANISATIONS}/{{id}}/brand/clear", ADMINISTRATORS, describe, perform)
+
+    def _publish(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            one = await self._organisation(tx, visitor)
+            return ActPage(
+                "Publish the organisation",
+                "Publish",
+                organisation_path(tx, one.id),
+                one.shown_name,
+                [
+                    "Every partner can find the organisation, and take donations for it. This cannot be undone.",
+                    (
+                        "The websites that the partner entered are not shown. A website below is used to verify "
+                        "agents: check that it belongs to the organisation."
+                    ),
+                ],
+                fields=[
+                    ActField("note", "Evidence", "area", hint="What you checked, and where."),
+                    ActField("websites", "Websites, one on each line", "area", required=False),
+                ],
+                facts=[
+                    Fact("Registered name", one.full_name),
+                    Fact("Registry number", f"{one.registry_code} {one.registry_number}"),
+                    Fact("Websites that the partner entered", " ".join(one.websites) or None),
+                ],
+                closed="" if one.partner_id else "This organisation is published.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            websites = typed["websites"].split()
+            if any(not web.is_web_address(site) or len(site) > _LONGEST_WEBSITE for site in websites):
+                raise IncorrectParams("websites: enter web addresses such as https://example.org")
+            await organisations.publish_organisation(tx, one.id, websites)
+            await self._context.record_audit_entry(
+                tx,
+                visitor,
+                DEPLOYMENT,
+                "organisation.published",
+                tx.ids.text(ID, one.id),
+                note=typed["note"],
+                websites=", ".join(websites),
+            )
+            return f"{organisation_path(tx, one.id)}?done=published"
+
+        path = f"{ORGANISATIONS}/{{id}}/publish"
+        return Act(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
+
+    async def logo(self, visitor: Visitor) -> Response:
+        """Upload a logo: it is checked and drawn anew by the confined process."""
+        problems: dict[str, str] = {}
+        uploaded = visitor.upload.uploaded if visitor.upload else None
+        async with self._context.db.read() as tx:
+            one = await self._organisation(tx, visitor)
+            if one.partner_id:
+                raise NotFound
+            back = organisation_path(tx, one.id)
+        if visitor.form and uploaded is None:
+            problems = {"file": "Choose an image of at most 5 MB."}
+        elif visitor.form and uploaded is not None:
+            try:
+                side = branding_domain.LOGO_SIDE
+                checked = await self._context.services.intake.render_picture(uploaded.content, side)
+                with checked.content:
+                    logo = image_of_upload(checked)
+                async with self._context.db.write() as tx:
+                    await branding.update_branding(tx, one.id, BrandingChange(logo=logo))
+                    done = await self._branded(tx, visitor, one.id, cleared=False)
+                return redirect_to(visitor.place.home + done)
+            except FiletypeNotSupported:
+                problems = {"file": "The file is not an image that can be read: use a JPEG or PNG."}
+            except branding_domain.InvalidBranding as error:
+                problems = {"file": str(error)}
+        return await self._context.show(
+            visitor,
+            "data_logo.html",
+            status=422 if problems else 200,
+            problems=problems,
+            back=back,
+            back_words=one.shown_name,
+        )
+
+    async def _branded(self, tx: Tx, visitor: Visitor, organisation_id: UUID, *, cleared: bool) -> str:
+        own = tx.ids.text(ID, organisation_id)
+        await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "organisation.branded", own, cleared=cleared)
+        return f"{organisation_path(tx, organisation_id)}?done=branded"
+
+    async def _organisation(self, tx: Tx, visitor: Visitor) -> Organisation:
+        name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
+        return await organisations.get_for_operators(tx, self._context.parse_id(ID, name))
+
+
+def _unpublished_reason(one: Organisation) -> str:
+    return "Publish the organisation first." if one.partner_id else ""

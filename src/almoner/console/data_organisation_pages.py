@@ -1,0 +1,381 @@
+"""Organisations: search over all registers, one record with its sources and history, and those not published yet."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.money_records import RecordPage, RecordTable, show_record
+from almoner.console.partner_ids import names_of_partners
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.nonprofits.activities.domain import SUB_TAGS
+from almoner.nonprofits.branding import service as branding
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
+from almoner.nonprofits.organisations.service import OrganisationFilters
+from almoner.nonprofits.registries.domain import record_page
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.pages.record_tables import Column, Fact, Filter, readable
+from almoner.screening.screenings import service as screenings
+
+ORGANISATIONS: Final = "/organisations"
+ID: Final = "organisation"
+_CHANGES: Final = 100
+_MOST_RANKED: Final = 300
+"""Results for words that pages reach: no search ranks more."""
+_LINKS: Final = frozenset({"branch_of", "succeeded_by", "same_as"})
+_ACTS: Final = (
+    ("brand", "Change how it is shown", "b", ADMINISTRATORS),
+    ("logo", "Upload a logo", "l", ADMINISTRATORS),
+)
+_DONE: Final = {
+    "branded": "Saved. Donors see it from now on.",
+    "published": "Published. Every partner can find it from now on.",
+}
+
+
+class OrganisationPages:
+    """Pages about organisations."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=ORGANISATIONS,
+            title="Organisations",
+            about="Nonprofits of every imported register. Search by name, former name, number or ID.",
+            roles=DATA_READERS,
+            columns=(
+                Column("Organisation"),
+                Column("Registry"),
+                Column("Number"),
+                Column("Country"),
+                Column("Status", "status"),
+                Column("Donations"),
+            ),
+            load=self._load,
+            filters=(
+                Filter("query", named="Name, number or ID"),
+                Filter("registry", named="Registry"),
+                Filter("country", named="Country"),
+                Filter("status", "choice", ("active", "inactive"), named="Status"),
+            ),
+            order="best matches first, without a search newest first",
+            views=[("All", {}), ("Inactive", {"status": "inactive"})],
+            acts=((f"{ORGANISATIONS}/unpublished", "Not published"),),
+        )
+        self._unpublished = ConsoleList(
+            path=f"{ORGANISATIONS}/unpublished",
+            title="Organisations that are not published",
+            about="Nonprofits that no imported register lists appear here. Only the partner that added one finds it.",
+            roles=DATA_READERS,
+            columns=(
+                Column("Organisation"),
+                Column("Partner"),
+                Column("Registry"),
+                Column("Number"),
+                Column("Country"),
+                Column("Added", "age"),
+            ),
+            load=self._load_unpublished,
+            order="newest first",
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes; those of fixed addresses before those of records."""
+        return [
+            *ListPages(self._context).routes(self._unpublished, self._list),
+            self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        text = query.filters.get("query", "")
+        async with self._context.db.read() as tx:
+            if (named := tx.ids.parse(ID, text)) is not None:
+                return await _load_named(tx, named)
+            filters = await _filters(tx, query.filters)
+            if text:
+                start = _position(query.cursor)
+                stop = start + query.limit
+                found = await organisations.search_by_text(
+                    tx, ALL_PARTNERS, filters, text, start, stop + 1, best_first=True
+                )
+                following = str(stop)
+            else:
+                after = self._context.parse_id(ID, query.cursor) if query.cursor else None
+                page = Page(query.limit, descending=True, position=(after.bytes,) if after else None)
+                found = await organisations.list_page(tx, ALL_PARTNERS, filters, page)
+                following = tx.ids.text(ID, found.organisations[: query.limit][-1].id) if found.organisations else ""
+            shown = found.organisations[: query.limit]
+            more = len(found.organisations) > len(shown)
+            rows = [_row(tx, one) for one in shown]
+            return ListPage(rows, following if more else None, found.total, not found.exhaustive)
+
+    async def _load_unpublished(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        before = self._context.parse_id(ID, query.cursor) if query.cursor else None
+        async with self._context.db.read() as tx:
+            found = await organisations.list_unpublished(tx, before, query.limit + 1)
+            shown = found[: query.limit]
+            partners = await names_of_partners(tx, [one.partner_id for one in shown])
+            rows = [
+                ListRow(
+                    organisation_path(tx, one.id),
+                    (
+                        one.name,
+                        partners[one.partner_id],
+                        one.registry_code,
+                        one.registry_number,
+                        one.country_code,
+                        one.created_at,
+                    ),
+                )
+                for one in shown
+            ]
+            return ListPage(rows, tx.ids.text(ID, shown[-1].id) if len(found) > query.limit else None)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One organisation; the address of a merged record leads to the one that answers for it."""
+        organisation_id = self._context.parse_id(ID, visitor.path.rpartition("/")[2])
+        async with self._context.db.snapshot() as tx:
+            found = await organisations.get_for_operators(tx, organisation_id)
+            own = organisation_path(tx, found.id)
+            if found.id != organisation_id:
+                return redirect_to(visitor.place.home + own)
+            page = RecordPage(
+                found.shown_name,
+                tx.ids.text(ID, found.id),
+                _status(found),
+                ORGANISATIONS,
+                "Organisations",
+                await self._facts(tx, visitor, found),
+                acts=_offered(visitor, found, own),
+                tables=await _tables(tx, found),
+                notices=await _notices(tx, found),
+            )
+        return await show_record(self._context, visitor, page, _DONE.get(visitor.query.get("done", ""), ""))
+
+    async def _facts(self, tx: Tx, visitor: Visitor, one: Organisation) -> list[Fact]:
+        home = visitor.place.home
+        former = await organisations.list_former_names(tx, one.id)
+        own = await branding.find_branding(tx, one.id)
+        related = [
+            Fact(label, name, href=home + organisation_path(tx, other))
+            for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
+            if other
+            for name in (await organisations.readable_names(tx, ALL_PARTNERS, [other])).values()
+        ]
+        currencies = ", ".join(one.donation_currencies)
+        return [
+            Fact("Registered name", one.name),
+            Fact("Second line of the name", one.secondary_name),
+            Fact("Other names", "; ".join(one.other_names)),
+            Fact("Former names", "; ".join(f"{name.name} (until {name.until.date()})" for name in former)),
+            Fact("Registry", f"{one.registry_name} ({one.registry_code})"),
+            Fact(
+                "Registry number", one.registry_number, href=record_page(one.registry_code, one.registry_number) or None
+            ),
+            Fact("Country", one.country_code),
+            Fact("Address", one.address),
+            Fact("Websites", " ".join(one.websites)),
+            Fact("Types", ", ".join(readable(kind) for kind in one.types)),
+            Fact("Activities", ", ".join(SUB_TAGS[code].name for code in one.activities or () if code in SUB_TAGS)),
+            Fact("Registered", str(one.registration_date.date()) if one.registration_date else None),
+            Fact("Data as of", str(one.data_as_of.date()) if one.data_as_of else None),
+            Fact(
+                "Donations",
+                f"Accepted in {currencies}" if one.accepts_donations else f"Refused: {one.donation_refusal}",
+            ),
+            *related,
+            Fact("Description", one.description),
+            Fact("Display name of its own", own.display_name),
+            Fact("Description of its own", own.description),
+            Fact("Brand colour", own.primary_color),
+            Fact("Logo and images", ", ".join([*(["logo"] if own.logo else []), *_counted(len(own.images))])),
+        ]
+
+
+def _counted(images: int) -> list[str]:
+    return [f"{images} image{'s' if images > 1 else ''}"] if images else []
+
+
+def organisation_path(tx: Tx, organisation_id: UUID) -> str:
+    """The page of an organisation, below ``/operator``."""
+    return f"{ORGANISATIONS}/{tx.ids.text(ID, organisation_id)}"
+
+
+async def _load_named(tx: Tx, organisation_id: UUID) -> ListPage:
+    """The one of an ID."""
+    try:
+        return ListPage([_row(tx, await organisations.get_for_operators(tx, organisation_id))], total=1)
+    except NotFound:
+        return ListPage([], total=0)
+
+
+def _position(cursor: str | None) -> int:
+    """The first result of a page of a search. Raises IncorrectParams."""
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 4 or int(cursor) > _MOST_RANKED:
+        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page")
+    return int(cursor)
+
+
+async def _filters(tx: Tx, given: Mapping[str, str]) -> OrganisationFilters:
+    country, status = given.get("country"), given.get("status")
+    if country and not (len(country) == 3 and country.isascii() and country.isalpha()):
+        raise IncorrectParams("country: enter the three letters of a country, such as GBR")
+    if status not in (None, "active", "inactive"):
+        raise IncorrectParams("status: choose one of the list")
+    wanted = OrganisationFilters(
+        country_code=country.upper() if country else None, active=None if status is None else status == "active"
+    )
+    found = await organisations.resolve_filters(tx, wanted, registry_name=given.get("registry"), registry_number=None)
+    if found.registry_ids == ():
+        raise IncorrectParams("registry: enter the code or the name of a registry, such as IRS")
+    return found
+
+
+def _status(one: Organisation) -> str:
+    return "unpublished" if one.partner_id else one.inactive_reason or "active"
+
+
+def _row(tx: Tx, one: Organisation) -> ListRow:
+    donations = "Accepted" if one.accepts_donations else "Refused"
+    values = (one.shown_name, one.registry_code, one.registry_number, one.country_code, _status(one), donations)
+    return ListRow(organisation_path(tx, one.id), values)
+
+
+def _offered(visitor: Visitor, one: Organisation, own: str) -> list[tuple[str, str, str]]:
+    roles = visitor.person.roles
+    if one.partner_id:
+        return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
+    return [(f"{own}/{path}", words, key) for path, words, key, allowed in _ACTS if roles & allowed]
+
+
+async def _notices(tx: Tx, one: Organisation) -> list[str]:
+    if one.partner_id is None:
+        return []
+    names = await names_of_partners(tx, [one.partner_id])
+    return [f"No register lists this organisation. Only {names[one.partner_id]}, which added it, can find it."]
+
+
+async def _tables(tx: Tx, one: Organisation) -> list[RecordTable]:
+    scope = Partner(one.partner_id) if one.partner_id else ALL_PARTNERS
+    merged = await organisations.list_merged_records(tx, one.id)
+    changes, total = await organisations.list_changes(tx, scope, one.id, Page(_CHANGES, descending=True))
+    shown = changes[:_CHANGES]
+    return [
+        _sources(one),
+        *([_records(merged)] if merged else []),
+        await _screening(tx, [one, *merged]),
+        RecordTable(
+            "History",
+            [Column("Data as of"), Column("Change"), Column("Before"), Column("After"), Column("Source")],
+            [ListRow("", _change_values(tx, change)) for change in shown],
+            "No register has changed this record since it was first imported.",
+            f"The newest {_CHANGES} of {total:,} changes." if total > len(shown) else "",
+        ),
+    ]
+
+
+def _sources(one: Organisation) -> RecordTable:
+    rows = [
+        ListRow(
+            "",
+            (
+                source.code or "Entered by a partner",
+                source.registry_name,
+                source.registry_number,
+                str(source.data_as_of.date()) if source.data_as_of else None,
+                "Never tested on a real file" if source.unverified else "Verified",
+            ),
+        )
+        for source in one.sources
+    ]
+    return RecordTable(
+        "Sources",
+        [Column("Source"), Column("Registry"), Column("Number"), Column("Data as of"), Column("Format")],
+        rows,
+        "No source.",
+    )
+
+
+def _records(merged: Sequence[Organisation]) -> RecordTable:
+    return RecordTable(
+        "Other records of this organisation",
+        [Column("Name"), Column("Registry"), Column("Number"), Column("Status", "status")],
+        [ListRow("", (one.full_name, one.registry_code, one.registry_number, _status(one))) for one in merged],
+    )
+
+
+async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
+    """Whether each record was compared with the watch lists, and what people decided of its matches."""
+    rows = []
+    for one in records:
+        subject = await screenings.find_screened_subject(tx, "organisation", one.id)
+        if subject is None:
+            continue
+        matches = await screenings.list_matches(tx, subject.id)
+        counts = [
+            sum(match.current and match.decision == decision for match in matches)
+            for decision in ("open", "confirmed", "cleared")
+        ]
+        obstacle = readable(subject.obstacle) if subject.obstacle else None
+        rows.append(
+            ListRow(
+                "",
+                (
+                    f"{one.registry_code} {one.registry_number}",
+                    _result(subject.manual_result, *counts[:2]),
+                    subject.screened_at,
+                    "Yes" if subject.monitored else "No",
+                    *counts,
+                    obstacle,
+                ),
+            )
+        )
+    return RecordTable(
+        "Watch list screening",
+        [
+            Column("Record"),
+            Column("Result", "status"),
+            Column("Screened", "moment"),
+            Column("Monitored"),
+            Column("Open matches"),
+            Column("Confirmed"),
+            Column("Cleared"),
+            Column("Cannot be compared because"),
+        ],
+        rows,
+        "Never compared with watch lists: no partner has validated, monitored or verified it.",
+    )
+
+
+def _result(manual: str | None, waiting: int, confirmed: int) -> Literal["in_review", "flagged", "clear"]:
+    if confirmed or manual not in (None, "clear"):
+        return "flagged"
+    return "in_review" if waiting else "clear"
+
+
+def _change_values(tx: Tx, change: OrganisationChange) -> tuple[object, ...]:
+    words = f"{readable(change.kind)}: {readable(change.field)}"
+    values = (_value_text(tx, change.field, value) for value in (change.before, change.after))
+    return str(change.at.date()), words, *values, change.source
+
+
+def _value_text(tx: Tx, field: str, value: object) -> str | None:
+    if value is None or value == [] or value == "":
+        return None
+    if field in _LINKS and isinstance(value, str):
+        return tx.ids.text(ID, UUID(value))
+    if isinstance(value, list):
+        return "; ".join(str(one) for one in value)
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return str(value)

@@ -1,0 +1,170 @@
+"""Organisations in the console: search, the record with its history and screening, branding, and publishing."""
+
+import io
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.nonprofits.registers import flows as registers_flows
+from tests.support import factories
+from tests.support.bmf import bodies, body, write
+from tests.support.browsing import Browser
+from tests.support.client import Client, data
+from tests.support.console import act, closed, refused, upload, words
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+from tests.support.validation import decided
+
+PATH = "/operator/organisations"
+RENAMED = "850300001"
+SNAPSHOTS = {
+    datetime(2026, 1, 9, tzinfo=UTC): [body(RENAMED, "QUILLWORT RELIEF FUND", STATE="OR", RULING="200105")],
+    datetime(2026, 2, 9, tzinfo=UTC): [body(RENAMED, "SALTGRASS AID FUND", STATE="OR", RULING="200105")],
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def register(service: Service, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
+    """Two months of a register."""
+    folder: Path = tmp_path_factory.mktemp("register")
+    for day, rows in SNAPSHOTS.items():
+        others = bodies(30, start=850_400_000, state="OR", name="QUARTZITE GUILD")
+        file = write(folder / f"{day:%Y-%m-%d}.csv", [*rows, *others])
+        await registers_flows.import_files(service.db, IrsBmfReader(), [file], as_of=day)
+    yield  # noqa: PT022 (the data stay; names and numbers in them occur nowhere else)
+
+
+@pytest.fixture
+async def admin(service: Service) -> AsyncIterator[Browser]:
+    """An administrator's browser."""
+    browser = await signed_in(service, await operator(service, "administrator"))
+    yield browser
+    await browser.close()
+
+
+@pytest.fixture
+async def reviewer(service: Service) -> AsyncIterator[Browser]:
+    """A reviewer's browser."""
+    browser = await signed_in(service, await operator(service, "reviewer"))
+    yield browser
+    await browser.close()
+
+
+async def entries(service: Service, action: str, subject: str) -> int:
+    """How many audit entries with the action there are."""
+    async with service.db.read() as tx:
+        sql = "select count(*) from audit_entry where action = $1 and subject = $2"
+        return int(await tx.fetchval(sql, action, subject))
+
+
+async def known(publishable: Client) -> str:
+    """The identifier of the one that was renamed."""
+    (record,) = data(await publishable.get("/v1/organisations", registryId=RENAMED))
+    return str(record["id"])
+
+
+@pytest.mark.parametrize("query", ["saltgrass", "quillwort relief", RENAMED, "85-0300001"])
+async def test_it_is_found_by_name_former_name_and_number(admin: Browser, query: str) -> None:
+    await admin.open(f"{PATH}?query={query}")
+    assert "Saltgrass Aid Fund" in words(admin)
+    assert (await admin.get(f"{PATH}.csv?query={query}")).text.splitlines()[1].startswith("Saltgrass Aid Fund,IRS,")
+
+
+async def test_it_is_found_by_its_id_and_by_filters(service: Service, admin: Browser, publishable: Client) -> None:
+    own = await known(publishable)
+    await admin.open(f"{PATH}?query={own}")
+    assert "1, best matches first" in words(admin)
+    await admin.open(f"{PATH}?query={service.db.deployment.ids.example('organisation')}")
+    assert "Saltgrass" not in words(admin)
+    await admin.open(f"{PATH}?query=saltgrass&country=USA&registry=IRS&status=active")
+    assert "Saltgrass" in words(admin)
+    await admin.open(f"{PATH}?query=saltgrass&status=inactive")
+    assert "Saltgrass" not in words(admin)
+    for wrong in ("country=Wales", "registry=no+such+registry", "query=fund&cursor=99999"):
+        assert (await admin.get(f"{PATH}?{wrong}")).status_code == 422, wrong
+
+
+async def test_pages_of_a_list_and_of_a_search_go_on(admin: Browser) -> None:
+    for query in ("?country=USA", "?query=quartzite"):
+        seen: list[str] = []
+        file = (await admin.get(f"{PATH}.csv{query}")).text.splitlines()[1:]
+        seen = [line for line in file if "Quartzite Guild" in line]
+        assert len(seen) == len(set(seen)) == 30, query
+
+
+async def test_the_record_tells_history_sources_and_screening(
+    service: Service, admin: Browser, api: Client, publishable: Client
+) -> None:
+    own = await known(publishable)
+    await admin.open(f"{PATH}/{own}")
+    said = words(admin)
+    assert "Former names QUILLWORT RELIEF FUND (until 2026-02-09)" in said
+    assert "Renamed: Name QUILLWORT RELIEF FUND SALTGRASS AID FUND" in said
+    assert "irs-bmf" in said
+    assert "Accepted in USD" in said
+    assert "Never compared with watch lists" in said
+    await decided(service, api, name="Saltgrass Aid Fund", registryId=RENAMED)
+    data(await api.post("/v1/monitoring-subscriptions", {"organisationId": own}))
+    await service.drain()
+    await admin.open(f"{PATH}/{own}")
+    assert "Never compared" not in words(admin)
+    gone = await factories.nonprofit(service, name="Lapsed Fund", active=False)
+    await admin.open(f"{PATH}/{gone}")
+    assert "Refused: the organisation is not active" in words(admin)
+    assert (await admin.get(f"{PATH}/organisation_0")).status_code == 404
+
+
+async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: Browser, publishable: Client) -> None:
+    own = await factories.nonprofit(service, name="PLAIN TRUST")
+    page = f"{PATH}/{own}"
+    await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
+    said = words(admin)
+    assert "Saved. Donors see it" in said
+    assert "Plain & Proper" in said
+    assert "PLAIN TRUST" in said, "the registered name stays"
+    assert data(await publishable.get(f"/v1/organisations/{own}"))["displayName"] == "Plain & Proper"
+    assert "#0d5c4a" in await refused(admin, f"{page}/brand", name="x", description="", colour="teal")
+    assert "cannot be removed alone" in await refused(admin, f"{page}/brand", name="x", description="", colour="")
+    picture = io.BytesIO()
+    Image.new("RGB", (900, 500), "navy").save(picture, "PNG")
+    await upload(admin, f"{page}/logo", "logo.png", picture.getvalue())
+    await admin.open(page)
+    assert "Logo and images logo" in words(admin)
+    await admin.open(f"{page}/logo")
+    answer = await admin.request(
+        "POST",
+        f"{page}/logo",
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": admin.csrf},
+        files={"file": ("logo.png", b"no picture")},
+    )
+    assert (answer.status_code, "not an image" in words(admin)) == (422, True)
+    assert (await admin.post(f"{page}/logo", {})).status_code == 422
+    await act(admin, f"{page}/brand/clear")
+    assert "Plain & Proper" not in words(admin)
+    assert await entries(service, "organisation.branded", own) == 3
+
+
+async def test_a_reviewer_publishes_what_a_partner_entered(
+    service: Service, tenant: Tenant, reviewer: Browser, admin: Browser
+) -> None:
+    own = await factories.nonprofit(service, name="Unlisted Hope", partner=tenant.partner)
+    await reviewer.open(f"{PATH}/unpublished")
+    assert "Unlisted Hope" in words(reviewer)
+    assert "Unlisted Hope" in (await reviewer.get(f"{PATH}/unpublished.csv")).text
+    await reviewer.open(f"{PATH}/{own}")
+    assert "which added it, can find it" in words(reviewer)
+    page = f"{PATH}/{own}/publish"
+    assert "web addresses" in await refused(reviewer, page, note="Seen", websites="hope")
+    assert "Publish the organisation first" in await closed(admin, f"{PATH}/{own}/brand")
+    assert (await admin.get(page)).status_code == 403, "a reviewer decides"
+    assert (await reviewer.get(f"{PATH}/{own}/brand")).status_code == 403
+    await act(reviewer, page, note="Seen at Companies House", websites="https://hope.example.org")
+    assert "Published. Every partner can find it" in words(reviewer)
+    assert "https://hope.example.org" in words(reviewer)
+    assert "is published" in await closed(reviewer, page)
+    assert await entries(service, "organisation.published", own) == 1
