@@ -13,7 +13,12 @@ from almoner.access.notifications import jobs as notifications_jobs
 from almoner.access.notifications.service import Notification
 from almoner.access.security_emails import jobs as security_emails_jobs
 from almoner.access.sign_ins import jobs as sign_ins_jobs
+from almoner.dashboard import exports as dashboard_exports
 from almoner.dashboard import jobs as dashboard_jobs
+from almoner.dashboard.api_request_source import ApiRequestSource
+from almoner.dashboard.list_files import ListFiles
+from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.giving.account_notices import jobs as account_notices_jobs
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.monthly_reports import jobs as monthly_reports_jobs
@@ -61,6 +66,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import jobs as events_jobs
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http import upload_intake
+from almoner.platform.http.service import ApiApplication
 from almoner.platform.jobs.background_tasks import BackgroundTasks, join_tasks
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
@@ -145,6 +151,7 @@ class BackgroundParts:
     ``provider``: with what it tells by itself of payouts and refunds; None where no payments are taken.
     ``audit_heads``: the folder of signed heads. ``name_agreement``: how well names have to agree, 0 to 1.
     ``pay_to``: our own bank accounts by currency. ``retention``: how long what decisions rest on is kept.
+    ``api``: answers calls that jobs make for members.
     """
 
     db: Database
@@ -167,6 +174,7 @@ class BackgroundParts:
     screener: Screener
     pay_to: Mapping[str, BankDetails]
     retention: RetentionPeriods
+    api: ApiApplication
 
 
 def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
@@ -184,6 +192,15 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         audit_proofs.proof_tasks.using(parts.audit_heads),
         selfcheck.tasks.collected,
         selfcheck.run_tasks.using(selfcheck.Parts(CHECKS, parts.telemetry)),
+    ]
+
+
+def _dashboard_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    files = ListFiles(parts.db, MemberCalls(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
+    return [
+        dashboard_jobs.tasks.collected,
+        dashboard_exports.tasks.collected,
+        dashboard_exports.file_tasks.using(dashboard_exports.Parts(files, parts.blobs, parts.catalogues)),
     ]
 
 
@@ -228,7 +245,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         agents_jobs.tasks.collected,
         agents_jobs.retention_tasks.using(parts.retention),
         documents_jobs.nightly_tasks.collected,
-        documents_jobs.tasks.using(parts.blobs),
+        documents_jobs.tasks.using(documents_jobs.Stored(parts.blobs, (dashboard_exports.list_referenced_blob_keys,))),
         documents_jobs.scan_tasks.using(documents_jobs.Scanning(parts.blobs, parts.scanner)),
         submission_documents_jobs.tasks.collected,
         submission_documents_jobs.retention_tasks.using(parts.retention),
@@ -241,7 +258,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         monitoring_jobs.screening_tasks.using(parts.screener),
         eligibility_jobs.tasks.collected,
         deliveries_jobs.tasks.collected,
-        dashboard_jobs.tasks.collected,
+        *_dashboard_tasks(parts),
         deliveries_jobs.delivery_tasks.using(DeliveryWorker(parts.db, parts.outbound)),
     ]
 
@@ -261,6 +278,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *account_notices_jobs.notifications(find_organisation_contact),
     *agents_jobs.notifications,
     *form_jobs.notifications,
+    *dashboard_exports.notifications,
 )
 """Emails that need nothing of the deployment."""
 

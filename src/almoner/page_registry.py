@@ -119,7 +119,9 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
     gate = PageGuard(db, pages, _NAVIGATION)
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
-        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules),
+        *dashboard_pages.routes(
+            gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules, parts.blobs
+        ),
         *members_pages.routes(
             gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues), dashboard_pages.RECORD_PATHS
         ),

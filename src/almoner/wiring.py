@@ -257,6 +257,7 @@ def _build_background_tasks(
     catalogues: TranslationCatalogues,
     telemetry: Telemetry,
     blobs: BlobStore,
+    api: ApiApplication,
 ) -> BackgroundTasks:
     return build_background_tasks(
         BackgroundParts(
@@ -282,6 +283,7 @@ def _build_background_tasks(
             retention=RetentionPeriods(
                 timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)
             ),
+            api=api,
         )
     )
 
@@ -403,9 +405,11 @@ async def build_services(
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
-    tasks = _traced(tracing, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs))
-    background = BackgroundWorker(db, tasks, telemetry)
-    routes = [*_api_routes(work, rules, waiters), *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
+    routes = _api_routes(work, rules, waiters)
+    member_api = ApiApplication(db, guard, routes)  # for jobs: the tools of the sandbox run these
+    tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, member_api)
+    background = BackgroundWorker(db, _traced(tracing, tasks), telemetry)
+    routes = [*routes, *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
     api = ApiApplication(db, guard, routes, intake)
     services = Services(
         settings,

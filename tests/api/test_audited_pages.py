@@ -177,6 +177,7 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
         named = f"/views/{tx.ids.text('savedview', view)}"
     await doing.post(browser, home, "/views/{id}", {"name": "Not asked for"}, named)
     await doing.post(browser, home, "/views/{id}/delete", {}, f"{named}/delete")
+    await doing.post(browser, home, "/exports", {"list": "/donations", "query": ""})
     await doing.post(browser, home, "/support-refunds", {"EUR": "", "GBP": "", "USD": "5.00"})
     other = await factories.donation(doing.service, api)
     form = {

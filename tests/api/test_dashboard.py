@@ -29,6 +29,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/search": EVERYBODY,
     "/search/hits?q=donor": EVERYBODY,
     "/views": EVERYBODY,
+    "/exports": FINANCE | REVIEWERS | DEVELOPERS,
     "/preferences": EVERYBODY,
     "/gallery": DEVELOPERS,
     **{one.path: EVERYBODY for one in LISTS},
@@ -73,7 +74,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/webhooks/{hook}/rotate-secret": DEVELOPERS,
     "/webhooks/{hook}/delete": DEVELOPERS,
 }
-OF_ONE_PERSON = ("/views/{view}", "/views/{view}/delete")
+OF_ONE_PERSON = ("/views/{view}", "/views/{view}/delete", "/exports/{export}")
 
 
 @pytest.fixture

@@ -177,6 +177,7 @@ def named(typed: str, **facts: object) -> dict[str, Any]:
 SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
     "access/accounts/mails/addresses": lambda typed: [{"addresses": [SimpleNamespace(partner=typed, url=OWN)]}],
     "access/security_emails/mails/letter": letters,
+    "dashboard/mails/csv_export": lambda _typed: [{"link": OWN}],
     "giving/account_notices/mails/payee_account": lambda typed: [
         named(typed, account=SimpleNamespace(currency="EUR", masked_number=typed, holder=typed))
     ],

@@ -24,6 +24,7 @@ from tests.support import webhooks
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.giving import DAY, Giving, open_session
+from tests.support.members import desk
 from tests.support.receivers import receiver, reply
 from tests.support.service import Service, Tenant, serving
 from tests.worker.conftest import Ground
@@ -64,6 +65,13 @@ async def _view_a_donor(service: Service, tenant: Tenant) -> None:
         await dashboard_store.insert_views(tx, tenant.partner, uuid4(), [uuid4()])
 
 
+async def _request_a_file(service: Service, tenant: Tenant) -> None:
+    finance = await desk(service, tenant, "finance")
+    await finance.get(f"{finance.home}/exports?list=/donations")
+    await finance.post(f"{finance.home}/exports", list="/donations", query="")
+    await finance.close()
+
+
 async def _upload_a_statement(service: Service) -> None:
     async with service.db.write() as tx:
         await bank_statements.keep_upload(tx, "q.xml", b"<q/>", None, by="q")
@@ -97,6 +105,7 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             await _reject_an_email(service)
             await _view_a_donor(service, tenant)
             await _upload_a_statement(service)
+            await _request_a_file(service, tenant)
             if table == "donation_dedication_email":  # the donation has events of its own
                 await _dedicate_a_donation(service, api, tenant)
             await service.services.api_requests.flush()

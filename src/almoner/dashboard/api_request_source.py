@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from almoner.access.accounts.page_guard import Visitor, partner_of_visitor
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import (
     ApiKey,
@@ -13,10 +12,10 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     parse_request_id,
 )
-from almoner.dashboard.member_calls import CallRefused, Record, RecordPage
+from almoner.dashboard.member_calls import CallRefused, Member, Record, RecordPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
-from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.edge import request_id_text
 
 
@@ -26,10 +25,10 @@ class ApiRequestSource:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def list_page(self, visitor: Visitor, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page, newest first. Raises CallRefused."""
         given = dict(parameters)
-        partner = partner_of_visitor(visitor)
+        partner = Partner(member.realm.id)
         async with self._db.read() as tx:
             wanted = _filter(tx, given)
             before = _parse_cursor(given["cursor"]) if "cursor" in given else None
@@ -39,9 +38,9 @@ class ApiRequestSource:
         onward = None if found.next is None else found.next.hex
         return RecordPage(records, len(records), onward, None)
 
-    async def get(self, visitor: Visitor, name: str) -> Record:
+    async def get(self, member: Member, name: str) -> Record:
         """One request. Raises NotFound."""
-        partner, request_id = partner_of_visitor(visitor), parse_request_id(name)
+        partner, request_id = Partner(member.realm.id), parse_request_id(name)
         if request_id is None:
             raise NotFound
         async with self._db.read() as tx:

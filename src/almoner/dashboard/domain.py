@@ -75,6 +75,9 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
 }
 """Who downloads the lists of an area."""
 
+EXPORT_RETENTION: Final = timedelta(days=7)
+"""How long a file that a job prepared can be downloaded."""
+
 VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
@@ -276,6 +279,24 @@ class SavedView:
     list: str
     name: str
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class CsvExport:
+    """A list as a file that a job prepares for one person. ``list``, ``query``: as of a saved view, with the order.
+
+    ``shows_donors``: whether it says who donors are. ``storage_key``: where the file lies, once it is ready.
+    """
+
+    id: UUID
+    person_id: UUID
+    list: str
+    query: str
+    shows_donors: bool
+    status: Literal["pending", "ready", "failed"]
+    storage_key: str | None
+    created_at: datetime
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.people.domain import Person, Realm
 from almoner.dashboard.domain import scopes_for_roles
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.caller import SECRET, Caller
@@ -41,53 +41,83 @@ class RecordPage:
     prev: str | None
 
 
+class Member(Protocol):
+    """Whose calls they are: a visitor's, or a person's for whom a job works."""
+
+    @property
+    def person(self) -> Person:
+        """Who it is."""
+        ...
+
+    @property
+    def realm(self) -> Realm:
+        """The partner that the person belongs to."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """The network address, for the audit log; empty where nobody is at a browser."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JobMember:
+    """A person for whom a job works."""
+
+    person: Person
+    address: str = ""
+
+    @property
+    def realm(self) -> Realm:
+        """The partner that the person belongs to."""
+        return self.person.realm
+
+
 class MemberCalls:
     """Makes calls as a member. Every rule of the interface holds: scopes, masks, idempotency keys, the audit log."""
 
     def __init__(self, api: ApiApplication) -> None:
         self._api = api
 
-    async def get(self, visitor: Visitor, path: str) -> Record:
+    async def get(self, member: Member, path: str) -> Record:
         """One record. Raises CallRefused."""
-        found: Record = (await self._call(visitor, "GET", path))["data"]
+        found: Record = (await self._call(member, "GET", path))["data"]
         return found
 
-    async def list_page(self, visitor: Visitor, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: Member, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page of a list. Raises CallRefused."""
-        answer = await self._call(visitor, "GET", path, parameters)
+        answer = await self._call(member, "GET", path, parameters)
         links = answer["_links"]
         return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
 
     async def post(
-        self, visitor: Visitor, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
+        self, member: Member, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
     ) -> Record:
         """Change something. ``key``: what makes the same form once, however often it is sent. Raises CallRefused."""
-        answer: Record = (await self._call(visitor, "POST", path, body=body or {}, key=key)).get("data", {})
+        answer: Record = (await self._call(member, "POST", path, body=body or {}, key=key)).get("data", {})
         return answer
 
-    async def upload(
-        self, visitor: Visitor, path: str, content: bytes, field: str, *, key: str | None = None
-    ) -> Record:
+    async def upload(self, member: Member, path: str, content: bytes, field: str, *, key: str | None = None) -> Record:
         """Send one file. Raises CallRefused."""
         edge = token_hex(16)
         head = f'--{edge}\r\nContent-Disposition: form-data; name="{field}"; filename="file"\r\n\r\n'
         sent = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
         kind = f"multipart/form-data; boundary={edge}"
-        answer: Record = (await self._send(visitor, "POST", path, sent, kind, key=key))["data"]
+        answer: Record = (await self._send(member, "POST", path, sent, kind, key=key))["data"]
         return answer
 
-    async def patch(self, visitor: Visitor, path: str, body: Mapping[str, object]) -> Record:
+    async def patch(self, member: Member, path: str, body: Mapping[str, object]) -> Record:
         """Change some members of a record. Raises CallRefused."""
-        changed: Record = (await self._call(visitor, "PATCH", path, body=body))["data"]
+        changed: Record = (await self._call(member, "PATCH", path, body=body))["data"]
         return changed
 
-    async def delete(self, visitor: Visitor, path: str) -> None:
+    async def delete(self, member: Member, path: str) -> None:
         """Delete a record. Raises CallRefused."""
-        await self._call(visitor, "DELETE", path)
+        await self._call(member, "DELETE", path)
 
     async def _call(
         self,
-        visitor: Visitor,
+        member: Member,
         method: Method,
         path: str,
         parameters: Sequence[tuple[str, str]] = (),
@@ -95,11 +125,11 @@ class MemberCalls:
         key: str | None = None,
     ) -> Record:
         sent = b"" if body is None else msgspec.json.encode(body)
-        return await self._send(visitor, method, path, sent, "application/json", parameters=parameters, key=key)
+        return await self._send(member, method, path, sent, "application/json", parameters=parameters, key=key)
 
     async def _send(
         self,
-        visitor: Visitor,
+        member: Member,
         method: Method,
         path: str,
         sent: bytes,
@@ -109,11 +139,11 @@ class MemberCalls:
         key: str | None = None,
     ) -> Record:
         caller = Caller(
-            visitor.person.id, Partner(visitor.realm.id), SECRET, scopes_for_roles(visitor.person.roles), is_member=True
+            member.person.id, Partner(member.realm.id), SECRET, scopes_for_roles(member.person.roles), is_member=True
         )
         headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
         reply = await self._api.answer_member(
-            caller, method, path, urlencode(parameters), sent, headers=headers, address=visitor.address
+            caller, method, path, urlencode(parameters), sent, headers=headers, address=member.address
         )
         answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
         if reply.status >= 400:

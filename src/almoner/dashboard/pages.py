@@ -12,12 +12,14 @@ from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with
 from almoner.dashboard.donation_pages import DonationPages
+from almoner.dashboard.export_pages import ExportPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.gallery_pages import PATH as GALLERY
 from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
 from almoner.dashboard.gallery_pages import GalleryPages
 from almoner.dashboard.giving_link_pages import GivingLinkPages
 from almoner.dashboard.home_pages import HomePages
+from almoner.dashboard.list_files import ListFiles
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
@@ -44,6 +46,7 @@ from almoner.dashboard.view_pages import ViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.pages.rendering import PageRenderer
 
@@ -72,17 +75,21 @@ LINKS: Final = (
 """For the navigation."""
 
 
-def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: DisbursementRules) -> list[Route]:
+def routes(
+    gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: DisbursementRules, blobs: BlobStore
+) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
 
-    ``rules``: of disbursements, which a donation leaves that is reassigned.
+    ``rules``: of disbursements, which a donation leaves that is reassigned. ``blobs``: where prepared files lie.
     """
     context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
-    records = RecordPages(context, calls, LISTS, {API_REQUESTS: ApiRequestSource(gate.db)})
+    files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
+    records = RecordPages(context, calls, LISTS, files)
     return [
         *HomePages(context, calls).routes(),
         *SearchPages(context, calls, records).routes(),
         *ViewPages(context, LISTS).routes(),
+        *ExportPages(context, files, blobs).routes(),
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
         *DisbursementPages(context, records).routes(),

@@ -1,18 +1,23 @@
 """Lists of records with filters, as a page and as a file, and the page of one record."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, Protocol
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of_visitor
+from almoner.access.accounts.page_guard import (
+    PageContext,
+    Visitor,
+    VisitorHandler,
+    partner_of_visitor,
+    redirect_to,
+)
 from almoner.access.accounts.page_texts import PageTexts, texts_of
 from almoner.access.people.domain import Role
-from almoner.dashboard import store, store_views
+from almoner.dashboard import store_views
 from almoner.dashboard.domain import (
     EXPORTERS,
     PERSONAL,
@@ -23,36 +28,24 @@ from almoner.dashboard.domain import (
     has_scope,
     roles_with,
 )
+from almoner.dashboard.exports import PATH as EXPORTS_PATH
+from almoner.dashboard.exports import may_export
 from almoner.dashboard.facts import sections_of_record, value_at_path
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, RecordPage, every_record
+from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, filters_in, order_in, query_of, typed_in
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
 
 _PAGE_SIZE: Final = 50
-_MAX_EXPORT: Final = 50_000
-"""Records in one downloaded file; its last line says when there are more."""
 _SEARCHED: Final = 10_000
 """Nonprofits that a list counts at most."""
 
 _TITLES: Final = ("title", "displayName", "name", "organisationName", "eventType", "email")
 """Members that a record is known by."""
-
-
-class RecordSource(Protocol):
-    """Where the records of a list come from that no call of the interface returns."""
-
-    async def list_page(self, visitor: Visitor, parameters: Sequence[tuple[str, str]]) -> RecordPage:
-        """One page, filtered. Raises CallRefused."""
-        ...
-
-    async def get(self, visitor: Visitor, name: str) -> Record:
-        """One record. Raises NotFound."""
-        ...
 
 
 class RecordPages:
@@ -63,12 +56,12 @@ class RecordPages:
         context: PageContext,
         calls: MemberCalls,
         lists: Sequence[RecordList],
-        sources: Mapping[RecordList, RecordSource],
+        files: ListFiles,
     ) -> None:
-        """``sources``: of lists that no call of the interface returns."""
+        """``files``: reads the records of lists."""
         self._context = context
         self._calls = calls
-        self._sources = sources
+        self.files = files
         self.lists = tuple(lists)
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
@@ -106,27 +99,27 @@ class RecordPages:
 
     def _downloader(self, declared: RecordList) -> VisitorHandler:
         async def download(visitor: Visitor) -> Response:
-            return self._download(visitor, declared)
+            return await self._download(visitor, declared)
 
         return download
 
     async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
-        texts, given = texts_of(self._context, visitor), _given(visitor, declared)
-        order = _order(visitor, declared)
+        texts, given = texts_of(self._context, visitor), filters_in(declared, visitor.query)
+        order = order_in(declared, visitor.query)
         asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
-            page = await self._page(visitor, declared, [*asked, *([("cursor", cursor)] if cursor else [])])
+            page = await self.files.list_page(visitor, declared, [*asked, *([("cursor", cursor)] if cursor else [])])
         except CallRefused as refused:
             if refused.status != 400:
                 raise
             problems = _problems(refused, declared, texts)
-            page = await self._page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
+            page = await self.files.list_page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
             given, order = [], SortOrder()
         shown = [*given, *order.parameters]
-        await self.note_donors(visitor, declared, page.records)
+        await self.files.note_donors(visitor, declared, page.records)
         address = visitor.place.home + declared.path
         return render_page(
             self._context,
@@ -138,14 +131,14 @@ class RecordPages:
             caption=_caption(texts, declared, page.total, order),
             heads=_heads(declared, given, order, address),
             usual_order=not order.parameters,
-            typed=dict(_typed(visitor, declared)),
+            typed=dict(typed_in(declared, visitor.query)),
             chips=_chips(given, declared, order, address, texts),
             order=order,
             views=await self._views(visitor, declared),
             query=urlencode(shown),
             next=page.next and _link(address, shown, page.next),
             prev=page.prev and _link(address, shown, page.prev),
-            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if self._may_export(visitor, declared) else None,
+            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if may_export(visitor.person, declared) else None,
             creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
             masked=declared.shows_donors and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
@@ -162,7 +155,7 @@ class RecordPages:
     async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:
         """The record that the address names. Raises NotFound."""
         name = visitor.path.removeprefix(visitor.place.home + declared.path + "/").split("/")[0]
-        if source := self._sources.get(declared):
+        if source := self.files.sources.get(declared):
             return await source.get(visitor, name)
         self._context.parse_id(declared.id_type, name)
         try:
@@ -171,7 +164,7 @@ class RecordPages:
             if refused.status == 404:
                 raise NotFound from None
             raise
-        await self.note_donors(visitor, declared, [record])
+        await self.files.note_donors(visitor, declared, [record])
         return record
 
     async def render_record(
@@ -205,32 +198,16 @@ class RecordPages:
             **more,
         )
 
-    async def _page(self, visitor: Visitor, declared: RecordList, parameters: Sequence[tuple[str, str]]) -> RecordPage:
-        if source := self._sources.get(declared):
-            return await source.list_page(visitor, parameters)
-        return await self._calls.list_page(visitor, declared.call, parameters)
-
-    def _may_export(self, visitor: Visitor, declared: RecordList) -> bool:
-        return visitor.person.has_role(*EXPORTERS[declared.area])
-
-    def _download(self, visitor: Visitor, declared: RecordList) -> Response:
-        day = self._context.db.deployment.clock.now().date()
+    async def _download(self, visitor: Visitor, declared: RecordList) -> Response:
+        """The list as a file; a large one is prepared by a job."""
+        if declared.counted and await self.files.count(visitor, declared, visitor.query) > MAX_DOWNLOAD:
+            wanted = urlencode({"list": declared.path, "query": query_of(declared, visitor.query)})
+            return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
+        day, texts = self._context.db.deployment.clock.now().date(), texts_of(self._context, visitor)
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{declared.path[1:]}-{day}.csv"'}
-        return StreamingResponse(self._lines(visitor, declared), media_type="text/csv; charset=utf-8", headers=headers)
-
-    async def _lines(self, visitor: Visitor, declared: RecordList) -> AsyncIterator[bytes]:
-        """The file, page by page: the members of the list's columns, as the interface has them."""
-        members, texts = _members(declared), texts_of(self._context, visitor)
-        yield csv_line(members)
-        asked = [*_given(visitor, declared), *_order(visitor, declared).call_parameters]
-        written = 0
-        async for records in every_record(partial(self._page, visitor, declared), asked):
-            if written >= _MAX_EXPORT:
-                yield csv_line([texts.text("dashboard.list.limit", limit=texts.number(_MAX_EXPORT))])
-                return
-            await self.note_donors(visitor, declared, records)
-            written += len(records)
-            yield b"".join(csv_line(_text(value_at_path(record, member)) for member in members) for record in records)
+        notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
+        lines = self.files.lines(visitor, declared, visitor.query, MAX_DOWNLOAD, notice)
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def rows(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
         """What a list shows of each record."""
@@ -261,15 +238,6 @@ class RecordPages:
             called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
-    async def note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
-        """Who looked at which donor's data is kept."""
-        if not declared.shows_donors or not has_scope(visitor.person.roles, PERSONAL):
-            return
-        shown = [self._context.parse_id(declared.id_type, record["id"]) for record in records if record["email"]]
-        if shown:
-            async with self._context.db.write() as tx:
-                await store.insert_views(tx, partner_of_visitor(visitor), visitor.person.id, shown)
-
 
 def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> list[RecordAction]:
     """What the visitor may do to the record as it is."""
@@ -286,21 +254,6 @@ def _outcome_key(visitor: Visitor, declared: RecordList) -> str:
     done = ["new"] if declared.form is not None else []
     done += [action.path for action in declared.actions]
     return declared.translation_key(f"{name}.done") if name in done else ""
-
-
-def _typed(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
-    """What the address says of each filter, as it was typed."""
-    return [(one.parameter, visitor.query.get(one.parameter, "").strip()[:500]) for one in declared.filters]
-
-
-def _given(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in _typed(visitor, declared) if value]
-
-
-def _order(visitor: Visitor, declared: RecordList) -> SortOrder:
-    """The order that the address asks for."""
-    filtered = bool(_given(visitor, declared))
-    return declared.order(visitor.query.get("sort", ""), visitor.query.get("direction", ""), filtered=filtered)
 
 
 def _heads(
@@ -355,21 +308,3 @@ def _problems(refused: CallRefused, declared: RecordList, texts: PageTexts) -> d
         field = name if name in labels else next(iter(labels), "filters")
         found[field] = texts.problem(texts.label(labels.get(name, name)), rest)
     return found
-
-
-def _members(declared: RecordList) -> list[str]:
-    """The columns of a file: those of the list, with the currency beside an amount and the donor's names."""
-    members: list[str] = []
-    for column in declared.columns:
-        match column.kind:
-            case "amount":
-                members += [column.member, "currencyCode"]
-            case "donor":
-                members += ["firstName", "lastName", column.member]
-            case _:
-                members.append(column.member)
-    return members
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)

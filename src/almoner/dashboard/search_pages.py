@@ -114,7 +114,7 @@ class SearchPages:
     async def _group(
         self, visitor: Visitor, declared: RecordList, records: Sequence[Record], typed: str
     ) -> SearchGroup:
-        await self._records.note_donors(visitor, declared, records)
+        await self._records.files.note_donors(visitor, declared, records)
         rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, declared, records)]
         parameter = "email" if "@" in typed else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in declared.filters)

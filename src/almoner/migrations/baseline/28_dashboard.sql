@@ -170,3 +170,23 @@ create table saved_view (
 );
 create unique index saved_view_name on saved_view (partner_id, person_id, list, lower(name));
 grant select, insert, update (name), delete on saved_view to almoner_app;
+
+-- A list of the dashboard as a CSV file that a job prepares for one person. list, query: as of a saved view, with the
+-- order. shows_donors: whether it says who donors are. storage_key: where the file lies in the document storage.
+create table csv_export (
+    id uuid primary key,
+    partner_id uuid not null,
+    person_id uuid not null,
+    list text not null check (list ~ '^/[a-z-]{1,50}$'),
+    query text not null check (length(query) <= 4000),
+    shows_donors boolean not null,
+    status text not null check (status in ('pending', 'ready', 'failed')),
+    storage_key text unique check (storage_key ~ '^[0-9a-z]{34}$'),
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    constraint csv_export_file check ((status = 'ready') = (storage_key is not null)),
+    foreign key (partner_id, person_id) references person (realm, id) on delete cascade
+);
+create index csv_export_of_person on csv_export (partner_id, person_id, id);
+create index csv_export_expiry on csv_export (expires_at);
+grant select, insert, update (status, storage_key, expires_at), delete on csv_export to almoner_app;

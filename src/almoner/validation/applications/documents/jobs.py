@@ -3,6 +3,7 @@
 None of it reads or writes the storage while a transaction is open.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -42,7 +43,15 @@ class Scanning:
     scanner: MalwareScanner | None
 
 
-tasks: Final = TasksWith[BlobStore]()
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The storage. ``references``: which of some keys the other records refer to whose files lie there."""
+
+    blobs: BlobStore
+    references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
+
+
+tasks: Final = TasksWith[Stored]()
 scan_tasks: Final = TasksWith[Scanning]()
 
 
@@ -73,7 +82,7 @@ async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]
 
 
 @tasks.job(service.REMOVE)
-async def remove(blobs: BlobStore, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
+async def remove(stored: Stored, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
     async with work.db.read() as tx:
@@ -81,7 +90,7 @@ async def remove(blobs: BlobStore, work: JobContext, job: JobOf[service.OfDocume
     if key is None:
         return JobDone()
     try:
-        await blobs.remove(key)
+        await stored.blobs.remove(key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
@@ -90,14 +99,14 @@ async def remove(blobs: BlobStore, work: JobContext, job: JobOf[service.OfDocume
 
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
-async def sweep(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def sweep(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    real_now = work.db.deployment.clock.real_now()
+    real_now, blobs = work.db.deployment.clock.real_now(), stored.blobs
     try:
-        unknown, newest = await _find_orphans(blobs, work)
+        unknown, newest = await _find_orphans(stored, work)
         for listed in unknown:
             if listed.since <= newest and listed.since < real_now - DAY:
                 await _to_trash(blobs, work, listed.key, real_now.date())
@@ -111,8 +120,9 @@ async def sweep(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Res
     return JobDone()
 
 
-async def _find_orphans(blobs: BlobStore, work: JobContext) -> tuple[list[ListedBlob], datetime]:
-    """Blobs of this deployment that no document has, and since when the newest lies there that one has."""
+async def _find_orphans(stored: Stored, work: JobContext) -> tuple[list[ListedBlob], datetime]:
+    """Blobs of this deployment that no record has, and since when the newest lies there that one has."""
+    blobs = stored.blobs
     unknown: list[ListedBlob] = []
     newest = _EPOCH
     batch: list[ListedBlob] = []
@@ -120,7 +130,10 @@ async def _find_orphans(blobs: BlobStore, work: JobContext) -> tuple[list[Listed
     async def check_due() -> None:
         nonlocal newest
         async with work.db.read() as tx:
-            known = await service.list_referenced_blob_keys(tx, [listed.key for listed in batch])
+            keys = [listed.key for listed in batch]
+            known = await service.list_referenced_blob_keys(tx, keys)
+            for list_referenced in stored.references:
+                known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
         batch.clear()
@@ -142,12 +155,12 @@ async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> 
 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
-async def verify(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def verify(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Read a sample whole; the self-check tells of what is lost."""
     async with work.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:
-        found = {document.id: await _is_intact(blobs, document) for document in sample}
+        found = {document.id: await _is_intact(stored.blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:

@@ -1,0 +1,123 @@
+"""CSV files of large lists: asking for one, those that a person has, and downloading them."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import texts_of
+from almoner.access.people.domain import Role
+from almoner.dashboard import exports, store_exports
+from almoner.dashboard.domain import EXPORTERS, CsvExport, RecordList
+from almoner.dashboard.exports import MOST_EXPORTS, PATH
+from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, query_of
+from almoner.dashboard.member_calls import CallRefused
+from almoner.dashboard.record_lists import LISTS
+from almoner.dashboard.rendering import render_page
+from almoner.kit.errors import NotFound
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files.storage import BlobStore
+from almoner.platform.pages.headers import NO_PAGE
+
+ID_TYPE: Final = "csvexport"
+ROLES: Final[frozenset[Role]] = frozenset[Role]().union(*EXPORTERS.values())
+_LISTS: Final[Mapping[str, RecordList]] = {one.path: one for one in LISTS}
+_MOST_TYPED: Final = 4000
+
+
+class ExportPages:
+    """Pages about CSV files."""
+
+    def __init__(self, context: PageContext, files: ListFiles, blobs: BlobStore) -> None:
+        self._context = context
+        self._files = files
+        self._blobs = blobs
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        route = self._context.route
+        return [
+            route(f"{PATH}/{{id}}", self.download, *sorted(ROLES), methods=["GET"]),
+            route(PATH, self.show, *sorted(ROLES)),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The person's files; the list that the address names can be had as one. A posted form asks for it."""
+        if visitor.form:
+            return await self._request(visitor)
+        declared, query = _wanted(visitor, visitor.query.get("list", ""), visitor.query.get("query", ""))
+        return await self._render(visitor, declared, query)
+
+    async def download(self, visitor: Visitor) -> Response:
+        """One of them, to who asked for it."""
+        export_id = self._context.id_from_path(visitor, ID_TYPE)
+        async with self._context.db.read() as tx:
+            export = await store_exports.find_export(tx, partner_of_visitor(visitor), export_id)
+            ready = export is not None and export.storage_key is not None and export.expires_at > tx.now
+        if export is None or export.storage_key is None or not ready or not exports.may_download(visitor, export):
+            raise NotFound
+        async with self._context.db.write() as tx:
+            await self._record(tx, visitor, "csv_export.downloaded", export)
+        name = f"{export.list[1:]}-{export.created_at.date()}.csv"
+        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
+        content = self._blobs.read(export.storage_key)
+        return StreamingResponse(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+    async def _request(self, visitor: Visitor) -> Response:
+        declared, query = _wanted(visitor, visitor.form_value("list"), visitor.form_value("query"))
+        if declared is None:
+            raise NotFound
+        async with self._context.db.write() as tx:
+            export = await exports.request_export(tx, visitor, declared, query)
+            if export is not None:
+                await self._record(tx, visitor, "csv_export.requested", export)
+        if export is None:
+            return await self._render(visitor, declared, query, problem="dashboard.exports.problem.limit")
+        return redirect_to(f"{visitor.path}?done=requested")
+
+    async def _record(self, tx: Tx, visitor: Visitor, action: str, export: CsvExport) -> None:
+        by = self._context.audit_context(visitor)
+        subject, details = self._context.id_text(ID_TYPE, export.id), {"list": export.list[1:]}
+        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, address=by.address, details=details)
+
+    async def _render(
+        self, visitor: Visitor, declared: RecordList | None, query: str, *, problem: str = ""
+    ) -> Response:
+        texts, total = texts_of(self._context, visitor), 0
+        if declared is not None:
+            try:
+                total = await self._files.count(visitor, declared, dict(parse_qsl(query)))
+            except CallRefused:
+                declared = None  # the list says what is wrong with its filters
+        async with self._context.db.read() as tx:
+            own = await store_exports.list_exports(tx, partner_of_visitor(visitor), visitor.person.id)
+            shown = [one for one in own if one.expires_at > tx.now]
+        return render_page(
+            self._context,
+            visitor,
+            "exports.html",
+            status=422 if problem else 200,
+            problems={"list": texts.text(problem, limit=texts.number(MOST_EXPORTS))} if problem else {},
+            message="dashboard.exports.pending" if visitor.query.get("done") == "requested" else "",
+            wanted=declared,
+            query=query,
+            total=total,
+            most=MAX_DOWNLOAD,
+            exports=shown,
+            lists=_LISTS,
+            may_download=partial(exports.may_download, visitor),
+            export_id=lambda export: self._context.id_text(ID_TYPE, export.id),
+        )
+
+
+def _wanted(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None, str]:
+    """The list that is asked for, None where the visitor may not have it, and its filters and order."""
+    declared = _LISTS.get(path)
+    if declared is None or not exports.may_export(visitor.person, declared):
+        return None, ""
+    return declared, query_of(declared, dict(parse_qsl(query[:_MOST_TYPED])))

@@ -1,0 +1,188 @@
+"""Large lists as CSV files: a job prepares each for who asked, and it is deleted seven days later."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.notifications.service import Email, Notification
+from almoner.access.people import service as people
+from almoner.access.people.domain import NoSuchPerson, Person, member_realm
+from almoner.dashboard import store_exports
+from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
+from almoner.dashboard.list_files import ListFiles, shows_donors
+from almoner.dashboard.member_calls import CallRefused, JobMember, Member
+from almoner.dashboard.record_lists import LISTS
+from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.files.storage import BlobStore, StorageUnavailable
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages.formats import format_whole_number
+from almoner.platform.pages.translations import TranslationCatalogues
+
+PATH: Final = "/exports"
+MOST_EXPORTS: Final = 20
+"""Files of one partner at a time."""
+_MOST_RECORDS: Final = 5_000_000
+_LONGEST: Final = timedelta(hours=3)
+_STORAGE_WAIT: Final = timedelta(minutes=5)
+_BATCH: Final = 100
+_LISTS: Final[Mapping[str, RecordList]] = {one.path: one for one in LISTS}
+
+
+class OfExport(msgspec.Struct, frozen=True):
+    """The details of a job about one file."""
+
+    partner: UUID
+    export: UUID
+
+
+class RemoveFile(msgspec.Struct, frozen=True):
+    """The details of the job that removes an expired file. ``key``: where it lies."""
+
+    key: str
+
+
+PREPARE: Final = JobKind("csv_exports.prepare", OfExport)
+NOTIFY: Final = JobKind("csv_exports.notify", OfExport)
+REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What preparing files needs of the deployment."""
+
+    files: ListFiles
+    blobs: BlobStore
+    catalogues: TranslationCatalogues
+
+
+tasks: Final = Tasks()
+file_tasks: Final = TasksWith[Parts]()
+
+
+def may_export(person: Person, declared: RecordList) -> bool:
+    """Whether the person may have the list as a file."""
+    return person.has_role(*EXPORTERS[declared.area]) and has_scope(person.roles, declared.scope)
+
+
+def may_download(member: Member, export: CsvExport) -> bool:
+    """Whether the member asked for the file, and may still see what it says."""
+    declared = _LISTS[export.list]
+    return (
+        export.person_id == member.person.id
+        and may_export(member.person, declared)
+        and (not export.shows_donors or shows_donors(member, declared))
+    )
+
+
+async def request_export(tx: Tx, member: Member, declared: RecordList, query: str) -> CsvExport | None:
+    """Have a list prepared; None if the partner has as many files as it may."""
+    partner = Partner(member.realm.id)
+    made = CsvExport(
+        tx.new_id(),
+        member.person.id,
+        declared.path,
+        query,
+        shows_donors(member, declared),
+        "pending",
+        None,
+        tx.now,
+        tx.now + EXPORT_RETENTION,
+    )
+    if not await store_exports.insert_export(tx, partner, made, MOST_EXPORTS):
+        return None
+    await PREPARE.enqueue(tx, OfExport(partner.id, made.id), lane=f"csv_exports:{partner.id}")
+    return made
+
+
+@file_tasks.job(PREPARE, limit=_LONGEST)
+async def prepare_export(parts: Parts, work: JobContext, job: JobOf[OfExport]) -> Result:
+    """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
+    partner = Partner(job.details.partner)
+    async with work.db.read() as tx:
+        export = await store_exports.find_export(tx, partner, job.details.export)
+        person = None if export is None else await _find_person(tx, partner, export.person_id)
+    if export is None or export.status != "pending":
+        return JobDone()
+    key = None
+    if person is not None and may_download(JobMember(person), export):
+        try:
+            key = await _write_file(parts, person, export)
+        except StorageUnavailable as away:
+            return JobRetry(_STORAGE_WAIT, str(away))
+        except CallRefused:
+            key = None  # filters that the list takes no more
+    async with work.db.write() as tx:
+        recorded = await store_exports.record_prepared(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
+        if recorded and key is not None:
+            await NOTIFY.enqueue(tx, job.details)
+        elif key is not None:
+            await REMOVE.enqueue(tx, RemoveFile(key))
+    return JobDone()
+
+
+async def _write_file(parts: Parts, person: Person, export: CsvExport) -> str:
+    language = parts.catalogues.language(person.language)
+    notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
+    query = dict(parse_qsl(export.query))
+    with tempfile.TemporaryFile() as file:
+        async for lines in parts.files.lines(JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice):
+            file.write(lines)
+        file.seek(0)
+        return await parts.blobs.put(file)
+
+
+@file_tasks.job(REMOVE)
+async def remove_file(parts: Parts, _work: JobContext, job: JobOf[RemoveFile]) -> Result:
+    """Remove a file that nobody may download any more."""
+    try:
+        await parts.blobs.remove(job.details.key)
+    except StorageUnavailable as away:
+        return JobRetry(_STORAGE_WAIT, str(away))
+    return JobDone()
+
+
+async def delete_expired(tx: Tx) -> int:
+    """Delete a batch of those that have expired; how many."""
+    keys = await store_exports.delete_expired(tx, _BATCH)
+    for key in keys:
+        if key is not None:
+            await REMOVE.enqueue(tx, RemoveFile(key))
+    return len(keys)
+
+
+async def _next_expiry(tx: Tx) -> datetime | None:
+    return await store_exports.next_expiry(tx)
+
+
+tasks.periodic("csv_exports.delete", _next_expiry, delete_expired, every=timedelta(days=1))
+
+
+async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[OfExport]) -> Email | None:
+    """The email with the link, never what the file says; None where there is nobody or nothing to tell of."""
+    partner = Partner(job.details.partner)
+    export = await store_exports.find_export(tx, partner, job.details.export)
+    person = None if export is None else await _find_person(tx, partner, export.person_id)
+    if export is None or person is None or person.email is None or not may_download(JobMember(person), export):
+        return None
+    link = f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}{PATH}"
+    return Email(person.email, f"csv-export:{export.id}", {"link": link}, person.language, partner.id)
+
+
+async def _find_person(tx: Tx, partner: Partner, person_id: UUID) -> Person | None:
+    try:
+        return await people.get(tx, member_realm(partner), person_id)
+    except NoSuchPerson:
+        return None
+
+
+notifications: Final = (Notification(NOTIFY, Path(__file__).parent / "mails" / "csv_export.html", compose_link),)

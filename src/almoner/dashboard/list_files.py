@@ -1,0 +1,125 @@
+"""Lists as CSV files: the members of their columns, as the interface has them for who asks."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+from almoner.dashboard import store
+from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
+from almoner.dashboard.facts import value_at_path
+from almoner.dashboard.member_calls import Member, MemberCalls, Record, RecordPage, every_record
+from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.pages.csv_files import csv_line
+
+MAX_DOWNLOAD: Final = 50_000
+"""Records in a file that is made while it is downloaded. A job prepares larger ones."""
+_MOST_TYPED: Final = 500
+
+
+class RecordSource(Protocol):
+    """Where the records of a list come from that no call of the interface returns."""
+
+    async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+        """One page, filtered. Raises CallRefused."""
+        ...
+
+    async def get(self, member: Member, name: str) -> Record:
+        """One record. Raises NotFound."""
+        ...
+
+
+class ListFiles:
+    """Reads the records of lists, and writes them as files."""
+
+    def __init__(self, db: Database, calls: MemberCalls, sources: Mapping[RecordList, RecordSource]) -> None:
+        """``sources``: of lists that no call of the interface returns."""
+        self._db = db
+        self._calls = calls
+        self.sources = sources
+
+    async def list_page(
+        self, member: Member, declared: RecordList, parameters: Sequence[tuple[str, str]]
+    ) -> RecordPage:
+        """One page of a list. Raises CallRefused."""
+        if source := self.sources.get(declared):
+            return await source.list_page(member, parameters)
+        return await self._calls.list_page(member, declared.call, parameters)
+
+    async def count(self, member: Member, declared: RecordList, query: Mapping[str, str]) -> int:
+        """How many records match. Raises CallRefused."""
+        page = await self.list_page(member, declared, [*filters_in(declared, query), ("pageSize", "1")])
+        return page.total
+
+    async def lines(
+        self, member: Member, declared: RecordList, query: Mapping[str, str], most: int, notice: str
+    ) -> AsyncIterator[bytes]:
+        """The file, page by page, of at most so many records; ``notice``: its last line where there are more.
+
+        Raises CallRefused.
+        """
+        members = _members(declared)
+        yield csv_line(members)
+        asked = [*filters_in(declared, query), *order_in(declared, query).call_parameters]
+        written = 0
+        async for records in every_record(partial(self.list_page, member, declared), asked):
+            if written >= most:
+                yield csv_line([notice])
+                return
+            await self.note_donors(member, declared, records)
+            written += len(records)
+            yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
+
+    async def note_donors(self, member: Member, declared: RecordList, records: Sequence[Record]) -> None:
+        """Who looked at which donor's data is kept."""
+        if not shows_donors(member, declared):
+            return
+        ids = self._db.deployment.ids
+        shown = [ids.parse(declared.id_type, record["id"]) for record in records if record["email"]]
+        if found := [one for one in shown if one is not None]:
+            async with self._db.write() as tx:
+                await store.insert_views(tx, Partner(member.realm.id), member.person.id, found)
+
+
+def shows_donors(member: Member, declared: RecordList) -> bool:
+    """Whether the list says to the member who donors are."""
+    return declared.shows_donors and has_scope(member.person.roles, PERSONAL)
+
+
+def typed_in(declared: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What an address says of each filter, as it was typed."""
+    return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in declared.filters]
+
+
+def filters_in(declared: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The filters that an address sets."""
+    return [(name, value) for name, value in typed_in(declared, query) if value]
+
+
+def order_in(declared: RecordList, query: Mapping[str, str]) -> SortOrder:
+    """The order that an address asks for."""
+    filtered = bool(filters_in(declared, query))
+    return declared.order(query.get("sort", ""), query.get("direction", ""), filtered=filtered)
+
+
+def query_of(declared: RecordList, query: Mapping[str, str]) -> str:
+    """An address's filters and order, as the list's address has them."""
+    return urlencode([*filters_in(declared, query), *order_in(declared, query).parameters])
+
+
+def _members(declared: RecordList) -> list[str]:
+    """The columns of a file: those of the list, with the currency beside an amount and the donor's names."""
+    members: list[str] = []
+    for column in declared.columns:
+        match column.kind:
+            case "amount":
+                members += [column.member, "currencyCode"]
+            case "donor":
+                members += ["firstName", "lastName", column.member]
+            case _:
+                members.append(column.member)
+    return members
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
