@@ -12,6 +12,8 @@ Answer = Literal["record", "list", "any", "empty"]
 
 _ENVELOPES: Final = re.compile(r".+(Response|List)|.+Event|AnyRecord|(Numbered)?Links|Error(Details)?")
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_ALSO_ACCEPTED: Final = re.compile(r" Also accepted as `\w+`\.")
+"""Clients send the one name."""
 _SMALL_WORDS: Final = ("to", "from", "of")
 
 
@@ -99,7 +101,13 @@ class Api:
         answer, record, also = self._answer(operation)
         body, upload = self._body(operation)
         fields = [
-            Field(one["name"], one["schema"], one["required"], one.get("description", ""), one["in"])
+            Field(
+                one["name"],
+                one["schema"],
+                one["required"],
+                _ALSO_ACCEPTED.sub("", one.get("description", "")),
+                one["in"],
+            )
             for one in operation["parameters"]
         ]
         return Operation(

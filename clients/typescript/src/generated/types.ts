@@ -2375,19 +2375,19 @@ export interface SearchOrganisationsParameters {
   page?: number;
   /** Three-letter country code. */
   countryCode?: string;
-  /** The number in its registry, in any spelling. Also accepted as `registryID`. */
+  /** The number in its registry, in any spelling. */
   registryId?: string;
   /** A registry's name, code or id. */
   registryName?: string;
-  /** In this category; repeated: in each; with commas: in one of them. Also accepted as `category`. */
+  /** In this category; repeated: in each; with commas: in one of them. */
   category?: Array<string>;
-  /** In none of these categories. Also accepted as `notCategory`. */
+  /** In none of these categories. */
   notCategory?: Array<string>;
-  /** With this activity tag or sub-tag; as `category[]`. Also accepted as `tags`. */
+  /** With this activity tag or sub-tag; as `category[]`. */
   tags?: Array<string>;
-  /** With none of these activity tags or sub-tags. Also accepted as `notTags`. */
+  /** With none of these activity tags or sub-tags. */
   notTags?: Array<string>;
-  /** Of one of these types. Also accepted as `type`. */
+  /** Of one of these types. */
   type?: Array<"nonprofit" | "social_impact" | "education">;
   /** Exempt as a subordinate of a group ruling. */
   usaGroupExempt?: boolean;
@@ -2671,18 +2671,15 @@ export interface ListValidationSubmissionsParameters {
   pageSize?: number;
   /** Beside `statuses[]` one more that will do. */
   status?: "pending" | "processed" | "succeeded" | "failed";
-  /** Only those in one of these statuses. Also accepted as `statuses`. */
+  /** Only those in one of these statuses. */
   statuses?: Array<"pending" | "processed" | "succeeded" | "failed">;
-  /** Only those of these configurations. Also accepted as `configurationIds`. */
+  /** Only those of these configurations. */
   configurationIds?: Array<string>;
-  /** Only those of these organisations. Also accepted as `organisationIds`. */
+  /** Only those of these organisations. */
   organisationIds?: Array<string>;
-  /** Only those with these validation requests. Also accepted as `validationRequestIds`. */
+  /** Only those with these validation requests. */
   validationRequestIds?: Array<string>;
-  /**
-   * Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). Also accepted as
-   * `countryCodes`.
-   */
+  /** Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). */
   countryCodes?: Array<string>;
   /** The whole address of the applicant. */
   email?: string;
@@ -2749,9 +2746,9 @@ export interface CreateValidationSubmission {
 export interface FindValidationSubmissionsOrganisationsParameters {
   /** Words, or parts of them, of the name or identifier. */
   query?: string;
-  /** Only those of these organisations. Also accepted as `organisationIds`. */
+  /** Only those of these organisations. */
   organisationIds?: Array<string>;
-  /** Only those with these validation requests. Also accepted as `validationRequestIds`. */
+  /** Only those with these validation requests. */
   validationRequestIds?: Array<string>;
 }
 

@@ -2137,13 +2137,13 @@ class OrganisationsResource:
         query: Words of the name or description, or a number.
         page: A numbered page instead of a cursor, within the first 1,000 results.
         country_code: Three-letter country code.
-        registry_id: The number in its registry, in any spelling. Also accepted as `registryID`.
+        registry_id: The number in its registry, in any spelling.
         registry_name: A registry's name, code or id.
-        category: In this category; repeated: in each; with commas: in one of them. Also accepted as `category`.
-        not_category: In none of these categories. Also accepted as `notCategory`.
-        tags: With this activity tag or sub-tag; as `category[]`. Also accepted as `tags`.
-        not_tags: With none of these activity tags or sub-tags. Also accepted as `notTags`.
-        type: Of one of these types. Also accepted as `type`.
+        category: In this category; repeated: in each; with commas: in one of them.
+        not_category: In none of these categories.
+        tags: With this activity tag or sub-tag; as `category[]`.
+        not_tags: With none of these activity tags or sub-tags.
+        type: Of one of these types.
         usa_group_exempt: Exempt as a subordinate of a group ruling.
         active: Listed by its register now.
         accepts_donations: Can be given to: an active nonprofit.
@@ -3317,13 +3317,11 @@ class ValidationSubmissionsResource:
         direction: Sort direction.
         page_size: Rows in one answer; above 100 it is capped at 100.
         status: Beside `statuses[]` one more that will do.
-        statuses: Only those in one of these statuses. Also accepted as `statuses`.
-        configuration_ids: Only those of these configurations. Also accepted as `configurationIds`.
-        organisation_ids: Only those of these organisations. Also accepted as `organisationIds`.
-        validation_request_ids: Only those with these validation requests. Also accepted as
-            `validationRequestIds`.
-        country_codes: Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). Also
-            accepted as `countryCodes`.
+        statuses: Only those in one of these statuses.
+        configuration_ids: Only those of these configurations.
+        organisation_ids: Only those of these organisations.
+        validation_request_ids: Only those with these validation requests.
+        country_codes: Only organisations of these countries, three letters each (ISO 3166-1 alpha-3).
         email: The whole address of the applicant.
         query: Words, or parts of them, of the name or identifier.
         """
@@ -3544,9 +3542,8 @@ class ValidationSubmissionsOrganisationsResource:
         Needs a secret key with the scope `validation_submissions:read`.
 
         query: Words, or parts of them, of the name or identifier.
-        organisation_ids: Only those of these organisations. Also accepted as `organisationIds`.
-        validation_request_ids: Only those with these validation requests. Also accepted as
-            `validationRequestIds`.
+        organisation_ids: Only those of these organisations.
+        validation_request_ids: Only those with these validation requests.
         """
         return self._core.record(
             Call(

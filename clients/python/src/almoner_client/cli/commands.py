@@ -173,6 +173,22 @@ def trigger(
         show_event(found, None, as_json=False)
 
 
+@app.command()
+def mcp(context: typer.Context) -> None:
+    """Serve tools to AI assistants by the Model Context Protocol, on standard input and output.
+
+    They search nonprofits and read validations and donations; with a key of a sandbox they also give.
+    """
+    profile = _profile(context)
+    try:
+        from almoner_client.mcp_server.server import McpServer
+    except ModuleNotFoundError as error:
+        if error.name != "mcp":
+            raise
+        raise UsageError("This command needs more packages.", "Run: pip install 'almoner-client[mcp]'") from None
+    McpServer(profile).run()
+
+
 @app.command(name="open")
 def open_page(
     context: typer.Context,

@@ -28,6 +28,11 @@ class RawList:
             query = following_query(answer.get("_links") or {}, "next")
             call = None if query is None else replace(call, query=query)
 
+    def page(self) -> dict[str, Any]:
+        """The answer with the first page."""
+        answer, _ = self._core.json(self._call)
+        return dict(answer)
+
     def first(self, number: int) -> list[dict[str, Any]]:
         """At most so many records."""
         return list(islice(self, number))
