@@ -10,7 +10,9 @@ from babel import Locale
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
 from almoner.access.members import service as members
+from almoner.access.sso.domain import SsoRefusalReason
 from almoner.platform.audit.log import Actor
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import pseudo
 from tests.support.database import TestDatabase
 from tests.support.members import Desk, desk, member
@@ -19,6 +21,14 @@ from tests.support.service import Service, Tenant, serving
 BY = AuditContext(Actor("machine", "tests"), None)
 DATA = frozenset(Locale("en").months["stand-alone"]["wide"].values()) | {"days", "donations:personal", "Qq"}
 CODE = re.compile(r'<(\w+)[^>]*class="(?:code|secret)"[^>]*>[^<]*</\1>|<p class="small">[\w:*, ]+</p>')
+PROVIDER = {
+    "name": "QQ",
+    "issuer": "https://id.example.org",
+    "client_id": "QQ",
+    "public": "yes",
+    "subject_claim": "sub",
+}
+CLAIMS = {"scopes": "openid", "groups_claim": "groups", "enabled": "yes"}
 FORMS: dict[str, tuple[dict[str, str], ...]] = {
     "/members/invite": (
         {"email": "nobody", "name": "x" * 256},
@@ -31,6 +41,13 @@ FORMS: dict[str, tuple[dict[str, str], ...]] = {
         {"do": "invite"},
         {"do": "change", "email": ""},
         {"do": "change", "email": "q@example.org", "name": "x" * 256},
+    ),
+    "/provider": (
+        {"do": "save", "subject_claim": "QQ", "creates_members": "yes"},
+        {"do": "save", **PROVIDER, **CLAIMS, "roles": "QQ"},
+        {"do": "save", **PROVIDER, **CLAIMS, "roles": "QQ = queen", "secret": "x x"},
+        {"do": "save", **PROVIDER, **CLAIMS, "roles": "QQ = ⟦desk.role.finance¦fîñàñçé ẋẋẋ⟧"},
+        {"do": "save", **PROVIDER, **CLAIMS, "roles": "QQ = finance"},
     ),
     "/groups": ({"group": "{group}", "role": "finance"},),
     "/keys/new": (
@@ -78,22 +95,49 @@ async def test_no_word_of_these_pages_is_outside_the_catalogues(made_up: Service
             answer = await owner.post(owner.home + path.format(**records), posted)
             if answer.status_code != 303:
                 reader.page(CODE.sub("", answer.text))
-    pages = ("/members", "/members/invite", "/members/{own}", "/groups", "/groups/{group}", "/keys", "/keys/{key}")
+    pages = (
+        "/members",
+        "/members/invite",
+        "/members/{own}",
+        "/groups",
+        "/groups/{group}",
+        "/keys",
+        "/keys/{key}",
+        "/provider",
+    )
     done = tuple(f"/members?done={one}" for one in ("invited", "again", "roles", "changed", "removed", "mapped"))
     await made_up.drain()
-    log = ("/audit", "/audit?who=QQ", "/audit?first=never", "/audit?action=key.made")
+    own = ("/provider?done=saved", "/provider-account", "/provider-account?done=connected", "/sign-on/callback")
+    log = (*own, "/audit", "/audit?who=QQ", "/audit?first=never", "/audit?action=key.made")
     for path in (*pages, *done, "/keys?done=revoked", *log):
         answer = await owner.get(owner.home + path.format(**records))
-        assert answer.status_code == (422 if "never" in path else 200), path
+        assert answer.status_code == {"/audit?first=never": 422, "/sign-on/callback": 403}.get(path, 200), path
         reader.page(CODE.sub("", answer.text))
     assert {
-        "audit_log.entry.subject", "audit_log.details", "audit_log.action.key.made", "account.event.signed_in",
+        "sso.problem.issuer", "sso.problem.roles", "sso.problem.creates_members", "sso.done.saved", "sso.refused.state",
+        "sso.account.about", "audit_log.entry.subject",
+        "audit_log.details", "audit_log.action.key.made", "account.event.signed_in",
         "audit_log.problem.day", "audit_log.chain.entry", "audit_log.matching",
         "members.problem.taken", "members.problem.last_owner", "members.problem.sure", "members.problem.too_long",
         "keys.problem.name", "keys.problem.publishable", "keys.problem.scim", "keys.problem.ended",
         "keys.problem.sure", "keys.secret.about", "members.done.invited", "members.state.invited",
     } <= reader.seen  # fmt: skip
     await owner.close()
+
+
+async def test_the_roles_of_groups_are_named_in_the_language_of_the_browser(service: Service, tenant: Tenant) -> None:
+    owner = await desk(service, tenant, "owner")
+    await owner.get(f"{owner.home}/provider")
+    form = {"do": "save", **PROVIDER, **CLAIMS, "roles": "staff = read only\nmoney = finance"}
+    assert (await owner.post(f"{owner.home}/provider", form)).status_code == 303
+    page = await owner.get(f"{owner.home}/provider", **{"Accept-Language": "de"})
+    assert "money = Finanzen\nstaff = nur Lesen</textarea>" in page.text
+    await owner.close()
+
+
+def test_every_reason_of_a_refused_sign_on_has_words() -> None:
+    language = TranslationCatalogues().language("en")
+    assert [reason for reason in SsoRefusalReason if not language.has(f"sso.refused.{reason}")] == []
 
 
 async def test_members_are_listed_in_the_language_of_the_browser(service: Service, tenant: Tenant) -> None:

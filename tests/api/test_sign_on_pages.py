@@ -175,7 +175,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
     stranger = browser()
     nothing = await stranger.get(f"{home}/sign-on?for=invitation")
     assert nothing.status_code == 403
-    assert "link in your invitation" in nothing.text
+    assert "This invitation is not valid here any more." in nothing.text
     one = browser()
     page = await one.open(f"{home}/invitation?token={token}")
     assert f"{home}/sign-on?for=invitation" in page.text
@@ -274,11 +274,11 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
         "enabled": "yes",
     }
     for wrong, reported in (
-        ({"issuer": "http://id.example.org"}, "Issuer must use https."),
-        ({"roles": "staff"}, "must be in the format"),
-        ({"roles": "staff = queen"}, "Unknown role: queen"),
+        ({"issuer": "http://id.example.org"}, "Enter the public address of your provider"),
+        ({"roles": "staff"}, "one per line, for example: staff = finance"),
+        ({"roles": "staff = queen"}, "Available roles: owner, developer"),
         ({"secret": ""}, "Enter the client secret"),
-        ({"subject_claim": "email"}, "User identifier must be sub or oid"),
+        ({"subject_claim": "email"}, "Choose sub or oid."),
     ):
         answer = await one.post(f"{home}/provider", {**form, **wrong})
         assert answer.status_code == 422

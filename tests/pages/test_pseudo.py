@@ -34,7 +34,7 @@ OF_LINKS = {key for key in WORDS if key.startswith(("give.link", "give.designati
 OF_MEMBERS = {
     key
     for key in WORDS
-    if key.startswith(("account.", "audit_log.", "dashboard.", "desk.", "keys.", "members.", "reports."))
+    if key.startswith(("account.", "audit_log.", "dashboard.", "desk.", "keys.", "members.", "reports.", "sso."))
 }
 ON_THE_PAGE = {"regular.agreement", *(f"regular.every.{one}" for one in ("weekly", "monthly", "quarterly", "yearly"))}
 OF_REGULAR_DONORS = {key for key in WORDS if key.startswith("regular.") and key not in ON_THE_PAGE}

@@ -34,7 +34,7 @@ BUILT = re.compile(
     r"|^(give|transfer)\.promise\.(card|receipt)$"
     r"|^site\.(missing|busy|refused|broken)\.(title|text|next)$"
     r"|^payee_account\.(denied|closed)\.(title|text|next)$"
-    r"|^audit_log\.(action|actor|field|value)\."
+    r"|^sso\.(problem|refused)\.|^audit_log\.(action|actor|field|value)\."
     r"|^reports\.(basis|column|name|status)\.|^desk\.(area|role)\.|^dashboard\.(list|member|value|hint|timeline|brand|reassign|keys)\."
 )
 
@@ -88,7 +88,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     areas = (
         "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
-        "|remittance|transfer|regular|site|mail|desk|dashboard|reports|account|members|keys|audit_log"
+        "|remittance|transfer|regular|site|mail|desk|dashboard|reports|account|members|keys|audit_log|sso"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
-from almoner.access.accounts.page_guard import PageGuard
+from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.providers.provider_account_pages import ProviderAccountPages
 from almoner.access.providers.provider_setup_pages import ProviderSetupPages
 from almoner.access.providers.sso_pages import SsoPages
@@ -22,9 +22,9 @@ LINKS: Final = (NavigationLink("desk.link.provider", "/provider", frozenset({"ow
 
 def routes(gate: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``."""
-    sign_on = OidcFlow(gate.db, outbound)
+    sign_on, context = OidcFlow(gate.db, outbound), PageContext(gate.db, gate, pages)
     return [
         *SsoPages(gate, pages, sign_on).routes(),
-        *ProviderAccountPages(gate, pages).routes(),
-        *ProviderSetupPages(gate, pages, sign_on).routes(),
+        *ProviderAccountPages(context).routes(),
+        *ProviderSetupPages(context, sign_on).routes(),
     ]

@@ -1,17 +1,19 @@
 """The page on which an owner sets up the partner's identity provider."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
-from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, in_english, texts_of
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import (
     DEFAULT_SCOPES,
+    LONGEST_NAME,
+    MOST_GROUPS,
     InvalidProviderSettings,
     NoSuchProvider,
     Provider,
@@ -20,29 +22,23 @@ from almoner.access.sso.domain import (
     SsoRefused,
 )
 from almoner.access.sso.service.oidc_flow import OidcFlow
-from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.rendering import PageRenderer
 
-_REPORTED: Final = {
-    "saved": "SSO settings saved.",
-    "removed": "SSO removed. Everyone who signed in with SSO has been signed out.",
-}
+_DONE: Final = {"saved": "sso.done.saved", "removed": "sso.done.removed"}
+_EXAMPLE_ROLE: Final = "finance"
 _MOST: Final = 20_000
 
 
 class ProviderSetupPages:
     """The identity provider setup page."""
 
-    def __init__(self, gate: PageGuard, pages: PageRenderer, sign_on: OidcFlow) -> None:
-        self._gate = gate
-        self._db = gate.db
-        self._ids = gate.db.deployment.ids
-        self._pages = pages
+    def __init__(self, context: PageContext, sign_on: OidcFlow) -> None:
+        self._context = context
+        self._db = context.db
         self._sign_on = sign_on
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._gate.protected_route(f"{MEMBERS_HOME}/{{partner}}/provider", self.provider, "owner", fresh=True)]
+        return [self._context.route("/provider", self.provider, "owner", fresh=True)]
 
     async def provider(self, visitor: Visitor) -> Response:
         """Show, save, test or remove the identity provider."""
@@ -53,13 +49,14 @@ class ProviderSetupPages:
                 return await self._test(visitor)
             case "remove":
                 return await self._remove(visitor)
-        return await self._page(visitor, reported=_REPORTED.get(visitor.query.get("done", ""), ""))
+        return await self._page(visitor, done=_DONE.get(visitor.query.get("done", "")))
 
     async def _save(self, visitor: Visitor) -> Response:
         typed = {name: visitor.form_value(name).strip() for name in _FIELDS}
         typed["roles"] = str(visitor.form.get("roles", ""))[:_MOST]
-        roles, strange = _parse_role_mapping(typed["roles"])
-        problems = {"roles": f"{strange!r} must be in the format: staff = finance"} if strange is not None else {}
+        texts = texts_of(self._context, visitor)
+        roles = _parse_role_mapping(typed["roles"], texts)
+        problems = {} if roles is not None else {"roles": _problem("roles", texts)}
         wanted = ProviderSettings(
             typed["name"],
             typed["issuer"],
@@ -67,7 +64,7 @@ class ProviderSetupPages:
             "" if typed["public"] else typed["secret"] or None,
             typed["subject_claim"],
             typed["groups_claim"] or None,
-            roles,
+            roles or {},
             tuple(typed["scopes"].split()),
             bool(typed["creates_members"]),
             bool(typed["enabled"]),
@@ -75,15 +72,16 @@ class ProviderSetupPages:
         if not problems:
             try:
                 async with self._db.write() as tx:
-                    await sso.save_provider(tx, visitor.audit_context(self._ids), _partner(visitor), wanted)
+                    by, partner = self._context.audit_context(visitor), partner_of_visitor(visitor)
+                    await sso.save_provider(tx, by, partner, wanted)
                 return redirect_to(f"{visitor.place.home}/provider?done=saved")
             except InvalidProviderSettings as wrong:
-                problems = dict(wrong.problems)
+                problems = {field: _problem(field, texts) for field in wrong.problems}
         return await self._page(visitor, typed=typed, problems=problems, status=422)
 
     async def _test(self, visitor: Visitor) -> Response:
         try:
-            return await self._page(visitor, found=await self._sign_on.fetch_metadata(_partner(visitor)))
+            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_of_visitor(visitor)))
         except NoSuchProvider:
             return await self._page(visitor)
         except SsoRefused as refused:
@@ -91,8 +89,8 @@ class ProviderSetupPages:
 
     async def _remove(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
-            if await sso.find(tx, _partner(visitor)) is not None:
-                await sso.remove_provider(tx, visitor.audit_context(self._ids), _partner(visitor))
+            if await sso.find(tx, partner_of_visitor(visitor)) is not None:
+                await sso.remove_provider(tx, self._context.audit_context(visitor), partner_of_visitor(visitor))
         return redirect_to(f"{visitor.place.home}/provider?done=removed")
 
     async def _page(
@@ -102,24 +100,28 @@ class ProviderSetupPages:
         typed: Mapping[str, str] | None = None,
         problems: Mapping[str, str] | None = None,
         status: int = 200,
-        reported: str = "",
+        done: str | None = None,
         found: ProviderMetadata | None = None,
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            provider = await sso.find(tx, _partner(visitor))
-            redirect = sso.redirect_uri(tx, _partner(visitor))
-        context: dict[str, Any] = {
-            "typed": typed or _form_values(provider),
-            "provider": provider,
-            "redirect": redirect,
-            "roles": [ROLE_NAMES[role] for role in MEMBER_ROLES],
-            "message": reported,
-            "found": found,
-            "refused": refused,
-        }
-        return self._gate.render_page(
-            self._pages, visitor, "provider.html", status=status, problems=dict(problems or {}), **context
+            provider = await sso.find(tx, partner_of_visitor(visitor))
+            redirect = sso.redirect_uri(tx, partner_of_visitor(visitor))
+        texts = texts_of(self._context, visitor)
+        return self._context.render_page(
+            visitor,
+            "provider.html",
+            language=texts.language,
+            status=status,
+            typed=typed or _form_values(provider, texts),
+            provider=provider,
+            redirect=redirect,
+            roles_hint=texts.text("sso.roles.hint", **_role_words(texts)),
+            message=texts.text(done) if done else "",
+            found=found,
+            refused=refused,
+            in_english=in_english,
+            problems=dict(problems or {}),
         )
 
 
@@ -137,11 +139,7 @@ _FIELDS: Final = (
 )
 
 
-def _partner(visitor: Visitor) -> Partner:
-    return Partner(visitor.realm.id)
-
-
-def _form_values(provider: Provider | None) -> Mapping[str, str]:
+def _form_values(provider: Provider | None, texts: PageTexts) -> Mapping[str, str]:
     """The form as it is filled in; the secret never is."""
     if provider is None:
         return {
@@ -159,19 +157,31 @@ def _form_values(provider: Provider | None) -> Mapping[str, str]:
         "public": "" if provider.sealed_secret else "yes",
         "subject_claim": provider.subject_claim,
         "groups_claim": provider.groups_claim or "",
-        "roles": "\n".join(f"{value} = {ROLE_NAMES[role]}" for value, role in sorted(provider.roles.items())),
+        "roles": "\n".join(f"{value} = {texts.role_names([role])}" for value, role in sorted(provider.roles.items())),
         "scopes": " ".join(provider.scopes),
         "creates_members": "yes" if provider.creates_members else "",
         "enabled": "yes" if provider.enabled else "",
     }
 
 
-def _parse_role_mapping(text: str) -> tuple[dict[str, str], str | None]:
-    """Groups with their roles, one on each line; and the first line that is none."""
+def _role_words(texts: PageTexts) -> dict[str, str]:
+    """The roles that groups can have, and one as an example."""
+    return {"role": texts.role_names([_EXAMPLE_ROLE]), "roles": texts.role_names(MEMBER_ROLES)}
+
+
+def _problem(field: str, texts: PageTexts) -> str:
+    """What is to be entered into a field instead."""
+    count = MOST_GROUPS if field == "roles" else LONGEST_NAME
+    return texts.text(f"sso.problem.{field}", count=count, **_role_words(texts))
+
+
+def _parse_role_mapping(text: str, texts: PageTexts) -> dict[str, str] | None:
+    """Groups with their roles, one on each line, as the page or the interface names them; None if a line has none."""
+    shown = {texts.role_names([role]).casefold(): role for role in MEMBER_ROLES}
     found: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):
-        value, sign, role = line.rpartition("=")
-        if not sign or not value.strip() or not role.strip():
-            return found, line.strip()[:100]
-        found[value.strip()] = role.strip().replace(" ", "_")
-    return found, None
+        value, _, role = (part.strip() for part in line.rpartition("="))
+        if not value or not role:
+            return None
+        found[value] = shown.get(role.casefold(), role.replace(" ", "_"))
+    return found

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, browser_of_request, delete_cookie, redirect_to, set_cookie
+from almoner.access.accounts.page_texts import in_english
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
@@ -57,11 +58,14 @@ class SsoPages:
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             # Somebody else's page led here: nobody is signed in without having asked for it (login CSRF).
             onward = f"{offer.path}?{request.url.query}".rstrip("?")
-            return self._gate.render_public_page(self._pages, place, "begin.html", provider=offer, onward=onward)
+            language = self._pages.preferred_language(request)
+            return self._gate.render_public_page(
+                self._pages, place, "begin.html", language=language, provider=offer, onward=onward
+            )
         try:
             started = await self._begin(request, place, partner)
         except SsoRefused as refused:
-            return self._refuse(place, refused)
+            return self._refuse(request, place, refused)
         if isinstance(started, Response):
             return started
         response = redirect_to(started.url)
@@ -93,7 +97,7 @@ class SsoPages:
             if arrival.proof is not None:
                 self._gate.set_session_cookie(response, place, *arrival.proof)
         except SsoRefused as refused:
-            response = self._refuse(place, refused)
+            response = self._refuse(request, place, refused)
         if back.cookie_name in request.cookies:
             delete_cookie(response, back.cookie_name)
         return response
@@ -128,10 +132,18 @@ class SsoPages:
             case _:
                 return await self._sign_on.begin(partner, "sign_in", onward)
 
-    def _refuse(self, place: AccountPortal, refused: SsoRefused) -> Response:
+    def _refuse(self, request: Request, place: AccountPortal, refused: SsoRefused) -> Response:
         """Says why, and what the provider said, as text."""
         status = 502 if refused.reason is SsoRefusalReason.UNREACHABLE else 403
-        return self._gate.render_public_page(self._pages, place, "refused.html", status=status, refused=refused)
+        return self._gate.render_public_page(
+            self._pages,
+            place,
+            "refused.html",
+            language=self._pages.preferred_language(request),
+            status=status,
+            refused=refused,
+            in_english=in_english,
+        )
 
 
 def _no_content() -> Response:

@@ -24,6 +24,7 @@ STATE_LIFETIME: Final = timedelta(minutes=10)
 
 LONGEST: Final = 255
 MOST_GROUPS: Final = 200
+LONGEST_NAME: Final = 60
 
 BoundBy = Literal["provisioned", "invitation", "created", "account"]
 
@@ -176,13 +177,19 @@ class SsoRefusalReason(StrEnum):
 
 
 class SsoRefused(Exception):
-    """Single sign-on failed. ``text`` is for the user; ``reported`` is what the provider said."""
+    """Single sign-on failed. ``text`` is for operators and logs; ``reported`` is what the provider said."""
 
     def __init__(self, reason: SsoRefusalReason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.text = text
         self.reported = reported
+
+    @property
+    def details(self) -> str:
+        """What is wrong with the provider's answer, in English; empty where the reason says it all."""
+        known = (self.text if self.reason is SsoRefusalReason.TOKEN else None, self.reported)
+        return " ".join(one for one in known if one)
 
 
 def roles_from_groups(provider: Provider, stated: IdentityClaims) -> frozenset[MemberRole]:

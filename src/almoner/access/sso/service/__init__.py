@@ -13,6 +13,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sso import store
 from almoner.access.sso.domain import (
     LONGEST,
+    LONGEST_NAME,
     MOST_GROUPS,
     STATE_LIFETIME,
     SUBJECT_CLAIMS,
@@ -34,7 +35,6 @@ from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused
 _SEALED_AS: Final = "sign-on-secret"
 _LONGEST_SECRET: Final = 1000
 _LONGEST_ISSUER: Final = 500
-_LONGEST_NAME: Final = 60
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
 
@@ -159,8 +159,8 @@ async def _record(
 
 def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
     """Field and what is wrong with it."""
-    if not 1 <= len(wanted.name.strip()) <= _LONGEST_NAME or not wanted.name.isprintable():
-        yield "name", f"Name must be 1 to {_LONGEST_NAME} characters."
+    if not 1 <= len(wanted.name.strip()) <= LONGEST_NAME or not wanted.name.isprintable():
+        yield "name", f"Name must be 1 to {LONGEST_NAME} characters."
     try:
         if not wanted.issuer.startswith(("https://", "http://")):
             raise AddressRefused("must be a URL like https://id.example.org")
