@@ -49,8 +49,9 @@ async def test_names_sort_a_list_without_filters_alone(service: Service, api: Cl
 
 
 async def test_each_order_that_is_offered_opens_and_no_other_is_taken(service: Service, owner: Desk) -> None:
-    offered = {one.path: [column.member for column in one.sortable(filtered=False)] for one in LISTS}
-    assert offered["/donations"] == ["createdAt"]
+    offered = {one.path: [column.member for column in one.sortable(())] for one in LISTS}
+    assert offered["/donations"] == ["status", "createdAt"]
+    assert offered["/donation-requests"] == ["createdAt"]
     for path, members in offered.items():
         for member in [*members, "amount", "nothing"]:
             for direction in ("ASC", "DESC", "sideways"):
@@ -65,3 +66,44 @@ async def test_a_view_keeps_its_order(service: Service, api: Client, owner: Desk
     fields = dict(re.findall(r'<input type="hidden" name="(filter_[a-z]+)" value="([^"]*)"', page.text))
     saved = await owner.post(f"{owner.home}/views", fields, list="/validation-submissions", name="Oldest")
     assert saved.headers["location"] == f"{owner.home}/validation-submissions?{ordered}"
+
+
+async def test_statuses_follow_each_other_over_pages_and_in_files(service: Service, api: Client, owner: Desk) -> None:
+    organisation = await factories.nonprofit(service)
+    active = [(await factories.direct(service, api, organisation=organisation))["id"] for _ in range(52)]
+    ended = active[::20]
+    for one in ended:
+        data(await api.post(f"/v1/donations/{one}/cancel"))
+    paid = (await factories.donation(service, api, organisation=organisation))["id"]
+    await factories.direct(service, api)
+    active = [one for one in active[::-1] if one not in ended]
+    every = [*active, paid, *ended[::-1]]
+    path = f"{owner.home}/donations?organisationId={organisation}"
+    for direction, expected in (("ASC", every), ("DESC", [*ended[::-1], paid, *active])):
+        first = await owner.get(f"{path}&sort=status&direction={direction}")
+        assert "53 results, by status" in owner.text()
+        following = re.search(r'href="([^"]+)"[^>]* rel="next"', first.text)
+        assert following
+        second = await owner.get(following[1].replace("&amp;", "&"))
+        assert 'rel="next"' not in second.text
+        assert (shown(first.text, every), shown(second.text, every)) == (expected[:50], expected[50:])
+    file = await owner.get(f"{owner.home}/donations.csv?organisationId={organisation}&sort=status&direction=ASC")
+    assert [line.rpartition(",")[2] for line in file.text.splitlines()[1:]] == every
+    filtered = await owner.get(f"{path}&status=ACTIVE&sort=status&direction=ASC")
+    assert "sort=status" not in filtered.text
+    wrong = await owner.get(f"{path}&sort=status&direction=ASC&cursor=GONE")
+    assert wrong.status_code == 422
+
+
+async def test_a_page_that_ends_with_a_status_leads_on_where_another_has_records(
+    service: Service, api: Client, owner: Desk
+) -> None:
+    organisation = await factories.nonprofit(service)
+    for _ in range(50):
+        await factories.direct(service, api, organisation=organisation)
+    path = f"{owner.home}/donations?organisationId={organisation}&sort=status&direction=ASC"
+    assert 'rel="next"' not in (await owner.get(path)).text
+    paid = (await factories.donation(service, api, organisation=organisation))["id"]
+    following = re.search(r'href="([^"]+)"[^>]* rel="next"', (await owner.get(path)).text)
+    assert following
+    assert shown((await owner.get(following[1].replace("&amp;", "&"))).text, [paid]) == [paid]

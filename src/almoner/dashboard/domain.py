@@ -1,6 +1,6 @@
 """What members may do on the dashboard, and how lists of records are declared: pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -196,9 +196,9 @@ class SortOrder:
 
     @property
     def call_parameters(self) -> list[tuple[str, str]]:
-        """What the call is asked for."""
-        by_name = self.column is not None and self.column.sort == "name"
-        return [*([("sort", "name")] if by_name else []), ("direction", self.direction)] if self.parameters else []
+        """What the records are asked for in this order."""
+        by = None if self.column is None or self.column.sort == "id" else self.column.sort
+        return [*([("sort", by)] if by else []), ("direction", self.direction)] if self.parameters else []
 
     @property
     def direction(self) -> str:
@@ -208,15 +208,15 @@ class SortOrder:
     @property
     def caption(self) -> str:
         """The key of the text that says what the order is."""
-        if self.column is not None and self.column.sort == "name":
-            return "dashboard.list.by_name"
+        if self.column is not None and self.column.sort in ("name", "status"):
+            return f"dashboard.list.by_{self.column.sort}"
         return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
 
     def of_column(self, column: Column) -> "SortOrder":
-        """The order that the column's head leads to: from A or the newest on, then the other way round."""
+        """The order that the column's head leads to: from A, the first status or the newest on, then turned round."""
         if column == self.column:
             return SortOrder(column, not self.ascending)
-        return SortOrder(column, ascending=column.sort == "name")
+        return SortOrder(column, ascending=column.sort != "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +259,20 @@ class RecordList:
         """The names of what its address may set."""
         return (*(one.parameter for one in self.filters), "sort", "direction")
 
-    def sortable(self, *, filtered: bool) -> list[Column]:
-        """The columns that it can be sorted by."""
-        return [one for one in self.columns if one.sort == "id" or (one.sort == "name" and not filtered)]
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Those that it can be filtered by, in the order in which records pass through them."""
+        return next((one.choices for one in self.filters if one.parameter == "status"), ())
 
-    def order(self, member: str, direction: str, *, filtered: bool) -> SortOrder:
+    def sortable(self, filters: Collection[str]) -> list[Column]:
+        """The columns that it can be sorted by while these filters are set."""
+        by_status = self.statuses and "status" not in filters
+        offered = {"id", *([] if filters else ["name"]), *(["status"] if by_status else [])}
+        return [one for one in self.columns if one.sort in offered]
+
+    def order(self, member: str, direction: str, filters: Collection[str]) -> SortOrder:
         """The order that an address asks for; the usual one where it is not offered."""
-        columns = self.sortable(filtered=filtered)
+        columns = self.sortable(filters)
         usual = next((one for one in columns if one.sort == "id"), None)
         chosen = next((one for one in columns if one.member == member), None)
         return SortOrder(chosen, direction == "ASC") if chosen else SortOrder(usual)

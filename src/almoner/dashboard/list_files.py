@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_calls import Member, MemberCalls, Record, RecordPage, every_record
+from almoner.dashboard.member_calls import CallRefused, Member, MemberCalls, Record, RecordPage, every_record
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
@@ -44,7 +44,32 @@ class ListFiles:
         """One page of a list. Raises CallRefused."""
         if source := self.sources.get(declared):
             return await source.list_page(member, parameters)
+        if ("sort", "status") in parameters:
+            return await self._list_by_status(member, declared, dict(parameters))
         return await self._calls.list_page(member, declared.call, parameters)
+
+    async def _list_by_status(self, member: Member, declared: RecordList, given: dict[str, str]) -> RecordPage:
+        """One page of the list filtered by each status in turn; a cursor names the status that it goes on in."""
+        statuses = declared.statuses if given.pop("direction") == "ASC" else declared.statuses[::-1]
+        first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
+        size, _ = int(given.pop("pageSize")), given.pop("sort")
+        if first not in statuses:
+            raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
+        filters, records = list(given.items()), list[Record]()
+        total = (await self._calls.list_page(member, declared.call, [*filters, ("pageSize", "1")])).total
+        for status in statuses[statuses.index(first) :]:
+            left = size - len(records)
+            asked = [*filters, ("status", status), ("pageSize", str(left or 1))]
+            page = await self._calls.list_page(
+                member, declared.call, [*asked, *([("cursor", cursor)] if cursor else [])]
+            )
+            if not left and page.records:
+                return RecordPage(records, total, status, None)
+            records += page.records
+            if page.next:
+                return RecordPage(records, total, f"{status}~{page.next}", None)
+            cursor = ""
+        return RecordPage(records, total, None, None)
 
     async def count(self, member: Member, declared: RecordList, query: Mapping[str, str]) -> int:
         """How many records match. Raises CallRefused."""
@@ -98,8 +123,7 @@ def filters_in(declared: RecordList, query: Mapping[str, str]) -> list[tuple[str
 
 def order_in(declared: RecordList, query: Mapping[str, str]) -> SortOrder:
     """The order that an address asks for."""
-    filtered = bool(filters_in(declared, query))
-    return declared.order(query.get("sort", ""), query.get("direction", ""), filtered=filtered)
+    return declared.order(query.get("sort", ""), query.get("direction", ""), dict(filters_in(declared, query)))
 
 
 def query_of(declared: RecordList, query: Mapping[str, str]) -> str:

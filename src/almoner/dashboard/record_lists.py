@@ -12,7 +12,7 @@ from almoner.platform.pages.record_tables import Column, Filter
 
 _ID: Final = Column("id", "id")
 _CREATED: Final = Column("createdAt", "moment", sort="id")
-_STATUS: Final = Column("status", "status")
+_STATUS: Final = Column("status", "status", sort="status")
 _NONPROFIT: Final = Column("organisationId", "organisation")
 _FROM: Final = Filter("startDate", "day")
 _UNTIL: Final = Filter("endDate", "day")

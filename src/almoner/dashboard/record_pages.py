@@ -265,7 +265,7 @@ def _heads(
             _link(address, [*given, *order.of_column(column).parameters], None) or address,
             ("ascending" if order.ascending else "descending") if column == order.column else None,
         )
-        for column in declared.sortable(filtered=bool(given))
+        for column in declared.sortable(dict(given))
     }
 
 

@@ -4,8 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 ColumnKind = Literal["id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "yes_no"]
-SortKey = Literal["id", "name"]
-"""``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone."""
+SortKey = Literal["id", "name", "status"]
+"""``id``: the order of creation, which has an index with every filter. ``name`` has one without filters alone.
+
+``status``: one status after the other, newest first: each is the list filtered by it.
+"""
 FilterKind = Literal["choice", "text", "email", "day"]
 FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "link", "address", "values"]
 Tone = Literal["good", "waiting", "bad"]
