@@ -83,6 +83,21 @@ async def test_a_stranger_with_the_number_of_the_dead_server_does_no_harm(data: 
         assert await _remembered(server) == [1]
 
 
+async def test_a_server_that_was_killed_before_it_said_where_it_listens_takes_nothing_with_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").touch()
+    with postgres.running_server(data) as server:
+        await _remember(server, 1)
+        (file,) = server.home.glob("pg*/postmaster.pid")
+        lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines[:4], ""]) + "\n")  # as PostgreSQL writes it at first
+    with postgres.running_server(data) as server:
+        assert await _remembered(server) == [1]
+    assert (tmp_path / "kept").exists()
+
+
 async def test_the_last_of_its_users_stops_it(data: Path) -> None:
     with postgres.running_server(data) as first:
         with postgres.running_server(data) as second:

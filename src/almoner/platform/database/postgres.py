@@ -274,7 +274,9 @@ class Cluster:
 
     def server(self) -> PostgresServer:
         """How to connect to the running server."""
-        return PostgresServer(self.home, self._sockets(), self._password_file().read_text())
+        if (sockets := self._sockets()) is None:
+            raise DatabaseUnavailable(f"The embedded PostgreSQL in {self.home} has just ended: start Almoner again.")
+        return PostgresServer(self.home, sockets, self._password_file().read_text())
 
     def _start(self) -> None:
         pid = self._pid()
@@ -303,7 +305,7 @@ class Cluster:
                 os.kill(pid, ask)
             if _wait_until(lambda: has_process_ended(pid), _STOP_SECONDS):
                 break
-        shutil.rmtree(sockets, ignore_errors=True)
+        self._remove_sockets(sockets)
 
     def _create(self) -> None:
         if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
@@ -394,7 +396,7 @@ class Cluster:
         parent, it does not take for a server.
         """
         with suppress(FileNotFoundError, IndexError):
-            shutil.rmtree(self._sockets(), ignore_errors=True)
+            self._remove_sockets(self._sockets())
             with (self.data_folder / "postmaster.pid").open("r+") as file:
                 lines = file.read().splitlines(keepends=True)
                 file.seek(0)
@@ -419,8 +421,16 @@ class Cluster:
             return len(state) > 7 and state[0] == str(pid) and state[7].strip() == "ready"
         return False
 
-    def _sockets(self) -> Path:
-        return Path(self._state()[4])
+    def _sockets(self) -> Path | None:
+        """The folder in which the server listens; None until it has said so, some time after its process number."""
+        with suppress(FileNotFoundError, IndexError):
+            if stated := self._state()[4]:
+                return Path(stated)
+        return None
+
+    def _remove_sockets(self, sockets: Path | None) -> None:
+        if sockets is not None:
+            shutil.rmtree(sockets, ignore_errors=True)
 
     def _password_file(self) -> Path:
         return self.home / f"{self.data_folder.name}.password"
