@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from io import BytesIO
 
 import pytest
@@ -14,7 +15,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
 from tests.support import appeals, hostile_pdfs, submissions
 from tests.support.browsing import Browser
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
@@ -269,3 +270,66 @@ async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client
     found = re.search(rf"{case}/documents/(\w+)\.image", shown)
     assert found is not None
     assert "It contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text
+
+
+async def test_an_applicant_is_asked_instead_of_rejected(service: Service, api: Client, reviewer: Browser) -> None:
+    configuration = await submissions.configured(api, "validation_request")
+    made = await submissions.applied(api, configurationId=configuration, language="de", **UNHEARD_OF)
+    await service.drain()
+    request = made["validationRequestId"]
+    case = f"/operator/reviews/{request}"
+    await reviewer.get(case)
+    assert "Claim this case first" in (await reviewer.get(f"{case}/request")).text
+    assert (await reviewer.post(f"{case}/request", evidence="governing_document")).status_code == 409
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    await reviewer.get(f"{case}/request")
+    assert (await reviewer.post(f"{case}/request", evidence="a_house")).status_code == 422
+    preview = (await reviewer.post(f"{case}/request", preview="yes", evidence="governing_document")).text
+    assert 'lang="de"' in preview
+    assert "Die Satzung oder ein anderes Gründungsdokument" in preview
+    (before,) = (await submissions.shown(api, made))["requirements"]
+    assert len(before["accepted"]) > 1, "the preview asks nobody"
+    asked = await reviewer.post(f"{case}/request", evidence="governing_document")
+    assert asked.headers["location"] == f"{case}?done=requested"
+    await service.drain()
+    (missing,) = (await submissions.shown(api, made))["requirements"]
+    assert (missing["code"], missing["from"]) == ("registration_evidence", "applicant")
+    assert missing["accepted"] == ["governing_document"]
+    assert "Waiting for the applicant: Governing document" in (await reviewer.get(case)).text
+    mails = data(await api.get("/v1/sandbox/mailbox", to=submissions.ADA["email"]))
+    assert len([mail for mail in mails if "Die Satzung oder ein anderes" in mail["text"]]) == 1
+    service.clock.advance(timedelta(minutes=1))
+    sent = {"file": ("a.pdf", hostile_pdfs.plain(1), "application/pdf")}
+    assert (await api.request("POST", f"/v1/validation-requests/{request}/document", files=sent)).status_code < 300
+    await service.drain()
+    assert "Waiting for the applicant" not in (await reviewer.get(case)).text
+    assert "review.evidence_requested" in await audited(service, case)
+
+
+async def test_nobody_is_asked_where_no_application_waits(reviewer: Browser, case: str) -> None:
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    assert "there is nobody to ask" in (await reviewer.get(f"{case}/request")).text
+    answer = await reviewer.post(f"{case}/request", evidence="governing_document")
+    assert answer.status_code in (409, 422)
+
+
+async def test_a_letter_of_authority_is_asked_for(service: Service, api: Client, reviewer: Browser) -> None:
+    configuration = await submissions.configured(api, "agent_verification")
+    made = await submissions.of_organisation(service, api, configurationId=configuration)
+    await submissions.simulate(api, made["agentVerificationId"], "confirm_email")
+    await service.drain()
+    case = f"/operator/reviews/{made['agentVerificationId']}"
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    page = (await reviewer.get(f"{case}/request")).text
+    assert "Letter of authority" in page
+    assert "Governing document" not in page
+    assert (await reviewer.post(f"{case}/request", evidence="letter_of_authority")).status_code == 303
+    (missing,) = (await submissions.shown(api, made))["requirements"]
+    assert (missing["code"], missing["from"]) == ("association", "applicant")
+    assert missing["accepted"] == ["letter_of_authority"]
+    await service.drain()
+    mails = data(await api.get("/v1/sandbox/mailbox", to=submissions.ADA["email"]))
+    assert len([mail for mail in mails if "A letter of authority from" in mail["text"]]) == 1

@@ -33,7 +33,8 @@ from tests.support.service import Service, serving
 
 RECORD = "validation_submission"
 TABLES = (
-    "appeal, application_language, application_link, agent_representation_request, validation_submission, "
+    "appeal, application_language, application_link, requested_evidence, agent_representation_request, "
+    "validation_submission, "
     "agent_verification, "
     "validation_request, validation_submission_document, document, partner, hosted_configuration, organisation"
 )
@@ -132,6 +133,9 @@ async def surround(connection: Connection) -> None:
         insert into application_language
         select id, partner_id, 'de', created_at from validation_submission where status = 'failed';
         insert into application_link select id, partner_id, array[created_at] from validation_submission;
+        insert into requested_evidence
+        select id, 'validation_request', partner_id, 'governing_document', 'operator_x', created_at
+        from validation_submission where status = 'pending';
         insert into agent_representation_request
         select gen_random_uuid(), id, 'office@example.org', created_at, created_at + n * interval '1 min'
         from (select *, row_number() over () as n from agent_verification) a

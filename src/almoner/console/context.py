@@ -24,7 +24,7 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import readable, status_tone
-from almoner.validation.decisions.reviews.domain import Kind, ReviewSubject
+from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 MOST_COUNTED: Final = 1000
@@ -65,7 +65,7 @@ class ConsoleServices:
     rules: DisbursementRules
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
-    preview_emails: Callable[[Tx, ReviewSubject, Callable[[], Awaitable[object]]], Awaitable[Sequence[Mail]]]
+    preview_emails: Callable[..., Awaitable[Sequence[Mail]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
 from almoner.console.links import REVIEWERS
-from almoner.console.review_words import FLAG_WORDS, KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
+from almoner.console.review_words import EVIDENCE_WORDS, FLAG_WORDS, KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
@@ -41,6 +42,7 @@ _DONE: Final = {
     "claimed": "You have claimed this case.",
     "prolonged": "Your claim now lasts another 15 minutes.",
     "noted": "Note added.",
+    "requested": "The applicant has been asked. The case stays open.",
     "conflict": "Conflict of interest declared. Another reviewer must decide this case.",
     "busy": "Another reviewer has claimed this case.",
     "reopened": "Decision reversed. The case is open again.",
@@ -48,6 +50,7 @@ _DONE: Final = {
 KEYS: Final[Sequence[PageKey]] = (
     ("a", "Accept"),
     ("x", "Reject"),
+    ("q", "Ask the applicant"),
     ("t", "Hand over"),
     ("n", "Add note"),
     ("p", "Extend claim"),
@@ -131,6 +134,10 @@ class CasePages:
             "who": lambda one: names.get(one, one),
             "held": view.claimed_by == by,
             "conflicted": by in {one.by for one in view.conflicts},
+            "requested": [
+                (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat())
+                for one in await submissions.list_awaited_evidence(tx, view.subject.kind, view.subject.id)
+            ],
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.decided],
             "similar": [self._related(tx, one) for one in known.waiting],

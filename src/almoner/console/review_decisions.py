@@ -32,6 +32,7 @@ _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "rejec
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
 _PREVIEWED: Final = "To see what would be sent"
+EMAIL_TITLE: Final = "The email to the applicant"
 
 
 class DecisionPages:
@@ -53,7 +54,7 @@ class DecisionPages:
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
             page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
-            page = replace(page, facts=_facts(view), closed=self._closed(visitor, view))
+            page = replace(page, facts=_facts(view), closed=closed_reason(view, self._context.operator_id(visitor)))
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
             return await self._with_emails(tx, visitor, page, handler, view, verdict)
@@ -92,20 +93,7 @@ class DecisionPages:
             return page  # why, is said to who decides nevertheless
         if not mails:
             return replace(page, sentences=[*page.sentences, "Nobody is emailed about this decision now."])
-        return replace(page, mails=[("The email to the applicant", _shown(one)) for one in mails])
-
-    def _closed(self, visitor: Visitor, view: ReviewView) -> str:
-        """Why the visitor cannot decide it now; the service decides that again when it is decided."""
-        by = self._context.operator_id(visitor)
-        if view.history.open_review is None:
-            return "This case does not need a decision."
-        if by in {one.by for one in view.conflicts}:
-            return "You declared a conflict of interest about this case."
-        if view.claimed_by not in (None, by):
-            return "Another reviewer has claimed this case."
-        if view.claimed_by is None and view.history.open_review.claimed_by != by:
-            return "Claim this case first, and look at its evidence."
-        return ""
+        return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
 
     def _reopen(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
@@ -124,7 +112,20 @@ class DecisionPages:
         return Act(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
 
-def _shown(mail: Mail) -> Markup:
+def closed_reason(view: ReviewView, by: str) -> str:
+    """Why an operator cannot act on the case now; the service decides that again when they do."""
+    if view.history.open_review is None:
+        return "This case does not need a decision."
+    if by in {one.by for one in view.conflicts}:
+        return "You declared a conflict of interest about this case."
+    if view.claimed_by not in (None, by):
+        return "Another reviewer has claimed this case."
+    if view.claimed_by is None and view.history.open_review.claimed_by != by:
+        return "Claim this case first, and look at its evidence."
+    return ""
+
+
+def email_text(mail: Mail) -> Markup:
     """The subject and the text, in the language of its reader."""
     lines = Markup("").join(Markup("<p>{}</p>").format(line) for line in mail.text.splitlines() if line.strip())
     body = Markup('<div lang="{}" dir="auto"><p><strong>{}</strong></p>{}</div>')

@@ -17,6 +17,7 @@ from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
+from almoner.console.review_evidence import EvidencePages
 from almoner.console.review_second_looks import SecondLookPages
 from almoner.console.review_words import KIND_WORDS, REVIEWS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import IncorrectParams
@@ -65,6 +66,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *SecondLookPages(context).routes(),
         *DecisionPages(context, cases).routes(),
         *DocumentPages(context, cases).routes(),
+        *EvidencePages(context, cases).routes(),
         *cases.routes(),
     ]
 

@@ -70,6 +70,16 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
 }
 """By kind and verdict: the title of the page, and what will happen."""
+EVIDENCE_WORDS: Final[Mapping[str, str]] = {
+    "registration_certificate": "Registration certificate",
+    "governing_document": "Governing document",
+    "tax_exemption_letter": "Tax exemption letter",
+    "name_change_certificate": "Certificate of a change of name",
+    "proof_of_address": "Proof of address",
+    "corrected_registry_number": "Another registration number",
+    "letter_of_authority": "Letter of authority",
+}
+"""What an applicant may be asked for."""
 FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_repaired": "The file was damaged and has been repaired.",
     "pdf_active": "The file does more than show pages.",

@@ -253,3 +253,20 @@ create trigger application_link_immutable before update on application_link for 
               (new.validation_submission_id, new.partner_id))
     execute function guard_immutable();
 grant select, insert, update on application_link to almoner_app;
+
+create table requested_evidence (
+    validation_submission_id uuid not null,
+    type text not null check (type in ('validation_request', 'agent_verification')),
+    partner_id uuid not null references partner (id),
+    evidence text not null check (length(evidence) between 1 and 50),
+    requested_by text not null check (length(requested_by) between 1 and 255),
+    requested_at timestamptz not null,
+    primary key (validation_submission_id, type),
+    foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id)
+);
+comment on table requested_evidence is 'what a reviewer asked the applicant for last, instead of rejecting a check';
+create trigger requested_evidence_immutable before update on requested_evidence for each row
+    when ((old.validation_submission_id, old.type, old.partner_id) is distinct from
+              (new.validation_submission_id, new.type, new.partner_id))
+    execute function guard_immutable();
+grant select, insert, update on requested_evidence to almoner_app;

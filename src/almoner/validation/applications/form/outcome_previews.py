@@ -22,18 +22,22 @@ class _RolledBack(Exception):
 
 
 async def preview_emails(
-    mails: MailRenderer, tx: Tx, subject: ReviewSubject, decide: Callable[[], Awaitable[object]]
+    mails: MailRenderer,
+    tx: Tx,
+    subject: ReviewSubject,
+    decide: Callable[[], Awaitable[object]],
+    kind: NotificationKind | None = None,
 ) -> Sequence[Mail]:
     """Decide, see who is told what, and undo all of it. The links lead nowhere: they are for the applicant alone.
 
-    Raises what ``decide`` raises.
+    ``kind``: of the email where no decision follows, but something is asked. Raises what ``decide`` raises.
     """
     found: list[Mail] = []
     with suppress(_RolledBack):
         async with tx.savepoint():
             await decide()
-            for submission_id, kind in await _planned_emails(tx, subject):
-                email = await status_emails.build_status_email(tx, mails, submission_id, kind, "", tx.now)
+            for submission_id, planned in await _planned_emails(tx, subject, kind):
+                email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
                     shown = replace(email, facts={**email.facts, "link": f"{tx.links.pages}/"})
                     brand = await notifications.brand_of(tx, mails, shown)
@@ -42,8 +46,12 @@ async def preview_emails(
     return found
 
 
-async def _planned_emails(tx: Tx, subject: ReviewSubject) -> list[tuple[UUID, NotificationKind]]:
+async def _planned_emails(
+    tx: Tx, subject: ReviewSubject, kind: NotificationKind | None
+) -> list[tuple[UUID, NotificationKind]]:
     """The applications that the decision answers, and what is said of each."""
+    if kind is not None:
+        return [(one, kind) for one in await submissions.list_by_checks(tx, subject.kind, [subject.id])]
     match subject.kind:
         case "appeal":
             appeal = await appeals.get(tx, ALL_PARTNERS, subject.id)

@@ -37,7 +37,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     if made is None:
         return None
     await store.set_agent_verification(tx, held.id, made.id)
-    return await _emit_updated(tx, held)
+    return await emit_updated(tx, held)
 
 
 async def correct_registry_number(
@@ -59,10 +59,10 @@ async def correct_registry_number(
         tx, Partner(held.partner_id), held.validation_request_id, registry_name, given
     )
     await store.add_search_words(tx, held.id, search_text.number_search_text(given))
-    return await _emit_updated(tx, held)
+    return await emit_updated(tx, held)
 
 
-async def _emit_updated(tx: Tx, held: Submission) -> Submission:
+async def emit_updated(tx: Tx, held: Submission) -> Submission:
     """As it is now, under the lock."""
     row = await store.find(tx, ALL_PARTNERS, held.id)
     assert row is not None, "it is held"

@@ -142,6 +142,14 @@ class PendingReview:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestedEvidence:
+    """What a reviewer asked the applicant for, instead of rejecting a check."""
+
+    evidence: str
+    requested_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class LatestAppeal:
     """The newest appeal against a submission's answer. ``completed``: the reversed answer was given."""
 
@@ -157,7 +165,7 @@ class CheckRecords:
 
     ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
     for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
-    ``appeal``: the newest, None where nobody has appealed.
+    ``appeal``: the newest, None where nobody has appealed. ``requested_evidence``: by check, until it has come.
     """
 
     configuration: Configuration
@@ -170,6 +178,7 @@ class CheckRecords:
     exclusive_request: bool = False
     nonprofit_asked_at: datetime | None = None
     appeal: LatestAppeal | None = None
+    requested_evidence: Mapping[str, RequestedEvidence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
     asked = await store.list_representation_request_times(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
+    undecided = [row["id"] for row in rows if row["status"] == "pending"]
+    requested = await store.list_requested_evidence(tx, undecided) if undecided else {}
     appeals = await store.list_latest_appeals(tx, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:
@@ -52,6 +54,7 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
             exclusive_request=members["id"] in alone,
             nonprofit_asked_at=asked.get(members["agent_verification_id"]),
             appeal=appeals.get(members["id"]),
+            requested_evidence=requested.get(members["id"], {}),
         )
         if parts.organisation is not None:
             members = {**members, "organisation_id": parts.organisation.id}

@@ -3,14 +3,14 @@
 A list that is empty means that nobody outside has to act. What reviewers have to do is told beside that, never alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
 from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.applications.configurations.domain import Check
-from almoner.validation.applications.submissions.domain import Submission, check_statuses
+from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission, check_statuses
 from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, suggests_wrong_number
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
@@ -28,7 +28,7 @@ ACCEPTED: Final[dict[RequirementCode, tuple[str, ...]]] = {
     "association": ("answer_of_the_nonprofit", "letter_of_authority"),
     "review": (),
 }
-_CORRECTION: Final = "corrected_registry_number"
+CORRECTION: Final = "corrected_registry_number"
 """The alternative to documents where the number may be wrong."""
 _CERTIFICATE: Final = ("registration_certificate",)
 _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
@@ -55,11 +55,22 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
 """By reason the documents, each of which answers it; every other reason asks for those of ``ACCEPTED``."""
 
 
+REQUESTABLE: Final[Mapping[Check, tuple[str, ...]]] = {
+    "validation_request": (
+        *("registration_certificate", "governing_document", "tax_exemption_letter"),
+        *("name_change_certificate", "proof_of_address", CORRECTION),
+    ),
+    "agent_verification": ("letter_of_authority",),
+}
+"""What a reviewer may ask the applicant for, by check."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One thing that is missing. ``accepted``: alternatives; ``due``: the deadline, if any.
 
     ``reasons``: why the registers alone do not prove it; ``registry_name``, ``registry_number``: what was looked up.
+    ``requested``: by a reviewer, who asked for this alone.
     """
 
     check: Check
@@ -71,10 +82,13 @@ class Requirement:
     reasons: tuple[str, ...] = ()
     registry_name: str | None = None
     registry_number: str | None = None
+    requested: bool = False
 
     @property
     def message(self) -> str:
         """The English text for partners."""
+        if self.requested:
+            return f"Waiting for the applicant. A reviewer asked for: {self.accepted[0].replace('_', ' ')}"
         reported = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
         if not reported:
             return _MESSAGES[self.code]
@@ -83,7 +97,9 @@ class Requirement:
     @property
     def kind(self) -> str:
         """The key under which pages and emails describe it."""
-        return "registry_number" if _CORRECTION in self.accepted else self.code
+        if CORRECTION in self.accepted:
+            return "registry_number"
+        return self.accepted[0] if self.requested else self.code
 
 
 def requirements_of(submission: Submission) -> list[Requirement]:
@@ -109,6 +125,20 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
     evaluated, request = submission.check_records.pending_review, submission.check_records.request
     if evaluated is None or request is None or not evaluated.reasons:
         return []
+    requested = submission.check_records.requested_evidence.get("validation_request")
+    if requested is not None and _is_awaited(submission, requested):
+        return [
+            Requirement(
+                "validation_request",
+                "registration_evidence",
+                "applicant",
+                requested.requested_at,
+                accepted=(requested.evidence,),
+                registry_name=request.details.registry_name,
+                registry_number=request.details.registry_number,
+                requested=True,
+            )
+        ]
     # What the scanner has refused nobody can look at.
     if any(one.deleted_at is None and not one.refused for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
@@ -127,6 +157,19 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
         )
         for accepted, reasons in _answers(evaluated.reasons, correctable=correctable)
     ]
+
+
+def _is_awaited(submission: Submission, requested: RequestedEvidence) -> bool:
+    """Whether neither a document nor another number has come since, by whatever way."""
+    request, evaluated = submission.check_records.request, submission.check_records.pending_review
+    if request is None or evaluated is None or evaluated.since > requested.requested_at:
+        return False
+    if requested.evidence == CORRECTION:
+        return may_correct_registry_number(submission)
+    return not any(
+        one.created_at > requested.requested_at and one.deleted_at is None and not one.refused
+        for one in request.documents
+    )
 
 
 def may_correct_registry_number(submission: Submission) -> bool:
@@ -150,7 +193,7 @@ def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[s
 
 def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
     documents = _EVIDENCE.get(reason, ACCEPTED["registration_evidence"])
-    return (_CORRECTION, *documents) if correctable else documents
+    return (CORRECTION, *documents) if correctable else documents
 
 
 def _of_compliance(submission: Submission) -> list[Requirement]:
@@ -170,6 +213,18 @@ def _of_agent(submission: Submission) -> list[Requirement]:
         # A link that was mailed anew, as after an appeal, asks from then on.
         since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
         return [_mailed("confirmation", "applicant", since, agent.expires_at)]
+    requested = submission.check_records.requested_evidence.get("agent_verification")
+    if requested is not None:
+        return [
+            Requirement(
+                "agent_verification",
+                "association",
+                "applicant",
+                requested.requested_at,
+                accepted=(requested.evidence,),
+                requested=True,
+            )
+        ]
     if agent.external_action_required:
         since = submission.check_records.nonprofit_asked_at or agent.confirmed_at or agent.created_at
         return [_mailed("association", "nonprofit", since, agent.expires_at)]

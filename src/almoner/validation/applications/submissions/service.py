@@ -47,6 +47,10 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionInput,
     SubmissionStatus,
 )
+from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
+from almoner.validation.applications.submissions.evidence_requests import lock_pending as lock_pending
+from almoner.validation.applications.submissions.evidence_requests import request_evidence as request_evidence
+from almoner.validation.applications.submissions.evidence_requests import requestable_evidence as requestable_evidence
 from almoner.validation.applications.submissions.requirements import Requirement as Requirement
 from almoner.validation.applications.submissions.requirements import RequirementCode as RequirementCode
 from almoner.validation.applications.submissions.requirements import (

@@ -19,6 +19,7 @@ from almoner.validation.applications.submissions.domain import (
     Applicant,
     LatestAppeal,
     PendingReview,
+    RequestedEvidence,
     Submission,
     SubmissionFilters,
     SubmissionOrganisation,
@@ -285,6 +286,46 @@ async def list_representation_request_times(tx: Tx, verification_ids: Sequence[U
         verification_ids,
     )
     return {row["verification_id"]: row["asked_at"] for row in rows}
+
+
+@across_partners("held")
+async def list_requested_evidence(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, dict[str, RequestedEvidence]]:
+    """By submission and check what a reviewer asked for, while no document that can be read has come since."""
+    rows = await tx.fetch(
+        """
+        select e.validation_submission_id, e.type, e.evidence, e.requested_at from requested_evidence e
+        where e.validation_submission_id = any($1::uuid[]) and not exists (
+            select from validation_submission_document s join document d on d.id = s.document_id
+            where s.validation_submission_id = e.validation_submission_id and s.type = e.type
+                and s.created_at > e.requested_at and d.deleted_at is null and d.status in ('pending_scan', 'clean')
+        )
+        """,
+        submission_ids,
+    )
+    found: dict[UUID, dict[str, RequestedEvidence]] = {}
+    for submission_id, check, evidence, requested_at in rows:
+        found.setdefault(submission_id, {})[check] = RequestedEvidence(evidence, requested_at)
+    return found
+
+
+async def request_evidence(tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence: str, by: str) -> None:
+    """Store what a reviewer asks the applicant for; what they were asked for before is replaced."""
+    await tx.execute(
+        """
+        insert into requested_evidence
+            (validation_submission_id, type, partner_id, evidence, requested_by, requested_at)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (validation_submission_id, type) do update
+            set evidence = excluded.evidence, requested_by = excluded.requested_by,
+                requested_at = excluded.requested_at
+        """,
+        submission_id,
+        check,
+        partner.id,
+        evidence,
+        by,
+        tx.now,
+    )
 
 
 @across_partners("held")

@@ -167,6 +167,15 @@ async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kin
     return found[0] if view.claimed_by == by else None
 
 
+async def ensure_claimed(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+    """One's own case, locked.
+
+    Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
+    """
+    subject, _ = await _lock_own(tx, case, subject_id, by)
+    return subject
+
+
 async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Hold one's case for 15 more minutes from now on.
 

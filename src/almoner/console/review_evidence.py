@@ -1,0 +1,78 @@
+"""Asking the applicant of a case for something instead of rejecting it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.acts import Act, ActField, ActPage, ActPages, is_preview
+from almoner.console.context import ConsoleContext
+from almoner.console.links import REVIEWERS
+from almoner.console.review_cases import CasePages
+from almoner.console.review_decisions import EMAIL_TITLE, closed_reason, email_text
+from almoner.console.review_words import EVIDENCE_WORDS, REVIEWS
+from almoner.kit.errors import Problem
+from almoner.platform.database.transactions import Tx
+from almoner.validation.applications.form import evidence_requests
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import ReviewRefused
+
+
+class EvidencePages:
+    """The page that asks for it."""
+
+    def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
+        self._context = context
+        self._cases = cases
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return ActPages(self._context).routes(
+            Act(f"{REVIEWS}/{{id}}/request", REVIEWERS, self._describe, self._perform, (ReviewRefused,))
+        )
+
+    async def _describe(self, tx: Tx, visitor: Visitor) -> ActPage:
+        handler, kind, subject_id, name = self._cases.case_of(visitor)
+        offered = await evidence_requests.list_requestable(tx, kind, subject_id)
+        view = await reviews.view_review(tx, handler, subject_id)
+        choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
+        sentences = [
+            view.shown.title,
+            "The applicant gets an email with a link to upload it. The partner sees what is missing in API responses.",
+            "The case stays open. You can decide it at any time.",
+        ]
+        page = ActPage(
+            "Ask the applicant",
+            "Send email",
+            f"{REVIEWS}/{name}",
+            f"Case {name}",
+            sentences,
+            [ActField("evidence", "What do you need?", "choice", choices=choices)],
+            preview="Show the email",
+            closed=closed_reason(view, self._context.operator_id(visitor)),
+        )
+        if not page.closed and not offered:
+            page = replace(page, closed="No application waits for this case, so there is nobody to ask.")
+        evidence = visitor.form_value("evidence")
+        if page.closed or evidence not in offered or not is_preview(visitor):
+            return page
+
+        async def ask() -> object:
+            by = self._context.operator_id(visitor)
+            return await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, by)
+
+        try:
+            mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
+        except (ReviewRefused, Problem):
+            return page  # why, is said to who sends it nevertheless
+        return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
+
+    async def _perform(self, tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+        handler, kind, subject_id, name = self._cases.case_of(visitor)
+        by, evidence = self._context.operator_id(visitor), values["evidence"]
+        subject = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, by)
+        await self._context.record_audit_entry(
+            tx, visitor, subject.partner_id, "review.evidence_requested", name, evidence=evidence
+        )
+        return f"{REVIEWS}/{name}?done=requested"

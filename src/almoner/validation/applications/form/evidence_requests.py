@@ -1,0 +1,51 @@
+"""A reviewer asks an applicant for something instead of rejecting: a requirement of the application, and an email."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.database.transactions import Tx
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.form.notifications import notify_applicant
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Kind, ReviewRefused, ReviewSubject
+from almoner.validation.decisions.reviews.ports import ReviewHandler
+
+_CHECKS: Final[Mapping[Kind, Check]] = {
+    "validation_request": "validation_request",
+    "agent_verification": "agent_verification",
+}
+
+
+class NothingToRequest(ReviewRefused):
+    """The applicant cannot be asked for it."""
+
+
+async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
+    """What all applicants whose applications wait for this case may be asked for; nothing where there is none."""
+    check = _CHECKS.get(kind)
+    held = await submissions.lock_pending(tx, check, subject_id) if check else []
+    offered = [submissions.requestable_evidence(one, check) for one in held] if check else []
+    return [one for one in offered[0] if all(one in other for other in offered)] if offered else []
+
+
+async def request_evidence(
+    tx: Tx, case: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
+) -> ReviewSubject:
+    """Ask for one thing, by whoever has claimed the case. Applications are locked before the case, as everywhere.
+
+    Raises NotFound, ReviewRefused.
+    """
+    check = _CHECKS[kind]
+    held = await submissions.lock_pending(tx, check, subject_id)
+    subject = await reviews.ensure_claimed(tx, case, subject_id, by)
+    if not held:
+        raise NothingToRequest("No application waits for this case, so there is nobody to ask.")
+    asked_as = str(tx.new_id())
+    for one in held:
+        if evidence not in submissions.requestable_evidence(one, check):
+            raise NothingToRequest("The applicant cannot be asked for this now.")
+        await submissions.request_evidence(tx, one, check, evidence, by)
+        await notify_applicant(tx, one.id, "missing", of=asked_as)
+    return subject

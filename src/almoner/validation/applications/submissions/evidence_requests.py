@@ -1,0 +1,50 @@
+"""What reviewers ask applicants for instead of rejecting a check: a requirement until it has come."""
+
+from uuid import UUID
+
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions import corrections, loader, store, submission_evaluation
+from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission
+from almoner.validation.applications.submissions.requirements import (
+    CORRECTION,
+    REQUESTABLE,
+    may_correct_registry_number,
+    requirements_of,
+)
+
+
+def requestable_evidence(held: Submission, check: Check) -> list[str]:
+    """What its applicant may be asked for."""
+    correctable = may_correct_registry_number(held)
+    return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
+
+
+async def lock_pending(tx: Tx, check: Check, subject_id: UUID) -> list[Submission]:
+    """The undecided submissions, locked, whose applicant can be asked about this check."""
+    found = [
+        await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
+        for one in await store.list_by_checks(tx, check, [subject_id])
+    ]
+    return [one for one in found if one.status == "pending" and one.applicant.email is not None]
+
+
+async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[RequestedEvidence]:
+    """What applicants were asked for about the record of a check, and what has not come."""
+    if kind not in REQUESTABLE:
+        return []
+    rows = [await store.find(tx, ALL_PARTNERS, one) for one in await store.list_by_checks(tx, kind, [subject_id])]
+    return [
+        RequestedEvidence(missing.accepted[0], missing.since)
+        for row in rows
+        if row is not None
+        for one in await loader.load_submissions(tx, Partner(row["partner_id"]), [row])
+        for missing in requirements_of(one)
+        if missing.requested and missing.check == kind
+    ]
+
+
+async def request_evidence(tx: Tx, held: Submission, check: Check, evidence: str, by: str) -> Submission:
+    """Ask the applicant of a locked submission for one thing that is requestable."""
+    await store.request_evidence(tx, Partner(held.partner_id), held.id, check, evidence, by)
+    return await corrections.emit_updated(tx, held)
