@@ -15,6 +15,14 @@ PERSONS = [
     ("عبد الرحمن القصيبي", "Abdulrahman al-Gosaibi"),
     ("عبدالرحمن القصيبي", "ABD AL-RAHMAN AL-QUSAYBI"),
     ("خالد بن يوسف الشريف", "Khaled Youssef CHERIF"),
+    ("عبد الحليم درويش", "Abdul Halim DARWISH"),
+    ("عبدالصمد درويش", "ABDUS SAMAD Darwish"),
+    ("شمس الدين بهرامي", "BAHRAMI, Shamsuddin"),
+    ("فيض الله رستمی", "FAIZULLAH Rostami"),
+    ("عارف الله عارف رستمی", "AREFULLAH Aref Rostami"),
+    ("يحيى درويش", "DARWICH, Yahia"),
+    ("اسحاق حمداني", "Eshaq HAMDANI"),
+    ("سالم ولد بيروك", "Salem OULD BEIROUK"),
     ("ذو الفقار شيرازي", "SHIRAZI, Zolfaghar"),
     ("پرویز چگینی", "Parviz CHEGINI"),
     ("راشد منہاس بٹ", "Rashid Minhas BUTT"),
@@ -84,6 +92,8 @@ def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
         ("حزب الكرامة المصراوية", "Hizb al-Karama al-Masrawiya"),
         ("حزب الكرامة المصراوية", "AL-KARAMA AL-MASRAWIYA PARTY"),
         ("جمعية النجمة الخيرية", "AL-NAJMA CHARITABLE SOCIETY"),
+        ("شبكة النجمة", "NAJMA NETWORK"),
+        ("مستشفى النجمة للأطفال", "Al-Najma Children's Hospital"),
         ("קרן כרמל הגליל", "CARMEL HAGALIL FOUNDATION"),
     ],
 )
@@ -102,4 +112,4 @@ def _latin_list() -> WatchlistMatcher:
 def test_whoever_shares_a_word_with_many_is_compared_with_few() -> None:
     """However many names share words with it, the cost of a name is bounded."""
     subject = prepare_subject(["سليم رشيد كريم ناصر حميد فريد جمال عزيز طارق لطيف منير بشير عمر حداد"])
-    assert len(_latin_list().find_candidates(subject)) <= 80
+    assert len(_latin_list().find_candidates(subject)) <= 160

@@ -20,6 +20,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PreparedName, SoundedName
 from almoner.screening.matching.posting_lists import PackedWords, PostingLists
+from almoner.screening.matching.sound_comparison import latin_words
 from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import read_consonant_key
 
@@ -50,7 +51,7 @@ class NameIndex:
         def read() -> Iterator[tuple[str, int]]:
             for number, name in enumerate(names):
                 self._totals.append(name.total)
-                lengths.append(len(name.words))
+                lengths.append(len(latin_words(name)))
                 wholes.extend((whole, number) for whole in {name.whole, name.bare or name.whole})
                 if name.sounds is not None:
                     sounds.append((number, name.sounds))

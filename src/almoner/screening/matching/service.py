@@ -15,7 +15,7 @@ from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 5
+ENGINE_VERSION: Final = 6
 """Its version. Whoever is watched is compared again once this grows: it has to with whatever changes a score."""
 
 __all__ = [

@@ -3,7 +3,7 @@
 One word says little, since many words sound alike: two have to agree, or all of a name of syllables.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -122,12 +122,22 @@ def _latin(word: str, *, merges: bool) -> frozenset[str]:
     return frozenset(map(merged, keys)) if merges else keys
 
 
-def _best_pairs(found: Iterator[_Pair]) -> list[_Pair]:
-    """Words that belong together, the best pairs first."""
+def _best_pairs(found: Iterable[_Pair]) -> list[_Pair]:
+    """Words that belong together: the most alike first, or two words for one first, whichever explains more."""
+    pairs = sorted(found, key=lambda pair: (-pair.likeness, -pair.letters, pair.left, pair.right))
+    joined_first = sorted(pairs, key=lambda pair: -len(pair.left) - len(pair.right))
+    return max(map(_disjoint_pairs, (pairs, joined_first)), key=_explained)
+
+
+def _explained(pairs: Iterable[_Pair]) -> float:
+    return sum(pair.likeness * (len(pair.left) + len(pair.right)) for pair in pairs)
+
+
+def _disjoint_pairs(ordered: Iterable[_Pair]) -> list[_Pair]:
     pairs: list[_Pair] = []
     left: set[int] = set()
     right: set[int] = set()
-    for pair in sorted(found, key=lambda pair: (-pair.likeness, -pair.letters, pair.left, pair.right)):
+    for pair in ordered:
         if left.isdisjoint(pair.left) and right.isdisjoint(pair.right):
             left.update(pair.left)
             right.update(pair.right)
@@ -139,7 +149,7 @@ def _possible_pairs(sounds: SoundedName, texts: Sequence[str]) -> Iterator[_Pair
     """Words of both that may be each other, those that are translated, and those that one side writes as two."""
     keys = [_latin(text, merges=sounds.merges) for text in texts]
     for place, mine in enumerate(sounds.words):
-        meant = tables.translations().get(sounds.texts[place], frozenset())
+        meant = tables.meanings(sounds.texts[place])
         for other, listed in enumerate(keys):
             if texts[other] in meant:
                 yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,))
@@ -152,13 +162,13 @@ def _joined_pairs(sounds: SoundedName, texts: Sequence[str], keys: Sequence[froz
     for place in range(len(sounds.words) - 1):
         joined = _joined_keys(sounds.words[place], sounds.words[place + 1])
         for other, listed in enumerate(keys):
-            if shared := joined & listed:
-                yield from _transcribed(sounds, texts, max(map(len, shared)), (place, place + 1), (other,))
+            if letters := _shared_letters(joined, listed):
+                yield from _transcribed(sounds, texts, letters, (place, place + 1), (other,))
     for other in range(len(keys) - 1):
         joined = _joined_keys(keys[other], keys[other + 1])
         for place, mine in enumerate(sounds.words):
-            if shared := joined & mine:
-                yield from _transcribed(sounds, texts, max(map(len, shared)), (place,), (other, other + 1))
+            if letters := _shared_letters(joined, mine):
+                yield from _transcribed(sounds, texts, letters, (place,), (other, other + 1))
 
 
 def _transcribed(
@@ -189,4 +199,5 @@ def is_near_key(key: str, others: Collection[str]) -> bool:
 
 
 def _joined_keys(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    return frozenset(first + second for first, second in product(sorted(one)[:4] or ("",), sorted(other)[:4] or ("",)))
+    found = (first + second for first, second in product(sorted(one)[:4] or ("",), sorted(other)[:4] or ("",)))
+    return frozenset(key.replace("-", "") for key in found)

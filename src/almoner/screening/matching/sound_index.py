@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
+from math import log2
 from typing import Final
 
 from rapidfuzz import process
@@ -27,7 +28,7 @@ from almoner.screening.matching.sound_comparison import (
 )
 from almoner.screening.matching.sounds import merged, read_latin_keys
 
-_MOST_COMPARED: Final = 80
+_MOST_COMPARED: Final = 160
 """Names that are compared with one that is asked for: those that share the most words."""
 _LONG_SPELLING: Final = 7
 _LONGEST_PAIR: Final = 12
@@ -38,7 +39,8 @@ _REMEMBERED: Final = 16_384
 class SoundIndex:
     """Listed names by their sounds. ``foreign``: those that are in other scripts.
 
-    ``lengths``: how many words each listed name has; ``words``: all of them, under which ``postings`` has the names.
+    ``lengths``: how many words each listed name has that tell something; ``words``: all words of theirs, under which
+    ``postings`` has the names.
     """
 
     def __init__(
@@ -121,20 +123,20 @@ class SoundIndex:
         return tuple({number for other in close for number in self._by_foreign_key[other]})
 
     def _find_latin(self, sounds: SoundedName) -> Iterator[int]:
-        hits: Counter[int] = Counter()
-        joined = _with_joined(sounds)[len(sounds.words) :]
-        for place, keys in enumerate(sounds.words):
-            words = {word for key in keys for word in self._words_near(key, merges=sounds.merges)}
-            words |= tables.translations().get(sounds.texts[place], frozenset())
-            hits.update({number for word in words for number in self._words[word]})
-        for keys in joined:
-            words = {word for key in keys for word in self._words_near(key, merges=sounds.merges)}
-            for number in {number for word in words for number in self._words[word]}:
-                hits[number] += 2
-        least = min(2, len(sounds.words))
-        asked = len(sounds.words)
+        counts: Counter[int] = Counter()
+        worths: dict[int, float] = {}
+        total = 0.0
+        for size, numbers in self._names_by_word(sounds):
+            worth = size / log2(len(numbers) + 2)
+            total += worth if size == 1 else 0.0
+            for number in numbers:
+                counts[number] += size
+                worths[number] = worths.get(number, 0.0) + worth
+        least, each = min(2, len(sounds.words)), total / len(sounds.words)
         good = (
-            (count * 2 / (asked + self._lengths[number]), number) for number, count in hits.items() if count >= least
+            (worths[number] * 2 / (total + each * self._lengths[number]), number)
+            for number, count in counts.items()
+            if count >= least
         )
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:
             yield number
@@ -147,6 +149,15 @@ class SoundIndex:
                     near = process.extract(spelling, forms, scorer=Levenshtein.distance, score_cutoff=1, limit=None)
                     for form, *_ in near:
                         yield from self._spellings.numbers[form]
+
+    def _names_by_word(self, sounds: SoundedName) -> Iterator[tuple[int, set[int]]]:
+        """For each word, once, and each two that may be one: how many words, and the names that may have them."""
+        single = dict(zip(sounds.texts, sounds.words, strict=True))
+        meanings = [(1, keys, tables.meanings(text)) for text, keys in single.items()]
+        joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
+        for size, keys, meant in (*meanings, *joined):
+            words = {word for key in keys for word in self._words_near(key, merges=sounds.merges)}
+            yield size, {number for word in words | meant for number in self._words[word]}
 
     def _words_near(self, key: str, *, merges: bool) -> list[str]:
         """Words in Latin letters that have this key, or one that is a letter away."""

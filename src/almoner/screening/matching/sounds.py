@@ -18,9 +18,12 @@ from almoner.screening.matching.domain import SoundedName
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
+from almoner.screening.matching.transcription import without_article
 
 _MOST_KEYS: Final = 6
 """Keys of a word at most: the usual ones come first."""
+_WITHOUT_CONSONANTS: Final = frozenset(("--",))
+"""The key of YAHYA, of which every letter may be mute."""
 _LONGEST_WORD: Final = 32
 """Letters of a word that are read."""
 
@@ -61,14 +64,14 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
         read = option if count * len(option) <= _MOST_KEYS else option[:1]
         count *= len(read)
         found.append(read)
-    return frozenset(filter(None, map("".join, product(*found))))
+    return frozenset(filter(None, map("".join, product(*found)))) or _WITHOUT_CONSONANTS
 
 
 def read_latin_keys(word: str) -> frozenset[str]:
     """The keys of a word in small plain letters: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
-    for shortened in (_SERVANT.sub("abd", word), _ARTICLE.sub("", word)):
+    for shortened in (_SERVANT.sub("abd", without_article(word)), _ARTICLE.sub("", word)):
         if shortened != word:
             found |= _plain_keys(shortened)
     return frozenset(found)
@@ -108,7 +111,9 @@ _POINTED: Final = frozenset(("ARABIC", "HEBREW"))
 _UNSPELT: Final = _POINTED | _SYLLABIC
 _MOST_WORDS: Final = 10
 """Words of a name that are read."""
-_STOPS: Final = frozenset("بن ابن بنت آل ال و و בן בת של ה".split())
+_SERVANT_OF: Final = re.compile(r"\bعبدال(?=\w\w)")
+"""One word or two: names that begin so are read as two."""
+_STOPS: Final = frozenset("بن ابن بنت ولد آل ال و و בן בת של ה".split())
 LATIN_STOPS: Final = frozenset(
     "al el ul ud ash as ar an at ad az bin ibn ben bint bt ould uld of the and de da do wa e i".split()
 )
@@ -125,7 +130,7 @@ def read_sounds(name: str) -> SoundedName | None:
         return None
     script = scripts.most_common(1)[0][0]
     plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
-    texts = [word for word in _words(plain) if word not in _STOPS][:_MOST_WORDS]
+    texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:_MOST_WORDS]
     spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT)

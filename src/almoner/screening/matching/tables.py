@@ -1,6 +1,7 @@
 """What is known of words beforehand: how often they occur, legal forms, words of one meaning, places. Frozen files."""
 
 import lzma
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -15,6 +16,7 @@ from almoner.screening.matching.spelling import normalise_text
 _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
 _KNOWN_TO_MANY: Final = 12
+_ARABIC_ARTICLE: Final = re.compile("^(?:[وب]?ال|لل)(?=...)")
 _OF_SEVERAL: Final = 3
 
 
@@ -164,7 +166,12 @@ def translations() -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
         meant, _, words = line.partition(":")
-        meanings = frozenset(meant.split())
         for word in words.split():
-            found[word] = found.get(word, frozenset()) | meanings
+            found[word] = found.get(word, frozenset()) | frozenset(meant.split())
     return found
+
+
+def meanings(word: str) -> frozenset[str]:
+    """What lists may have for a word of another script, which may stand behind its article."""
+    known = translations()
+    return known.get(word) or known.get(_ARABIC_ARTICLE.sub("", word), frozenset())

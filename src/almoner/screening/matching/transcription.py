@@ -106,6 +106,13 @@ _HEBREW: Final = _letters("""
 """)
 _TABLES: Final = {"ARABIC": _ARABIC, "HEBREW": _HEBREW}
 _ARTICLES: Final = {"ARABIC": ("ال", "وال", "لل"), "HEBREW": ("ה",)}
+_ASPIRATES: Final = frozenset("هحھ")
+_DIGRAPH_OF_H: Final = re.compile("(s|z|k|t|d|g)h")
+"""Two letters where the other script has an h too: ISHAQ, AZHAR."""
+_ASSIMILATED: Final = re.compile("(?<=..)ال(?=[تثدذرزسشصضطظلن].)")
+"""The article within a word takes the sound of the letter behind it: SHAMSUDDIN, HAMDULLAH."""
+_SERVANT_ALONE: Final = re.compile(r"^abd[aeou]{1,2}[dlnrstz]?$")
+"""ABDUL of ABDUL HAQ, ABDUR of ABDUR RAHMAN: its article takes the sound of the next word."""
 _INSERTED: Final = {"h": 0.15, "y": 0.3, "w": 0.3}
 _INSERTED_VOWEL: Final = 0.04
 _SPELT_VOWEL: Final = 0.22
@@ -189,18 +196,28 @@ def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) ->
     return max(0.0, 1 - _cost(letters, units, vowel) / size)
 
 
+def without_article(word: str) -> str:
+    """ABD for ABDUL and its like, which other scripts write without the article of the next word."""
+    return "abd" if _SERVANT_ALONE.match(word) else word
+
+
 @lru_cache(maxsize=32_768)
 def transcription_likeness(text: str, script: str, latin: str) -> float:
     """How well ``latin`` transcribes ``text``: 1 where each letter is what usually stands for one."""
-    units = _latin_units(latin)
+    spelt = [_latin_units(without_article(latin) if script == "ARABIC" else latin)]
     if script in _MERGING:
-        units = tuple(_MERGED.get(unit, unit) for unit in units)
-    return max(_likeness(_script_letters(form, script), units, _vowel_cost(script)) for form in _forms(text, script))
+        spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]
+    elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin):
+        spelt.append(_latin_units(_DIGRAPH_OF_H.sub(r"\1-h", latin)))
+    forms = [_script_letters(form, script) for form in _forms(text, script)]
+    return max(_likeness(letters, units, _vowel_cost(script)) for letters in forms for units in spelt)
 
 
 def _forms(text: str, script: str) -> Iterator[str]:
     """A word with and without its article, which Latin letters part from it or join to it."""
     yield text
+    if script == "ARABIC" and (assimilated := _ASSIMILATED.sub("ا", text)) != text:
+        yield assimilated
     for article in _ARTICLES.get(script, ()):
         if text.startswith(article) and len(text) > len(article) + 1:
             yield text[len(article) :]
