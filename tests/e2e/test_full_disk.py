@@ -13,7 +13,7 @@ import pytest
 from almoner.platform.database import ballast, postgres
 from tests.support.eventually import eventually
 from tests.support.running import Running, folder, running
-from tests.support.small_disk import MEBIBYTE, fill, fill_inodes, small_disk
+from tests.support.small_disk import MEBIBYTE, exhaust_write_ahead_log, fill, fill_inodes, small_disk
 
 RESERVE = 128
 WITHIN = 60.0
@@ -136,7 +136,7 @@ async def test_a_database_that_ended_over_its_full_disk_starts_again_once_there_
     fill(filler)
     await eventually(lambda: not _ballast(service), within=WITHIN)
     fill(filler)
-    await _exhaust_write_ahead_log(connection)
+    await exhaust_write_ahead_log(connection)
     connection.terminate()
     await eventually(lambda: _read(api).status_code == 503, within=WITHIN)
     assert _read(api, "/healthz").status_code == 200
@@ -156,14 +156,6 @@ async def test_the_ballast_lets_a_killed_database_start_again_on_a_full_disk(
     await _until_refused(api)
     _remove(filler)
     await _until_written(api)
-
-
-async def _exhaust_write_ahead_log(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Write more than its files hold, for which PostgreSQL ends on a full disk."""
-    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
-        await connection.execute(
-            "select pg_logical_emit_message(true, 'tests', repeat('x', 16777216)) from generate_series(1, 20)"
-        )
 
 
 def _server(data: Path) -> int:

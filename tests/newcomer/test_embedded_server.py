@@ -1,5 +1,6 @@
 """The embedded PostgreSQL: on every installation that is here, after every kill, for any number of processes."""
 
+import asyncio
 import os
 import signal
 import stat
@@ -11,9 +12,11 @@ import pytest
 
 from almoner.platform.database import postgres
 from almoner.platform.database.postgres import PostgresServer
-from almoner.platform.database.programs import DatabaseUnavailable
+from almoner.platform.database.programs import DatabaseUnavailable, DiskFull
 from tests.newcomer.clones import lengthen
+from tests.support.eventually import eventually
 from tests.support.running import folder
+from tests.support.small_disk import exhaust_write_ahead_log, kept_full, small_disk
 
 SYSTEM = [Path(f"/usr/lib/postgresql/{major}/bin") for major in range(15, 19)]
 INSTALLATIONS = [None, *(path for path in SYSTEM if (path / "initdb").exists())]
@@ -96,6 +99,23 @@ async def test_a_server_that_was_killed_before_it_said_where_it_listens_takes_no
     with postgres.running_server(data) as server:
         assert await _remembered(server) == [1]
     assert (tmp_path / "kept").exists()
+
+
+async def test_a_full_disk_is_known_where_the_server_has_no_room_to_say_so() -> None:
+    """Else whoever keeps it running gives up, and ends, after three tries."""
+    with folder("full") as made, small_disk(made / "disk", 400) as data, postgres.running_server(data) as server:
+        await _remember(server, 1)
+        cluster = postgres.Cluster.locate(data, None)
+        connection = await asyncpg.connect(server.superuser_url())
+        with kept_full(data / "filler", cluster.log_file):
+            await exhaust_write_ahead_log(connection)
+            connection.terminate()
+            await eventually(lambda: not list(server.home.glob("pg*/postmaster.pid")), within=60)
+            for _ in range(3):
+                with pytest.raises(DiskFull):
+                    await asyncio.to_thread(cluster.restart_if_ended, server.sockets)
+        assert cluster.restart_if_ended(server.sockets)
+        assert await _remembered(server) == [1]
 
 
 async def test_the_last_of_its_users_stops_it(data: Path) -> None:

