@@ -25,6 +25,7 @@ from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
 from tests.support import database, factories
 from tests.support.client import Client, data
+from tests.support.refusals import refusing
 from tests.support.regular_gifts import AGREEMENT, CARD, Plan, begin_plan, context, pass_days, reach
 from tests.support.service import Service, Tenant, serving
 
@@ -208,6 +209,27 @@ async def test_a_plan_of_a_merged_nonprofit_is_proposed_when_the_register_change
     asked = data(await plan.api.get("/v1/sandbox/mailbox", subject="Would you like to continue"))
     await service.drain()
     assert len(asked) == 2
+
+
+async def test_a_plan_that_fails_keeps_no_other_from_being_proposed(service: Service, plan: Plan) -> None:
+    successor = await factories.nonprofit(service)
+    other = await begin_plan(service, plan.api, organisation=plan.organisation)
+    async with service.db.write() as tx:
+        ids = [tx.ids.parse("organisation", name) for name in (plan.organisation, successor)]
+        await tx.execute(
+            "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
+        )
+        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+    first, second = sorted([plan.uuid, other.uuid])
+    async with refusing(service.database, "update", "donation_subscription", f"old.id = '{first}'"):
+        await service.drain()
+        async with service.db.read() as tx:
+            assert (await subscriptions.get(tx, ALL_PARTNERS, second)).proposed_organisation_id == ids[1]
+    async with service.db.write() as tx:
+        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+    await service.drain()
+    async with service.db.read() as tx:
+        assert (await subscriptions.get(tx, ALL_PARTNERS, first)).proposed_organisation_id == ids[1]
 
 
 async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service, tenant: Tenant, plan: Plan) -> None:

@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from almoner import migrations
 from almoner.giving.disbursing.verifications.domain import CHECKS
 from tests.support.database import TestDatabase
+from tests.support.refusals import refusing
 from tests.support.service import Service, serving
 
 _PARTNER = str(UUID(int=1))
@@ -259,22 +260,6 @@ DUE: dict[str, tuple[Callable[[str, int], Row], str]] = {
 }
 """Tables whose rows the code of a sweep changes one after the other: a row that is due, and how it is afterwards."""
 
-_REFUSE = """
-create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
-create trigger refuse before update on {table} for each row when (old.id = '{row}' and {changed})
-    execute function refuse()
-"""
-
-
-async def _refuse(database: TestDatabase, table: str, row: str, done: str) -> None:
-    """Have the database refuse to change a row as the sweep does."""
-    owner = await asyncpg.connect(database.owner_dsn)
-    try:
-        changed = re.sub(r"\b(status|reason|allocating|propagating|reminder_at)\b", r"new.\1", done)
-        await owner.execute(_REFUSE.format(table=table, row=row, changed=changed))
-    finally:
-        await owner.close()
-
 
 @pytest.mark.parametrize("table", sorted(DUE))
 async def test_a_row_that_fails_stops_no_other_and_is_logged(table: str, empty_database: TestDatabase) -> None:
@@ -287,9 +272,11 @@ async def test_a_row_that_fails_stops_no_other_and_is_logged(table: str, empty_d
             for check in CHECKS if table == "monetary_donation_verification" else ():
                 made = {"id": _id(), "verification_id": row["id"], "type": check, "status": "pending"}
                 await _insert(empty_database, "monetary_donation_check", made | {"status_changed_at": now})
-        await _refuse(empty_database, table, bad["id"], done)
+        changed = re.sub(r"\b(status|reason|allocating|propagating|reminder_at)\b", r"new.\1", done)
+        refused = refusing(empty_database, "update", table, f"old.id = '{bad['id']}' and {changed}")
         with capture_logs() as said:
-            await service.services.background.sweeper.run_due()
+            async with refused:
+                await service.services.background.sweeper.run_due()
         found = await _rows(service, f"select id from {table} where {done} order by id")
         assert [str(row["id"]) for row in found] == [row["id"] for row in good]
         assert {one["row"] for one in said if one["event"] == "sweep_row_failed"} == {bad["id"]}

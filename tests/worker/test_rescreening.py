@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses
+from tests.support.refusals import refusing
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing
 
@@ -64,3 +66,28 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     assert {one["version"] for record in (*ended, *came) for one in (await shown(api, record))["sources"]} == {
         load.version
     }
+
+
+_MATCHED = "select distinct subject as id from screening_match order by id"
+
+
+async def subjects(service: Service, sql: str) -> list[UUID]:
+    async with service.db.read() as tx:
+        return [row["id"] for row in await tx.fetch(sql)]
+
+
+async def test_c4_one_that_fails_keeps_no_other_from_being_compared(
+    alone: Service, api: Client, tmp_path: Path
+) -> None:
+    lists = Lists(alone.db, tmp_path)
+    await lists.load(listing(1, ZAVOD))
+    for _ in range(3):
+        await looked(alone, api, organisationId=await factories.nonprofit(alone, name=AQSA))
+    watched = await subjects(alone, "select id from screening_subject where monitored order by id")
+    async with refusing(alone.database, "insert", "screening_match", f"new.subject = '{watched[0]}'"):
+        await lists.load(listing(2, AQSA))
+        await alone.drain()
+        assert await subjects(alone, _MATCHED) == watched[1:]
+    alone.clock.advance(hours=1)
+    await alone.drain()
+    assert await subjects(alone, _MATCHED) == watched

@@ -10,6 +10,7 @@ from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
 _FOLLOW: Final = JobKind("donation_subscriptions.follow", Nothing)
 
@@ -29,14 +30,22 @@ async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> No
 
 @tasks.job(_FOLLOW)
 async def propose_successors(work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Ask the donors, each in a transaction of its own."""
+    """Ask the donors, each in a transaction of its own; one that fails keeps no other from it, and is tried again."""
     after: UUID | None = None
+    failed: Exception | None = None
     while True:
         async with work.db.read() as tx:
             found = await service.list_with_successor(tx, after)
         for subscription_id in found:
-            async with work.db.write() as tx:
-                await service.follow_successor(tx, subscription_id)
+            try:
+                async with work.db.write() as tx:
+                    await service.follow_successor(tx, subscription_id)
+            except Exception as error:
+                if isinstance(error, UNAVAILABLE_ERRORS):
+                    raise
+                failed = failed or error
         if len(found) < service.BATCH:
+            if failed is not None:
+                raise failed
             return JobDone()
         after = found[-1]

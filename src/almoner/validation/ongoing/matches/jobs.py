@@ -12,6 +12,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.platform.jobs.schedules import last_run_at
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, WatchlistLoadEvent
@@ -38,6 +39,13 @@ async def rescreen_load(screener: Screener, work: JobContext, job: JobOf[service
 async def rescreen_outdated(screener: Screener, work: JobContext, job: JobOf[service.RescreenOutdated]) -> Result:
     """See ``rescreen_outdated_subjects``."""
     return await rescreen_outdated_subjects(screener, work, job.details.after)
+
+
+@screening_tasks.job(service.RESCREEN_SUBJECT)
+async def rescreen_subject(screener: Screener, work: JobContext, job: JobOf[service.RescreenSubject]) -> Result:
+    """Compare one again."""
+    await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, job.details.subject))
+    return JobDone()
 
 
 async def rescreen_after_load(
@@ -125,8 +133,17 @@ async def _rescreen_added(screener: Screener, work: JobContext, load: UUID, afte
 
 
 async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Sequence[UUID]) -> None:
+    """Compare each again; one that fails is left to a job of its own, so that it keeps no other from it."""
     for subject in subjects:
-        await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, subject))
+        try:
+            await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, subject))
+        except Exception as error:
+            if isinstance(error, UNAVAILABLE_ERRORS):
+                raise
+            async with work.db.write() as tx:
+                await service.RESCREEN_SUBJECT.enqueue(
+                    tx, service.RescreenSubject(subject), lane=_LANE, unique=str(subject)
+                )
 
 
 @tasks.reacts_to(LOADED)

@@ -54,6 +54,15 @@ class RescreenOutdated(msgspec.Struct, frozen=True):
 
 
 RESCREEN_OUTDATED: Final = JobKind("matches.renew", RescreenOutdated)
+
+
+class RescreenSubject(msgspec.Struct, frozen=True):
+    """A watched subject that could not be compared with the others."""
+
+    subject: UUID
+
+
+RESCREEN_SUBJECT: Final = JobKind("matches.rescreen_subject", RescreenSubject)
 _SCREENING: Final = "screening"
 """The kind of review of what cannot be compared."""
 DIFFERENT: Final = "not_the_same"
