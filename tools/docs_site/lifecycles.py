@@ -59,30 +59,30 @@ class Described:
 
 
 DESCRIBED: Final = (
-    Described("Donation", DONATION, "One gift, from the payment to the disbursement.", "donations.md"),
-    Described("Donation session", SESSION, "A link to the hosted page, for one gift.", "hosted-page.md"),
+    Described("Donation", DONATION, "A single donation, from the payment to the disbursement.", "donations.md"),
+    Described("Donation session", SESSION, "A link to the hosted page for one donation.", "hosted-page.md"),
     Described("Donation subscription", DONATION_SUBSCRIPTION, "A donor's regular donations.", "regular-gifts.md"),
     Described(
-        "Donation request", DONATION_REQUEST, "We ask you for the money of direct donations.", "direct-donations.md"
+        "Donation request", DONATION_REQUEST, "A request to transfer the money for direct donations.", "direct-donations.md"
     ),
     Described("Disbursement", DISBURSEMENT, "A transfer of donations to a nonprofit.", "disbursements.md"),
     Described(
         "Monetary donation verification",
         MONETARY_VERIFICATION,
-        "Whether a nonprofit can receive money.",
+        "Checks whether a nonprofit can receive money.",
         "verifications.md",
     ),
-    Described("Validation request", REQUEST, "Whether a nonprofit is in its register.", "validation-requests.md"),
+    Described("Validation request", REQUEST, "Checks whether a nonprofit is listed in its register.", "validation-requests.md"),
     Described(
-        "Agent verification", AGENT_VERIFICATION, "Whether a person speaks for a nonprofit.", "agent-verifications.md"
+        "Agent verification", AGENT_VERIFICATION, "Checks whether a person represents a nonprofit.", "agent-verifications.md"
     ),
     Described("Validation invite", INVITE, "A link to the application form.", "applications.md"),
     Described("Validation submission", SUBMISSION, "An application with all its checks.", "applications.md"),
-    Described("Appeal", APPEAL, "A refused application, decided again.", "appeals.md"),
-    Described("Monitoring subscription", MONITORING, "A nonprofit that is watched.", "monitoring.md"),
-    Described("Eligibility subscription", ELIGIBILITY, "Whether a nonprofit is eligible for you.", "eligibility.md"),
-    Described("Webhook subscription", WEBHOOK, "Where events are sent.", "webhooks.md"),
-    Described("Webhook delivery", DELIVERY, "One event on its way to a subscription.", "webhooks.md"),
+    Described("Appeal", APPEAL, "A new review of a rejected application.", "appeals.md"),
+    Described("Monitoring subscription", MONITORING, "Monitors a nonprofit and reports changes.", "monitoring.md"),
+    Described("Eligibility subscription", ELIGIBILITY, "Checks whether a nonprofit meets your criteria.", "eligibility.md"),
+    Described("Webhook subscription", WEBHOOK, "A URL that receives events.", "webhooks.md"),
+    Described("Webhook delivery", DELIVERY, "The delivery of one event to a subscription.", "webhooks.md"),
 )
 
 
@@ -101,7 +101,7 @@ def _page() -> Iterator[str]:
     yield _HEAD
     for one in DESCRIBED:
         yield f"## {one.name}\n\n{one.text} See [the guide](../guides/{one.guide}).\n"
-        yield f"![States of a {one.name.lower()}](../{one.image})\n"
+        yield f"![States: {one.name.lower()}](../{one.image})\n"
         for state in _in_order(one.lifecycle):
             targets = " or ".join(f"`{target}`" for target in sorted(one.lifecycle.moves.get(state, ())))
             yield f"- `{state}`: {f'then {targets}' if targets else 'final'}"
@@ -125,7 +125,7 @@ def draw(described: Described, style: str = "") -> str:
     name = f"arrow-{described.name.lower().replace(' ', '-')}"
     lines = list(_arrows(described.lifecycle, boxes, level, inner, name))
     width, height = inner + 2 * side + 4, len(rows) * _ROW - (_ROW - _HEIGHT) + 28
-    label = escape(f"States of a {described.name.lower()}; the list below says the same")
+    label = escape(f"States: {described.name.lower()}; the list below says the same")
     shapes = [_box(state, boxes[state]) for state in level]
     marker = (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
