@@ -63,7 +63,10 @@ DESCRIBED: Final = (
     Described("Donation session", SESSION, "A link to the hosted page for one donation.", "hosted-page.md"),
     Described("Donation subscription", DONATION_SUBSCRIPTION, "A donor's regular donations.", "regular-gifts.md"),
     Described(
-        "Donation request", DONATION_REQUEST, "A request to transfer the money for direct donations.", "direct-donations.md"
+        "Donation request",
+        DONATION_REQUEST,
+        "A request to transfer the money for direct donations.",
+        "direct-donations.md",
     ),
     Described("Disbursement", DISBURSEMENT, "A transfer of donations to a nonprofit.", "disbursements.md"),
     Described(
@@ -72,15 +75,22 @@ DESCRIBED: Final = (
         "Checks whether a nonprofit can receive money.",
         "verifications.md",
     ),
-    Described("Validation request", REQUEST, "Checks whether a nonprofit is listed in its register.", "validation-requests.md"),
     Described(
-        "Agent verification", AGENT_VERIFICATION, "Checks whether a person represents a nonprofit.", "agent-verifications.md"
+        "Validation request", REQUEST, "Checks whether a nonprofit is listed in its register.", "validation-requests.md"
+    ),
+    Described(
+        "Agent verification",
+        AGENT_VERIFICATION,
+        "Checks whether a person represents a nonprofit.",
+        "agent-verifications.md",
     ),
     Described("Validation invite", INVITE, "A link to the application form.", "applications.md"),
     Described("Validation submission", SUBMISSION, "An application with all its checks.", "applications.md"),
     Described("Appeal", APPEAL, "A new review of a rejected application.", "appeals.md"),
     Described("Monitoring subscription", MONITORING, "Monitors a nonprofit and reports changes.", "monitoring.md"),
-    Described("Eligibility subscription", ELIGIBILITY, "Checks whether a nonprofit meets your criteria.", "eligibility.md"),
+    Described(
+        "Eligibility subscription", ELIGIBILITY, "Checks whether a nonprofit meets your criteria.", "eligibility.md"
+    ),
     Described("Webhook subscription", WEBHOOK, "A URL that receives events.", "webhooks.md"),
     Described("Webhook delivery", DELIVERY, "The delivery of one event to a subscription.", "webhooks.md"),
 )
