@@ -79,7 +79,7 @@ def _probes(services: Services, description: bytes | None) -> list[Route]:
 
 
 def create_worker_app(services: Services) -> ASGIApp:
-    """What one worker answers: whether it lives and can work, and its metrics. By http, from inside."""
+    """The HTTP application of a worker: health, readiness and metrics, over plain HTTP from inside."""
     probes = Router(list(_probes(services, None)), redirect_slashes=False)
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +95,10 @@ def create_worker_app(services: Services) -> ASGIApp:
 def create_app(
     services: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
 ) -> ASGIApp:
-    """What one server answers; ``description`` where it is known. ``services`` stay the caller's to close."""
+    """The HTTP application of a server; ``description``: the API description, if already loaded.
+
+    The caller closes ``services``.
+    """
 
     async def show_media(request: Request) -> Response:
         async with services.db.read() as tx:

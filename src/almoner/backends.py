@@ -29,9 +29,9 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
 
 
 async def check_mail_server(settings: Settings, clock: Clock, recipient: str | None) -> str | None:
-    """What the mail server answers, and a message to ``recipient``; None where the sandbox has its own mailbox.
+    """Test the mail server and send a message to ``recipient``; None in a sandbox with its own mailbox.
 
-    Raises what goes wrong.
+    Raises the error of the mail server.
     """
     if settings.mail_url is None:
         return None

@@ -1,4 +1,4 @@
-"""Which commit this is: written into `commit.txt` where the files are taken out of git, else what is checked out."""
+"""The commit of this build: from `commit.txt` in an archive, or else from git."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a deployment needs besides its database, each looked at with what to do: by `almoner check` and by workers."""
+"""Probes of what a deployment needs besides its database, with advice: for `almoner check` and workers."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit

@@ -38,7 +38,7 @@ class ApiRequestRecorder:
         )
 
     def record(self, scope: Scope, line: RequestLine) -> None:
-        """Remember one answered request; only those with an API key are somebody's."""
+        """Record one answered request, if it had an API key."""
         if line.partner is None or line.key is None:
             return
         if len(self._waiting) >= _MOST_WAITING:

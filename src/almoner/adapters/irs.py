@@ -56,7 +56,7 @@ def has_invalid_characters(text: str) -> bool:
 
 
 def find_row_problem(ein: str, name: str) -> str | None:
-    """What is wrong with the two fields that a row cannot do without."""
+    """The problem with the two fields that a row must have; None if they are valid."""
     if not is_ein(ein):
         return EIN_PROBLEM
     if not name:

@@ -1,4 +1,4 @@
-"""Which domains take mail, asked of the domain name system (RFC 5321 5.1, RFC 7505)."""
+"""Looks up whether a domain accepts email, in DNS (RFC 5321 5.1, RFC 7505)."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _SECONDS: Final = 5.0
 
 
 class DnsMailHosts:
-    """Asks the system's resolvers, or those that are given."""
+    """Queries the system's DNS resolvers, or given ones."""
 
     def __init__(self, nameservers: list[str] | None = None, port: int = 53) -> None:
         self._resolver = Resolver(configure=nameservers is None)
@@ -21,7 +21,7 @@ class DnsMailHosts:
         self._resolver.lifetime = _SECONDS
 
     async def accepts_mail(self, domain: str) -> bool | None:
-        """An MX record that names a host; without any, an address of the domain itself. None when nobody answers."""
+        """Whether an MX or address record accepts email for the domain; None if no resolver responds."""
         try:
             answer = await self._resolver.resolve(domain, "MX")
         except NXDOMAIN:

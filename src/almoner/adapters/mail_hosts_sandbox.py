@@ -1,4 +1,4 @@
-"""Which domains take mail in the sandbox, where its mailbox takes the mails of all: every one that can exist."""
+"""In the sandbox, every possible domain accepts email, because its mailbox stores all emails."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The sandbox's mailbox: mails are kept in a table, where partners read them (settled 9)."""
+"""The sandbox's mailbox: emails are stored in a table, where partners can read them (settled 9)."""
 
 import re
 from hashlib import sha256
@@ -23,7 +23,7 @@ class SandboxMailbox:
         self._sender = sender
 
     async def send(self, mail: Mail) -> None:
-        """Keep the mail; the same mail is kept once. Raises MailRefused for a test value."""
+        """Store the email, once for each key. Raises MailRefused for a test value."""
         if mail.to.partition("@")[0].lower() == UNDELIVERABLE:
             raise MailRefused("the mail server rejected it: 550 5.1.1 There is no such mailbox")
         sender = "{} <{}>".format(*mail.sender(self._sender))
@@ -32,14 +32,17 @@ class SandboxMailbox:
 
 
 def mail_id_from_key(mail: Mail) -> UUID:
-    """A UUIDv7 of the mail's time whose random part is the hash of its key: sorts by time, same for the same mail."""
+    """A UUIDv7 from the email's time and a hash of its key.
+
+    It sorts by time, and is the same for the same email.
+    """
     ms = int(mail.at.timestamp() * 1000)
     tail = int.from_bytes(sha256(mail.key.encode()).digest()[:10])
     return UUID(int=ms << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
 
 
 def extract_links(mail: Mail) -> list[str]:
-    """Every address the mail leads to, each once, in order."""
+    """All link addresses in the email, without duplicates, in order."""
     anchors = _AnchorParser()
     anchors.feed(mail.html)
     anchors.close()

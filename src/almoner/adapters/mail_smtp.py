@@ -39,9 +39,9 @@ class SmtpTransport:
         tls: ssl.SSLContext | None = None,
         patience: float = _WHOLE_MAIL_SECONDS,
     ) -> None:
-        """``sender``: ``Giving <giving@example.org>``. Raises ValueError for an address that is none.
+        """``sender``: such as ``Giving <giving@example.org>``.
 
-        ``patience``: seconds for one mail, however slowly the server answers.
+        ``patience``: the time limit for one email in seconds. Raises ValueError for an invalid address.
         """
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
@@ -61,7 +61,7 @@ class SmtpTransport:
         self._connections = asyncio.Semaphore(_CONNECTIONS)
 
     async def send(self, mail: Mail) -> None:
-        """Hand the mail to the server. A 5xx answer is a refusal; everything else that goes wrong may pass."""
+        """Send the email to the server. A 5xx response is a permanent rejection; all other failures can be retried."""
         message = self._message(mail)
         try:
             async with asyncio.timeout(self._patience), self._connections, await self._connection() as server:

@@ -17,7 +17,7 @@ class FolderDeploymentMarks:
         self._folder = folder / _FOLDER
 
     async def read_mark(self, name: str) -> bytes | None:
-        """What a deployment says under its name; None: nothing."""
+        """Read a deployment's mark; None if there is none."""
         try:
             return await run_in_detached_thread((self._folder / name).read_bytes)
         except FileNotFoundError:
@@ -26,14 +26,14 @@ class FolderDeploymentMarks:
             raise StorageUnavailable from error
 
     async def write_mark(self, name: str, content: bytes) -> None:
-        """Say it, in place of what was said before."""
+        """Write a deployment's mark, replacing the old one."""
         try:
             await run_in_detached_thread(lambda: self._write(name, content))
         except OSError as error:
             raise StorageUnavailable from error
 
     async def list_marks(self) -> list[str]:
-        """Under which names something is said."""
+        """List the names of all marks."""
         try:
             return await run_in_detached_thread(
                 lambda: [file.name for file in self._folder.iterdir() if "." not in file.name]

@@ -6,7 +6,7 @@ _WHY = "simulated donors pay at the built-in provider; pay on the provider's own
 
 
 class DisabledPaymentSimulator:
-    """What simulations are told instead."""
+    """Rejects simulated payments with an explanation."""
 
     async def pay_with_card(self, payment: str, card: str) -> str:  # noqa: ARG002
         """Raises InvalidState."""

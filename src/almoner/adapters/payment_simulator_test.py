@@ -46,9 +46,9 @@ class TestPaymentSimulator:
             return await provider_test.renew_card(tx, customer, payment_method)
 
     async def pay_with_card(self, payment: str, card: str) -> str:
-        """Try a card, or answer the challenge that is open, which a card that pays confirms; the payment's status.
+        """Pay with a card, or answer an open challenge, which a successful card confirms; returns the payment's status.
 
-        ``declined`` when it is still unpaid, ``processing`` while the bank's challenge is open.
+        ``declined`` if it is still unpaid, ``processing`` while the challenge is open.
         """
         now = self._db.deployment.clock.now()
         typed = CardForm(

@@ -121,7 +121,7 @@ class StripeProvider:
 
     @property
     def name(self) -> str:
-        """As stored with each payment."""
+        """The provider's name as stored with each payment."""
         return _NAME
 
     @property
@@ -131,7 +131,7 @@ class StripeProvider:
 
     @property
     def fee_schedule(self) -> FeeSchedule:
-        """What the account is charged."""
+        """The fees that Stripe charges the account."""
         return self._tariff
 
     @property
@@ -140,7 +140,10 @@ class StripeProvider:
         return stripe_currencies.UNIT_FACTORS.keys()
 
     async def describe_webhook_endpoint(self, url: str) -> tuple[bool, str]:
-        """Whether Stripe tells ``url`` of all that it must, and what was found. Raises ProviderFailure."""
+        """Whether the webhook endpoint ``url`` at Stripe receives all required events, and what was found.
+
+        Raises ProviderFailure.
+        """
         try:
             with translate_errors("the webhook endpoints"):
                 answer = await self._line.client.v1.webhook_endpoints.list_async({"limit": 100})
@@ -170,9 +173,9 @@ class StripeProvider:
         return made
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The payment as it stands; on one on which as many cards were tried as may be, no other is taken (H6).
+        """The current state of a payment.
 
-        Raises NoSuchPayment, ProviderFailure.
+        If its card attempts are used up, it is closed for more (H6). Raises NoSuchPayment, ProviderFailure.
         """
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
@@ -215,7 +218,7 @@ class StripeProvider:
         return await self._saved_methods.create_setup(order)
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         return await self._saved_methods.fetch_setup(setup)
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
@@ -259,7 +262,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """A refund as it stands. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """The current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         paid = await self._find(payment)
         with translate_errors(refund):
             made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
@@ -274,7 +277,7 @@ class StripeProvider:
         )
 
     def refund_status_reader(self) -> "StripeProvider":
-        """It tells of refunds that do not arrive."""
+        """Reads the status of refunds, including those that fail later."""
         return self
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:

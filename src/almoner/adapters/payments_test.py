@@ -150,7 +150,7 @@ class TestProvider:
 
     @property
     def name(self) -> str:
-        """As stored with each payment."""
+        """The provider's name as stored with each payment."""
         return _NAME
 
     @property
@@ -237,11 +237,11 @@ class TestProvider:
         return _parse_setup(await self._create("/v1/setups", order.key, body))
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup, safe='')}"))
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
+        """The current state of a payment. Raises NoSuchPayment, ProviderFailure."""
         return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
     async def cancel(self, payment: str) -> ProviderPayment:

@@ -74,7 +74,7 @@ class StripePayoutReports:
 
     @property
     def name(self) -> str:
-        """As stored with each payment."""
+        """The provider's name as stored with each payment."""
         return self._name
 
     async def list_payouts(self, since: datetime) -> list[str]:

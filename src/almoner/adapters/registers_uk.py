@@ -102,7 +102,7 @@ def clean_free_text(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """A name on one line; a backtick stands for an apostrophe."""
+    """A name on one line; a backtick becomes an apostrophe."""
     return " ".join(text.replace("`", "'").split()) if "`" in text or "  " in text or text != text.strip() else text
 
 
@@ -124,5 +124,5 @@ def prominence_of_income(income: int | None) -> int:
 
 
 def non_empty_facts(**facts: object) -> dict[str, object]:
-    """Facts without the empty ones; False and 0 are said, not empty."""
+    """Facts without empty values; False and 0 are kept."""
     return {name: value for name, value in facts.items() if value is not None and value not in ("", [], {}, ())}

@@ -178,7 +178,7 @@ class ValueReader:
         return found
 
     def read_choice(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
-        """What a word means, in any case."""
+        """The meaning of a value, ignoring case."""
         if not text:
             return None
         if (found := known.get(text.casefold())) is None:
@@ -264,7 +264,7 @@ def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
 
 
 def fold_name(name: str) -> str:
-    """What equal names have in common: letters and digits in one case."""
+    """A name reduced to letters and digits in one case, for comparison."""
     return _NO_LETTER.sub("", name.casefold())
 
 
@@ -293,6 +293,6 @@ def rejected_row_content(**columns: str) -> str:
 
 
 def redact_number(text: str) -> str:
-    """What stands in the place of a number, unless it may be anything else."""
+    """A masked number, unless the text may be something else."""
     digits = sum(letter.isdecimal() for letter in text)
     return text[:40] if 2 * digits >= len(text) else "(no number)"

@@ -23,7 +23,7 @@ class ClamdScanner:
         self._host, self._port, self._path = parts.hostname, parts.port or _PORT, parts.path
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
-        """What was found; None when the content is clean. Raises MalwareScannerUnavailable."""
+        """The name of the malware found; None if the content is clean. Raises MalwareScannerUnavailable."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 answer = await self._scan_stream(content)

@@ -106,7 +106,7 @@ class ObjectStorage:
                 await obstore.delete_async(self._store, _trash_path(found))
 
     async def read_mark(self, name: str) -> bytes | None:
-        """What a deployment says under its name; None: nothing."""
+        """Read a deployment's mark; None if there is none."""
         try:
             async with self._call(name):
                 found = await obstore.get_async(self._store, f"{_MARKS_PREFIX}/{name}")
@@ -115,12 +115,12 @@ class ObjectStorage:
             return None
 
     async def write_mark(self, name: str, content: bytes) -> None:
-        """Say it, in place of what was said before."""
+        """Write a deployment's mark, replacing the old one."""
         async with self._call():
             await obstore.put_async(self._store, f"{_MARKS_PREFIX}/{name}", content)
 
     async def list_marks(self) -> list[str]:
-        """Under which names something is said."""
+        """List the names of all marks."""
         batches = [batch async for batch in self._each(obstore.list(self._store, prefix=_MARKS_PREFIX))]
         return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 

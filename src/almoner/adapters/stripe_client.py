@@ -1,4 +1,4 @@
-"""The line to Stripe: its own library over a client of ours, its answers and errors as values of ours."""
+"""The connection to Stripe: its official library over our HTTP client, with our own types for results and errors."""
 
 import asyncio
 import logging
@@ -124,7 +124,7 @@ def translate_errors(what: str) -> Iterator[None]:
 
 
 def parse_response(answer: object, form: type[_T]) -> _T:
-    """What Stripe answered, in a form that is checked. Raises ProviderFailure."""
+    """Parse and validate a response from Stripe. Raises ProviderFailure."""
     if not isinstance(answer, stripe.StripeObject):
         raise ProviderFailure("Stripe sent an unexpected response")
     try:

@@ -1,4 +1,4 @@
-"""Amounts as Stripe writes them: mostly our minor units, and where they are not, how they are told from each other.
+"""Converts amounts between our minor units and Stripe's, which differ for some currencies.
 
 Stripe's list of currencies and its special cases, as published 2026-10 (docs.stripe.com/currencies).
 """
@@ -32,7 +32,7 @@ STRIPE_DECIMALS: Final = {code: decimals for decimals, codes in _DECIMALS.items(
 
 
 class CurrencyTableMismatch(RuntimeError):
-    """Stripe's table and ours differ where nobody has looked: amounts could be off by a hundred times."""
+    """Stripe's currency table differs from ours unexpectedly: amounts could be wrong by a factor of 100."""
 
 
 def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
@@ -67,7 +67,7 @@ UNIT_FACTORS: Final = _factors(EXPONENTS)
 
 
 class UnsupportedAmount(ValueError):
-    """An amount that cannot be told exactly; the message says why."""
+    """An amount that cannot be converted exactly; the message says why."""
 
 
 def to_stripe_amount(money: Money) -> int:
@@ -78,7 +78,7 @@ def to_stripe_amount(money: Money) -> int:
 
 
 def from_stripe_amount(amount: int, currency: str) -> Money:
-    """The money that Stripe shows; ``currency`` in its small letters. Raises UnsupportedAmount."""
+    """Convert an amount from Stripe; ``currency`` is in lower case. Raises UnsupportedAmount."""
     code = currency.upper()
     if code not in UNIT_FACTORS or amount % UNIT_FACTORS[code] or not 0 <= amount // UNIT_FACTORS[code] <= MAX_MINOR:
         raise UnsupportedAmount(f"{amount} {currency} is no amount of money here")

@@ -53,7 +53,7 @@ class ChargeError(msgspec.Struct, frozen=True):
 
 
 def decline_of(error: ChargeError) -> Decline:
-    """What is to be done about it. A reason that is not known here is worth another day."""
+    """How to proceed after a decline. Unknown reasons are retried on another day."""
     code = error.decline_code or error.code or "declined"
     return Decline(_action(error, {code, error.code or ""}), code)
 

@@ -1,4 +1,4 @@
-"""What Stripe answers, in the strict forms that we take it in: only what is needed, and all of that as expected."""
+"""Stripe's responses in strict types: only the fields that we need, all of them validated."""
 
 from typing import Annotated, Any, Literal
 
@@ -55,7 +55,7 @@ class OffSessionIntents(msgspec.Struct, frozen=True):
 
 
 class ObjectOwner(msgspec.Struct, frozen=True):
-    """Of a thing that may be another product's, in whatever form: only what says whose it is."""
+    """The owner of an object that may belong to another product; only the fields that identify it."""
 
     id: str
     metadata: dict[str, Any] | None
@@ -85,7 +85,7 @@ class Deleted(msgspec.Struct, frozen=True):
 
 
 class CheckoutSessionOwner(msgspec.Struct, frozen=True):
-    """Of a Checkout Session that may be another product's, in whatever form: only what says whose it is."""
+    """The owner of a Checkout Session that may belong to another product; only the fields that identify it."""
 
     object: Literal["checkout.session"]
     metadata: dict[str, Any] | None
@@ -155,7 +155,7 @@ class DisputeList(msgspec.Struct, frozen=True):
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True):
-    """Where Stripe tells of events, and of which; ``*`` is all of them."""
+    """A webhook endpoint at Stripe and its event types; ``*`` means all."""
 
     url: str
     status: str

@@ -134,7 +134,7 @@ class StripeSavedMethods:
         return None
 
     async def find_intent(self, intent: str) -> OffSessionIntent:
-        """A charge of ours. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """Find a charge that we created. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         with translate_errors(intent):
             answer = await self._line.client.v1.payment_intents.retrieve_async(intent)
         if not is_own(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
@@ -196,7 +196,7 @@ class StripeSavedMethods:
         return self._setup(parse_response(answer, SetupSession))
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """How such a page stands. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """The current state of a page to save a card. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         if not setup.startswith("cs_"):
             raise NoSuchPayment(setup)
         with translate_errors(setup):

@@ -13,7 +13,7 @@ from almoner.kit.time import end_of_month
 REFERENCE_KEY: Final = "almoner"
 """The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
 DEPLOYMENT_KEY: Final = "almoner_deployment"
-"""The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
+"""The metadata key that identifies our deployment; payments of other deployments at the same account are ignored."""
 AGREEMENT_KEY: Final = "almoner_agreement"
 """The key of the version of the text by which the donor agreed to have the payment method saved."""
 _LOCALES: Final = frozenset(

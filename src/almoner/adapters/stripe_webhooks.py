@@ -43,7 +43,7 @@ DISPUTE_EVENTS: Final = (
 )
 _REFUND_EVENTS: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
 EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *_REFUND_EVENTS, *METHOD_EVENTS)
-"""What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
+"""The event types that a webhook endpoint at Stripe must be subscribed to; all others are ignored."""
 
 
 class _Object(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-    """The notice, None when it is of a type that means nothing here. Raises WebhookRefused."""
+    """Parse a webhook; None if its type is not relevant. Raises WebhookRefused."""
     _verify_signature(secret, headers.get(_SIGNATURE_HEADER, ""), body, at)
     try:
         event = msgspec.json.decode(body, type=_Event)

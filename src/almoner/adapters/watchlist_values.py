@@ -135,7 +135,7 @@ def read_rows(
 
 @dataclass(slots=True)
 class EntityBuilder:
-    """What several rows tell of one entry."""
+    """Collects several rows of one entry."""
 
     key: str
     kind: Kind

@@ -22,7 +22,7 @@ def format_amount(money: Money) -> str:
 
 
 def parse_amount(text: str, currency: str) -> Money:
-    """What was typed, such as ``12.34`` and ``GBP``. Raises BadParameter."""
+    """Parse an amount and a currency, such as ``12.34`` and ``GBP``. Raises BadParameter."""
     if currency not in EXPONENTS:
         raise typer.BadParameter(f"{currency!r} is not an active ISO 4217 currency such as GBP")
     minor = Decimal(text).scaleb(currency_exponent(currency)) if _AMOUNT.fullmatch(text) else Decimal(0)

@@ -17,7 +17,7 @@ commands = typer.Typer(help="List successful backups and record new ones.", no_a
 
 
 class Part(StrEnum):
-    """What is backed up."""
+    """The part of the deployment that was backed up."""
 
     DATABASE = "database"
     DOCUMENTS = "documents"

@@ -169,17 +169,17 @@ class BoundedProtocol(JoiningProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request has begun that was not answered yet."""
+        """Whether a request has started and has not been answered yet."""
         return not getattr(self.cycle, "response_complete", True)
 
     @property
     def is_awaiting_head(self) -> bool:
-        """Whether a head has begun, or has never come."""
+        """Whether a request head is incomplete or has not arrived yet."""
         return self.since is not None and not self._in_body
 
     @property
     def body_rate(self) -> float | None:
-        """Bytes a second of the body that is coming; None when there is none, or it is too early to say."""
+        """The transfer rate of the incoming body in bytes a second; None if there is none, or if it is too early."""
         if not self._in_body or self.since is None or (elapsed := self.loop.time() - self.since) < _RATED_SECONDS:
             return None
         return self._received / elapsed
@@ -253,11 +253,11 @@ class BoundedProtocol(JoiningProtocol):
         self._refuse(IncorrectParams(self._violation or msg))
 
     def has_rested(self, now: float) -> bool:
-        """Whether no request has come for long since the last was answered."""
+        """Whether the connection has been idle for too long."""
         return self._resting_since is not None and now - self._resting_since >= REST_SECONDS
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the client takes too long: to say what it wants, to send it, or to read the answer."""
+        """Whether the client is too slow: at sending the head, at sending the body, or at reading the response."""
         unread = self.transport.get_write_buffer_size()
         if not unread or unread != self._unread[0]:
             self._unread = (unread, now)

@@ -22,7 +22,7 @@ from almoner.settings import Settings, build_deployment
 
 Result = TypeVar("Result")
 Body = Callable[..., Awaitable[Output]]
-"""What a command does: takes what its decorator gives and what was typed, returns what is printed."""
+"""The body of a command: takes the values from its decorator and the arguments, and returns what to print."""
 
 _JSON: Final = inspect.Parameter(
     "as_json",
@@ -35,7 +35,7 @@ _JSON: Final = inspect.Parameter(
 def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
     """Build a Typer command from ``body``, whose first ``given`` parameters ``run`` supplies.
 
-    What ``body`` returns is printed when ``run`` is over: nothing is told as done that is not committed.
+    The result of ``body`` is printed once ``run`` is over, so that nothing uncommitted is reported as done.
     """
     signature = inspect.signature(body, eval_str=True)
     parameters = [*list(signature.parameters.values())[given:], _JSON]
@@ -85,7 +85,7 @@ def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 
 async def use_database(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """Open the database of complete settings for a use case, told whether it is a copy."""
+    """Open the database of complete settings for a use case, and tell it whether the database is a copy."""
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)

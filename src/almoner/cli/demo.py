@@ -30,7 +30,7 @@ def read_sandbox_file(file: Path) -> dict[str, Any]:
 
 
 async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, Any]:
-    """What sandbox.json holds: of the known keys those that still work, and new ones for the others."""
+    """The content of sandbox.json: known keys that still work, and new ones for the others."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
         first = accounts.get(FIRST) or await _partner(tx, FIRST)

@@ -81,7 +81,7 @@ _LISTED: dict[type[BaseException], str] = {
 
 
 def explain_error(error: BaseException) -> str | None:
-    """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
+    """Explain an error and what to do about it; None for a defect, which is shown with its traceback."""
     if isinstance(error, BaseExceptionGroup):
         reported = [explain_error(one) for one in error.exceptions]
         return reported[0] if all(reported) else None

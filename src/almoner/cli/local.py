@@ -26,7 +26,7 @@ DATABASE = "almoner"
 
 @dataclass(frozen=True, slots=True)
 class SandboxSecrets:
-    """What a sandbox keeps to itself, in ``secrets.json`` beside its database."""
+    """The secrets of a sandbox, stored in ``secrets.json`` next to its database."""
 
     master_key: str
     owner_password: str

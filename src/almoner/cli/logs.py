@@ -72,7 +72,7 @@ class LogFile:
         self._lines.close()
 
     def write(self, line: bytes) -> None:
-        """Append a line, all of it or nothing. Raises OSError when there is no room, or no new file can be begun."""
+        """Append a whole line or nothing. Raises OSError if there is no space, or if a new file cannot be created."""
         if self._size and self._size + len(line) > self._largest:
             self._begin_anew()
         if self._lines.write(line) != len(line):

@@ -25,7 +25,7 @@ def write_file(out: Path, content: bytes) -> None:
 
 
 class OutputFailed(Exception):
-    """Standard output cannot be written, as it is full; the message says what to do."""
+    """Standard output cannot be written because its disk is full; the message says what to do."""
 
 
 class _Checked:
@@ -61,7 +61,7 @@ def _checked() -> Iterator[None]:
 
 
 def check_output() -> None:
-    """For every command: tell a full output from a full disk of the data."""
+    """Distinguish full standard output from a full data disk, for every command."""
     sys.stdout = sys.stdout and _Checked(sys.stdout)
 
 

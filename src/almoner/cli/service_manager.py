@@ -1,4 +1,4 @@
-"""What a service manager such as systemd hands over and is told: listening sockets (LISTEN_FDS) and states."""
+"""Communication with a service manager such as systemd: inherited sockets (LISTEN_FDS) and status notifications."""
 
 import os
 import socket

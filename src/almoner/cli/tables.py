@@ -70,7 +70,7 @@ class Failure:
 
 Part = str | Table | Fields | Failure
 Output = Part | Sequence[Part] | None
-"""What a command prints. A blank line parts tables from what follows them."""
+"""The output of a command. A blank line separates tables from text."""
 
 
 def print_output(output: Output, *, as_json: bool = False) -> None:

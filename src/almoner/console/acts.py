@@ -22,7 +22,7 @@ _REFUSED: Final = 409
 
 @dataclass(frozen=True, slots=True)
 class ActField:
-    """What an act asks for. ``choices``: values and words, for ``choice``. ``value``: what stands there at first."""
+    """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value."""
 
     name: str
     label: str
@@ -36,11 +36,11 @@ class ActField:
 
 @dataclass(frozen=True, slots=True)
 class ActPage:
-    """What is told before it is done. ``back``: the path below ``/operator`` that one leaves it for.
+    """The page of an action before it is performed.
 
-    ``sentences``: what will happen, and to whom; ``mails``: of each the heading, and the mail as it will be read.
-    ``preview``: the words of a button that shows what depends on what was typed, and does nothing yet. ``closed``: why
-    it cannot be done now; then nothing is asked.
+    ``back``: the path below ``/operator`` to return to. ``sentences``: what will happen, and who is affected.
+    ``mails``: the heading and content of each email that will be sent. ``preview``: the label of a button that shows a
+    preview and changes nothing. ``closed``: why the action is not available; the page then has no form.
     """
 
     title: str
@@ -57,11 +57,12 @@ class ActPage:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act. ``path``: with ``{id}`` where it names a record. ``describe`` raises NotFound.
+    """One action of the console.
 
-    ``perform`` does it in the transaction and says which path below ``/operator`` tells of it; it raises
-    IncorrectParams for what was typed, and one of ``refusals`` for what the service's rules refuse. ``fresh``: for
-    money, secrets and decisions, only by who has proved within the last minutes who they are.
+    ``path``: contains ``{id}`` if the action is for a record. ``describe`` raises NotFound. ``perform`` runs in the
+    transaction and returns the path below ``/operator`` to show next; it raises IncorrectParams for invalid input, and
+    one of ``refusals`` if the service's rules reject the action. ``fresh``: requires a recent reauthentication, for
+    money, secrets and decisions.
     """
 
     path: str
@@ -112,7 +113,7 @@ class ActPages:
 
 
 def is_preview(visitor: Visitor) -> bool:
-    """Whether the page is asked for with what was typed, and nothing is to be done."""
+    """Whether the request is for a preview of the input, without performing the action."""
     return bool(visitor.form_value("preview"))
 
 

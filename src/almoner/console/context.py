@@ -1,4 +1,4 @@
-"""What every page of the console is made with."""
+"""What all pages of the console share."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 MOST_COUNTED: Final = 1000
-"""Beside a link of the navigation; a counter need not look at more."""
+"""The limit of counters in the navigation; higher counts are shown as "more than"."""
 _SHORTCUTS: Final = {
     "/desk": "d",
     "/reviews": "r",
@@ -43,7 +43,7 @@ _SHORTCUTS: Final = {
 Counter = Callable[[Tx], Awaitable[int]]
 """How much waits behind a link, at most ``MOST_COUNTED`` and one more."""
 PageKey = tuple[str, str]
-"""A letter that opens a link with ``data-key`` on this page, and what it opens."""
+"""A keyboard shortcut: a letter that opens a link with ``data-key`` on this page, and its description."""
 
 
 def capitalised(text: str) -> str:
@@ -53,10 +53,10 @@ def capitalised(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleServices:
-    """What the composition gives the console besides the database.
+    """What wiring gives the console besides the database.
 
-    ``own_accounts``: our bank accounts by currency; None where none are set. ``preview_emails``: decides, says which
-    emails applicants get about it, and undoes the decision.
+    ``own_accounts``: our bank accounts by currency; None if none are configured. ``preview_emails``: makes a decision,
+    collects the emails that applicants would get, and rolls the decision back.
     """
 
     blobs: BlobStore
@@ -70,7 +70,10 @@ class ConsoleServices:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContext(PageContext):
-    """What every page of operators is made with. ``counters``: of what waits, by the path of its link."""
+    """What every page of operators needs.
+
+    ``counters``: functions that count waiting items, by the path of their link.
+    """
 
     services: ConsoleServices
     counters: dict[str, Counter] = field(default_factory=dict)
@@ -101,7 +104,10 @@ class ConsoleContext(PageContext):
     async def show(
         self, visitor: Visitor, template: str, *, status: int = 200, page_keys: Sequence[PageKey] = (), **facts: object
     ) -> Response:
-        """A page of the console. ``page_keys``: letters that open links of this page; none decides anything."""
+        """Render a page of the console.
+
+        ``page_keys``: keyboard shortcuts for links of this page; no shortcut makes a decision.
+        """
         texts = self.texts(visitor)
         return self.render_page(
             visitor,

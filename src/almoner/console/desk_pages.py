@@ -25,7 +25,7 @@ class DeskLine:
 
 
 DeskSource = Callable[[Tx, Visitor], Awaitable[Sequence[DeskLine]]]
-"""The lines of one part; those that count nothing are left out."""
+"""A function that lists the waiting work of one part of the console, without empty lines."""
 
 
 @dataclass(frozen=True, slots=True)

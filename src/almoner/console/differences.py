@@ -1,4 +1,4 @@
-"""What was stated beside what is listed, with the differences marked and look-alike letters named: pure."""
+"""Compares submitted and listed values, marks differences and names look-alike letters; pure."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -19,9 +19,10 @@ _NAMED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class MarkedValue:
-    """One row. ``listed``: all that the other side says, the nearest first; ``agrees``: that one is the same.
+    """One row of a comparison.
 
-    ``reading``: in Latin letters, where there are others. ``letters``: those that look like others, by code point.
+    ``listed``: the values on the other side, best match first. ``agrees``: one of them is equal. ``reading``: a
+    transliteration into Latin letters, if needed. ``letters``: look-alike characters with their code points.
     """
 
     label: str

@@ -78,7 +78,7 @@ class HealthEmails:
         return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
 
     async def show(self, visitor: Visitor) -> Response:
-        """One email: to whom, and what the mail server said."""
+        """Show one email: its recipient and the response of the mail server."""
         email_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             email = await _email(tx, email_id)

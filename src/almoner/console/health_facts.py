@@ -52,7 +52,7 @@ class Expiry:
 
 
 async def load_lines(tx: Tx) -> list[HealthLine]:
-    """All lines, in the order in which somebody looks for a cause."""
+    """Load all lines of the health overview, in the order in which an operator would look for a cause."""
     live = await processes.list_processes(tx)
     return [
         *_process_lines(live, tx.real_now),

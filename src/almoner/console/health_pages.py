@@ -60,7 +60,7 @@ _WORDS: Final = {
 
 
 def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
-    """What the desk says of the service's health."""
+    """The health lines of the desk."""
     return [DeskSection("Health", EVERYBODY, _desk_lines)]
 
 

@@ -30,7 +30,7 @@ _MAX_EXPORT: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What is asked for. ``filters``: those that are set; ``cursor``: as the page before gave it."""
+    """The parsed query of a list. ``filters``: those that are set. ``cursor``: from the previous page."""
 
     filters: Mapping[str, str]
     cursor: str | None
@@ -65,11 +65,11 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleList:
-    """A list. ``load`` raises IncorrectParams ("name: why") for a filter that is none.
+    """A list of the console.
 
-    ``about``: what it says while there is nothing; ``order``: in words. ``columns``: named by their headings.
-    ``views``: words and the filters that they set, shown as tabs; ``acts``: paths and words of pages that begin
-    something new.
+    ``load`` raises IncorrectParams ("name: why") for an invalid filter. ``about``: the text of the empty list.
+    ``order``: a description of the order. ``columns``: by heading. ``views``: labels and filters, shown as tabs.
+    ``acts``: paths and labels of pages that create something.
     """
 
     path: str
@@ -87,9 +87,9 @@ class ConsoleList:
     exported: bool = True
     lead: str = ""
     choice_words: Mapping[str, str] = field(default_factory=dict)
-    """Of values of filters whose names do not say enough."""
+    """Labels for filter values that are not clear by themselves."""
     begin: tuple[str, str] | None = None
-    """The path and words of a button above it, whose post takes the first of its records."""
+    """The path and label of a button above the list; its POST opens the first record."""
 
     def order_of(self, given: Mapping[str, str]) -> str:
         """In words, with these filters."""
@@ -102,7 +102,7 @@ class ConsoleList:
 
 
 def position_text(at: datetime, record: UUID) -> str:
-    """A cursor: the moment that a list is ordered by, and which record it ends with."""
+    """A cursor: the time by which the list is ordered, and the last record of the page."""
     return f"{at.isoformat()}~{record}"
 
 
@@ -121,7 +121,10 @@ def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
 
 
 def page_by_position(found: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
-    """A page of a list that is ordered by a moment. ``found``: one more than is shown where there are more."""
+    """A page of a list that is ordered by time.
+
+    ``found``: has one more row than is shown if there are further pages.
+    """
     shown = found[:limit]
     following = position_text(*shown[-1][:2]) if len(found) > limit else None
     return ListPage([row for *_, row in shown], following, total)

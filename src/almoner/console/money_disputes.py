@@ -201,7 +201,7 @@ class DisputePages:
             return page_of(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One dispute, and who bears the loss."""
+        """Show one dispute, and who absorbs the loss."""
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
             by = await names_of_deciders(tx, [one.decided_by])

@@ -1,4 +1,4 @@
-"""Payment files for the bank: made, looked at, released by two where the amount asks for it, downloaded, answered."""
+"""Payment files for the bank: create, view, release (two people if required), download, import status reports."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -188,7 +188,7 @@ class PaymentFilePages:
             return page_of(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One file: what it pays, what the bank receives in other characters, and what the bank has answered."""
+        """Show one file: its payments, the transliterated names, and the bank's status reports."""
         async with self._context.db.read() as tx:
             file = await _KIND.find(self._context, tx, visitor)
             page = RecordPage(

@@ -1,4 +1,4 @@
-"""Lines of bank statements: those that wait, with what each may be matched to, and what was decided of the others."""
+"""Bank statement lines: unmatched ones with their possible matches, and decisions about the others."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date

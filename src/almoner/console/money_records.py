@@ -1,4 +1,4 @@
-"""What the pages about money have in common: records with facts and acts, names, and who acts."""
+"""What the money pages share: records with facts and actions, names, and the acting operator."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +30,13 @@ _ENGLISH: Final = Locale("en")
 
 NOTE: Final = ActField("note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored.")
 FIRST: Final = "first"
-"""What is done where the decision waits for a second person."""
+"""The message after the first of two approvals."""
 WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role finance must also confirm it within 7 days."
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """Rows below the facts of a record. ``more``: what is said when not all of them are shown."""
+    """A table below the facts of a record. ``more``: the text if not all rows are shown."""
 
     title: str
     columns: Sequence[Column]
@@ -47,9 +47,9 @@ class RecordTable:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """One record. ``acts``: paths below ``/operator``, words, and the letter that opens each.
+    """The page of one record.
 
-    ``notices``: what is to be known before anything is done with it.
+    ``acts``: paths below ``/operator``, labels and keyboard shortcuts. ``notices``: shown at the top of the page.
     """
 
     title: str
@@ -109,9 +109,10 @@ Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class RecordAct(Generic[R]):
-    """What can be done to a record. ``name``: the end of its address; ``closed``: why it cannot be done, or empty.
+    """An action on a record.
 
-    ``about``: what will happen, and to whom. ``key``: the letter that opens its page.
+    ``name``: the last part of its path. ``closed``: why it is not available, or empty. ``about``: what will happen, and
+    who is affected. ``key``: the keyboard shortcut that opens its page.
     """
 
     name: str
@@ -159,7 +160,7 @@ class RecordKind(Generic[R]):
         return [(f"{here}/{one.name}", one.button, one.key) for one in self.acts if not one.closed(record)]
 
     def message(self, visitor: Visitor) -> str:
-        """What has just been done."""
+        """The message about the action that was just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
             return WAITS
@@ -187,7 +188,7 @@ class RecordKind(Generic[R]):
 
 
 def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
-    """What an act says of every record alike."""
+    """An explanation that is the same for every record."""
 
     async def about(_tx: Tx, _record: Any) -> Sequence[str]:
         return told
@@ -214,7 +215,7 @@ def amount(label: str, money: Money | None) -> Fact:
 
 
 def moment(label: str, at: Any) -> Fact:
-    """A moment among the facts."""
+    """A timestamp among the facts."""
     return Fact(label, iso_timestamp(at) if at else None, "moment")
 
 
@@ -258,7 +259,7 @@ def parse_filter_id(tx: Tx, query: ListQuery, name: str, id_type: str) -> UUID |
 
 
 def parse_typed_amount(name: str, typed: str, currency: str) -> int:
-    """What was typed, such as ``12.34``, in minor units. Raises IncorrectParams."""
+    """Parse an amount such as ``12.34`` into minor units. Raises IncorrectParams."""
     found = numbers.parse_amount(typed, currency, _ENGLISH)
     if isinstance(found, AmountProblem) or found < 1:
         raise IncorrectParams(f"{name}: enter an amount in {currency} such as 12.50")
@@ -269,7 +270,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def parse_choice(query: ListQuery, name: str, among: Sequence[Choice]) -> Choice | None:
-    """Which of a few values a filter has; None: it is not set. Raises IncorrectParams."""
+    """The selected value of a filter; None if it is not set. Raises IncorrectParams."""
     if not (text := query.filters.get(name)):
         return None
     if (found := next((one for one in among if one == text), None)) is None:

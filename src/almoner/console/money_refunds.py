@@ -1,4 +1,4 @@
-"""Refunds of donations: those that wait, those that failed, one of them, and what may be done about it."""
+"""Refunds of donations: pending and failed ones, the page of one refund, and its actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Files that finance operators upload: how large they may be, and what is said of one that is not taken."""
+"""Files that finance operators upload: their size limit, and the messages for invalid files."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from almoner.platform.files.uploads.problems import MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration
 
 BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
-"""A statement, a bank's answer or a provider's report: what it is, its parser finds out."""
+"""An uploaded bank statement, status report or settlement report; the parser detects which."""
 
 
 def upload_problem(visitor: Visitor) -> str:
@@ -19,7 +19,7 @@ def upload_problem(visitor: Visitor) -> str:
 
 
 def uploaded_bytes(visitor: Visitor) -> bytes | None:
-    """The uploaded file, whole; None if there is none."""
+    """The content of the uploaded file; None if there is none."""
     if visitor.upload is None or visitor.upload.uploaded is None:
         return None
     content = visitor.upload.uploaded.content

@@ -1,4 +1,4 @@
-"""Which partner, and which of its keys and members, an address of the console names."""
+"""The partner, key and member that a console URL refers to."""
 
 from collections.abc import Collection
 from uuid import UUID

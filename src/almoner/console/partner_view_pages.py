@@ -35,7 +35,7 @@ class PartnerViewPages:
         return [*acts.routes(self._end_act()), begin]
 
     async def begin(self, visitor: Visitor) -> Response:
-        """What will happen, who is told and how; then the partner's pages."""
+        """Show what will happen and who is notified; then open the partner's pages."""
         reason = visitor.form_value("reason")
         problems: dict[str, str] = {}
         if visitor.form:

@@ -1,4 +1,4 @@
-"""One case of the review queue on one page, and what a reviewer does about it besides deciding."""
+"""The page of one review case, and all actions except decisions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -102,7 +102,7 @@ class CasePages:
         return redirect_to(f"{visitor.place.home}{REVIEWS}")
 
     async def show(self, visitor: Visitor) -> Response:
-        """The case; who looks at it is kept, as the command keeps it."""
+        """Show the case and record the view, as the command does."""
         if visitor.form:
             return await self._act(visitor)
         handler, _, subject_id, name = self.case_of(visitor)

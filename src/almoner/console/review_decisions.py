@@ -1,4 +1,4 @@
-"""Deciding a case: a page that says what will happen, then asks for the reason and the evidence."""
+"""The page of a decision: what will happen, then the reason and the evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

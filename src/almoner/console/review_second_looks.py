@@ -1,4 +1,4 @@
-"""Second looks: decided cases that another reviewer decides once more without knowing the answer; and the figures."""
+"""Second looks: another reviewer decides a decided case again without seeing the decision; and review figures."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -99,7 +99,7 @@ class SecondLookPages:
         return await reviews.get_second_look(tx, review_id, self._context.operator_id(visitor))
 
     async def show(self, visitor: Visitor) -> Response:
-        """The evidence, without what tells how it was decided."""
+        """Show the evidence without anything that reveals the decision."""
         async with self._context.db.write() as tx:
             look = await self._find_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]

@@ -129,7 +129,7 @@ class DonationPages:
         return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
 
     async def reassign(self, visitor: Visitor) -> Response:
-        """To which nonprofit and why; then the donation is that one's."""
+        """Reassign a donation to another nonprofit, with a reason."""
         donation = await self._records.get_record(visitor, DONATIONS)
         texts = texts_of(self._context, visitor)
         typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}

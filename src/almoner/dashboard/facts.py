@@ -15,11 +15,11 @@ _IN_WORDS = frozenset(
 )
 """Members whose values are a few that are known, besides statuses."""
 Label = Callable[[str], str]
-"""What a member is called."""
+"""The label of a field."""
 
 
 def value_at_path(record: Mapping[str, Any], member: str) -> object:
-    """A member of a record, or of a record in it (``agentVerification.email``); None where there is none."""
+    """A field of a record or of a nested record (``agentVerification.email``); None if it does not exist."""
     found: object = record
     for name in member.split("."):
         found = found.get(name) if isinstance(found, Mapping) else None

@@ -1,4 +1,4 @@
-"""The components of the dashboard in all their states, in sandboxes: what pages are put together from, to look at."""
+"""A gallery of all dashboard components in all their states, in sandboxes."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -155,7 +155,7 @@ class MemberCalls:
 async def every_record(
     list_page: Callable[[Sequence[tuple[str, str]]], Awaitable[RecordPage]], parameters: Sequence[tuple[str, str]]
 ) -> AsyncIterator[list[Record]]:
-    """All pages of a list, one after the other: no connection is held between them. Raises CallRefused."""
+    """All pages of a list, one after the other; no connection is held in between. Raises CallRefused."""
     cursor: str | None = None
     while True:
         page = await list_page([*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])])

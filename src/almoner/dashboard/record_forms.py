@@ -12,7 +12,7 @@ from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
 Typed = Mapping[str, str | list[str]]
-"""What the fields of a form hold, by member: a text, or what is ticked."""
+"""The submitted values of a form, by field: text, or the selected options."""
 
 _TICKED: Final = frozenset({"choices", "nonprofits"})
 _MOST_TICKED: Final = 50
@@ -30,7 +30,7 @@ def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
 
 
 def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
-    """What the visitor has posted."""
+    """The submitted form."""
     found: dict[str, str | list[str]] = {}
     for field in fields:
         if field.kind == "choices":
@@ -44,7 +44,7 @@ def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str |
 
 
 def form_of_record(record: Mapping[str, Any], fields: Sequence[FormField], texts: PageTexts) -> dict[str, Any]:
-    """The form as it is for a record that is to be changed."""
+    """The form with the current values of a record."""
     currency = _currency_of_record(record)
     found: dict[str, Any] = blank_form(fields)
     for field in fields:

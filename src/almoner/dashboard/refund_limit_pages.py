@@ -1,4 +1,4 @@
-"""How much of one donation an owner lets support refund, by currency."""
+"""The maximum refund of one donation for members with the support role, by currency."""
 
 from typing import Final
 

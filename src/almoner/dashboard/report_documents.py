@@ -49,7 +49,7 @@ def _member(name: str) -> str:
 async def render_pdf(
     report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedRow], texts: PageTexts, partner: str
 ) -> bytes:
-    """The PDF of a report that is made, in the language of who asks for it."""
+    """Render a report as PDF, in the language of the member."""
     assert report.made_at is not None
     language, locale = texts.language, texts.language.locale
     rtl = language.direction == "rtl"
@@ -87,7 +87,7 @@ async def render_pdf(
 
 
 def about_report(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) -> list[str]:
-    """What a report says of itself: its basis, its time zone, when it was made, and whether it stays so."""
+    """The header of a report: its basis, its time zone, when it was generated, and whether it is final."""
     sentences = [texts.text(f"reports.basis.{layout.basis}"), texts.text("reports.zone", zone=report.time_zone)]
     if report.made_at is not None:
         sentences.append(texts.text("reports.made", at=texts.moment(report.made_at)))

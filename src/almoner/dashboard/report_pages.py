@@ -108,7 +108,7 @@ class ReportPages:
         )
 
     async def close(self, visitor: Visitor) -> Response:
-        """Close the month, once that is confirmed: its report stays as it is."""
+        """Close the month after confirmation; its report is then final."""
         partner, month = partner_of_visitor(visitor), _month_of(visitor)
         here = f"{visitor.place.home}{PATH}/{month:%Y-%m}"
         if not visitor.form:

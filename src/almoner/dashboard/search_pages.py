@@ -29,7 +29,7 @@ _SHORTEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchGroup:
-    """What was found of one kind. ``more``: the list of all that match, where a list can be filtered by it."""
+    """Search results of one kind. ``more``: the filtered list of all results, if there is one."""
 
     declared: RecordList
     rows: list[list[Cell]]

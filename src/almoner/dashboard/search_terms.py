@@ -20,7 +20,7 @@ _LONGEST: Final = 10
 _TEXT: Final = 500
 _WORD: Final = 200
 MOST_WORDS: Final = 4
-"""Of one search; the others are left out."""
+"""The maximum number of words in a search; further words are ignored."""
 _MOST_TERMS: Final = 1000
 
 
@@ -36,7 +36,7 @@ class SearchableRecord:
 
 
 class TermHasher:
-    """Hashes words of one partner's records of one type."""
+    """Hashes search words of one partner's records of one type."""
 
     def __init__(self, partner_id: UUID, record_type: str) -> None:
         self._begun = {

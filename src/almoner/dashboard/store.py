@@ -1,4 +1,4 @@
-"""SQL for who looked at which donor's data."""
+"""SQL for recorded views of donors' data."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -47,7 +47,7 @@ async def has_changes(tx: Tx) -> bool:
 
 @across_partners("sweep")
 async def take_changes(tx: Tx, limit: int) -> list[RecordKey]:
-    """Take the oldest changes, at most ``limit``; of which records they are, each change by itself."""
+    """Take the oldest changes, at most ``limit``; returns the affected records."""
     rows = await tx.fetch(
         """
         delete from search_change where n in (select n from search_change order by n limit $1)

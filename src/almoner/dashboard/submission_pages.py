@@ -1,4 +1,4 @@
-"""The page of a submission: how its checks stand, with the documents that were uploaded beside their evidence."""
+"""The page of a submission: the status of its checks, and the uploaded documents."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Webhook endpoints: their health, what was delivered with each attempt's answer, and what developers do about it."""
+"""Webhook endpoints: their health, their deliveries with each response, and the actions of developers."""
 
 from typing import Final
 
@@ -113,7 +113,7 @@ class WebhookPages:
         )
 
     async def replay(self, visitor: Visitor) -> Response:
-        """From when on; then how many deliveries were begun."""
+        """Replay events from a given time; then show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
             start = visitor.form_value("start").strip()
@@ -134,7 +134,7 @@ class WebhookPages:
         )
 
     async def rotate_secret(self, visitor: Visitor) -> Response:
-        """A new secret beside the old one, shown this once."""
+        """Rotate the signing secret and show the new one once."""
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_rotate.html", endpoint=endpoint)

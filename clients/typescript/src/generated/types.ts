@@ -297,7 +297,7 @@ export interface DonationRequest {
   createdAt: string;
 }
 
-/** `initial`: a one-off gift, or the first of a donation subscription. `id`: the donation subscription's. */
+/** `initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's. */
 export interface DonationSeries {
   /** True for a one-off gift, and for the first of a series. */
   initial: boolean;

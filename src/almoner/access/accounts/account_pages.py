@@ -1,4 +1,4 @@
-"""The pages of one's own account: what a person sees and changes there (V8: the services record it)."""
+"""The pages on which people see and change their own account."""
 
 from collections.abc import Sequence
 from typing import Any, Final

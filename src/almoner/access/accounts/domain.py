@@ -74,7 +74,7 @@ class AccountPortal:
 
 OPERATOR_PORTAL: Final = AccountPortal(OPERATORS, "operators", "Operators", OPERATORS_HOME)
 UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_HOME)
-"""Where members look for the pages of theirs. Nobody is signed in there."""
+"""The page on which members find the sign-in page of their partner. Nobody is signed in here."""
 
 
 def portal_for_member(realm: Realm, name: str, title: str) -> AccountPortal:
@@ -84,10 +84,11 @@ def portal_for_member(realm: Realm, name: str, title: str) -> AccountPortal:
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
-    """A navigation entry. ``path`` is relative to the portal's home; ``roles`` says who sees it (None: everybody).
+    """A navigation entry.
 
-    ``label``: its key in the catalogues; of ``operators``, whose pages are in English, the words themselves. ``group``:
-    the heading that it stands under. ``sandbox``: in sandboxes alone.
+    ``path`` is relative to the portal's home. ``roles``: who can see it (None: everybody). ``label``: its key in the
+    catalogues, or, for ``operators``, the English text itself. ``group``: the heading above it. ``sandbox``: shown only
+    in sandboxes.
     """
 
     label: str
@@ -134,7 +135,7 @@ EVENT_LABELS: Final = {
     },
     **{f"{kind}.{action}": f"account.event.{action}" for kind in ("member", "operator") for action in _DONE_TO_ONE},
 }
-"""What "your account" tells of oneself, by the actions of the audit log: keys of the catalogues."""
+"""Texts for a person's own activity list: catalogue keys by audit log action."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 
 async def compose_sign_in_links_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSignInUrls]) -> Email | None:
-    """Where somebody signs in; None where nobody has the address, and nobody is told so."""
+    """The email with links to a person's sign-in pages; None if no account has this address."""
     email, found = await service.find_sign_in_urls(tx, job.details.email)
     return Email(email, f"accounts:{job.id}", {"addresses": found}) if found else None
 

@@ -1,7 +1,7 @@
 """Protects signed-in pages: checks the sign-in cookie, the roles and the CSRF token, or redirects to sign-in.
 
-The door of this slice for pages of higher ones: they declare theirs by ``signed_in`` and get a ``Visitor``. A post has
-been checked then, too: it came from a page of ours, with the token of this very sign-in.
+Other slices declare their pages with ``signed_in`` and get a ``Visitor``. For a POST, the origin and the CSRF token of
+this sign-in have been checked, too.
 """
 
 import hmac
@@ -78,9 +78,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Visitor:
     """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
-    ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is. ``language``:
-    the tag that the person chose, else what their browser asks for. ``upload``: the file in the form, of a route that
-    takes one.
+    ``csrf``: token for the page's forms. ``path``, ``query``: of the request. ``browser``: the browser's identity.
+    ``language``: chosen by the person, or else by their browser. ``upload``: the uploaded file, on routes that accept
+    one.
     """
 
     place: AccountPortal
@@ -93,7 +93,7 @@ class Visitor:
     language: str
     form: FormData
     view_until: datetime | None = None
-    """Until when an operator looks at the partner's pages; None for the partner's own people."""
+    """When an operator's view of the partner's pages ends; None for the partner's own members."""
     upload: ReceivedUpload | None = None
 
     @property
@@ -144,7 +144,7 @@ class NavigationGroup:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if nobody)."""
+    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if there is none)."""
 
     title: str
     home: str
@@ -153,7 +153,7 @@ class PageFrame:
     groups: tuple[NavigationGroup, ...] = ()
     view_until: str = ""
     view_end: str = ""
-    """Until when an operator looks at the pages, and where that ends."""
+    """When an operator's view of these pages ends, and the URL to end it."""
 
 
 VisitorHandler = Callable[[Visitor], Awaitable[Response]]
@@ -409,7 +409,7 @@ class PageGuard:
     def render_refusal(
         self, visitor: Visitor, heading: str, text: str, *, language: Language | None = None, status: int = 403
     ) -> Response:
-        """A page that tells a signed-in visitor why something is not allowed."""
+        """Render a page that tells a signed-in visitor why an action is not allowed."""
         reader = language or self._pages.language(None)
         onward = {"href": visitor.place.home, "label": reader.text("desk.link.account")}
         return self.render_page(
@@ -523,7 +523,7 @@ class PageGuard:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What every page of members is made with."""
+    """What all members' pages need to be built."""
 
     db: Database
     gate: PageGuard

@@ -29,15 +29,18 @@ class PageTexts:
         return self.language.text(key, **values)
 
     def label(self, member: str) -> str:
-        """What a member of a record is called: ``createdAt`` is "Created"; one without words is marked as English."""
+        """The label of a record's field, such as "Created" for ``createdAt``.
+
+        A field without a label is shown as English.
+        """
         return self._words("member", member, readable(member))
 
     def value(self, value: str) -> str:
-        """A status, or another value out of a few, in words; one without words as it is."""
+        """The display text for a status or another enumerated value; the value itself if it has no text."""
         return self._words("value", value.lower(), value)
 
     def record_name(self, kind: str) -> str:
-        """What the records of an event type are called: ``donation_session`` is "Donation sessions"."""
+        """The display name for the records of an event type, such as "Donation sessions" for ``donation_session``."""
         return self._words("list", f"{kind.replace('_', '')}.title", readable(kind))
 
     def role_names(self, roles: Iterable[Role]) -> str:
@@ -48,7 +51,7 @@ class PageTexts:
         )
 
     def problem(self, label: str, reason: str) -> Markup:
-        """What the interface says of a field, under its label. The reason itself is in English."""
+        """The API's error about a field, under the field's label. The reason itself is in English."""
         return self.language.html("dashboard.problem", label=label, reason=in_english(reason))
 
     def _words(self, group: str, name: str, otherwise: str) -> str:
@@ -60,15 +63,15 @@ class PageTexts:
         return formats.format_whole_number(number, self.language.locale)
 
     def moment(self, at: datetime) -> str:
-        """A moment in the visitor's time zone."""
+        """A timestamp in the visitor's time zone."""
         return formats.format_timestamp(at, self.language.locale, self.zone)
 
     def short_moment(self, at: datetime) -> str:
-        """A moment in a table, whose head names the zone."""
+        """A timestamp for a table whose heading shows the time zone."""
         return formats.format_short_timestamp(at, self.language.locale, self.zone)
 
     def age(self, at: datetime) -> str:
-        """How long ago a moment was: "3 hours ago"."""
+        """The age of a timestamp, such as "3 hours ago"."""
         return formats.format_age(self.now - at, self.language.locale)
 
     def zone_name(self) -> str:
@@ -77,7 +80,7 @@ class PageTexts:
 
 
 def in_english(text: str) -> Markup:
-    """What the interface or a server said, marked as English."""
+    """Text from the API or a server, marked as English."""
     return Markup('<bdi lang="en">{}</bdi>').format(text)
 
 
@@ -108,5 +111,5 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def find_zone(name: str | None) -> tzinfo | None:
-    """The time zone of a name, as people or their directory typed it; None where there is none."""
+    """The time zone with a name that a person or their directory entered; None if it does not exist."""
     return _zone(name) if name and len(name) < 64 else None

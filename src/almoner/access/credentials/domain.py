@@ -23,9 +23,9 @@ _TOLD_NAME: Final = 4
 _AROUND: Final = string.digits + string.punctuation + " "
 
 STEP_SECONDS: Final = 30
-"""Of a one-time password (RFC 6238)."""
+"""The length of a time step of a one-time password (RFC 6238)."""
 CLOCK_DRIFT_STEPS: Final = 1
-"""A clock may be so many steps off (ASVS 6.5.5)."""
+"""The number of time steps by which an authenticator's clock may be off (ASVS 6.5.5)."""
 RECOVERY_CODE_COUNT: Final = 10
 """Recovery codes made at once."""
 _CODE_BYTES: Final = 10  # 80 bits: 16 characters
@@ -55,7 +55,7 @@ class AuthenticationFactors:
 
     @property
     def has_second_factor(self) -> bool:
-        """Whether the person has a factor besides a password."""
+        """Whether the person has an authentication factor other than a password."""
         return self.authenticator or self.passkeys > 0
 
 
@@ -64,10 +64,10 @@ NO_FACTORS: Final = AuthenticationFactors(password=False, authenticator=False, p
 
 @dataclass(frozen=True, slots=True)
 class Passkey:
-    """A passkey of a person.
+    """A person's passkey.
 
-    ``sign_count``: what its device last said; synced ones always say 0. ``went_back``: at this use it said no more than
-    before.
+    ``sign_count``: the last signature counter of its device; synced passkeys always report 0. ``went_back``: the
+    counter did not increase at the last use.
     """
 
     id: UUID
@@ -240,17 +240,22 @@ class FailedAttempts:
 MINUTE: Final = timedelta(minutes=1)
 ATTEMPT_RETENTION: Final = timedelta(hours=24)
 REFUSAL_LOG_INTERVAL: Final = MINUTE
-"""A refused sign-in of a name is recorded at most once in so long."""
+"""The minimum interval between two audit entries for refused sign-ins with the same user name."""
 
 PASSWORD_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
-"""Of one name from one neighbourhood, or from one device that signed in before: 71 in the first hour at most."""
+"""Limit for one user name from one network, or from one device that signed in before: at most 71 attempts in the first
+hour.
+"""
 NAME_THROTTLE: Final = ThrottlePolicy(free=20, longest=MINUTE, fade=timedelta(minutes=5))
-"""Of one name from anywhere but the networks and devices that it signed in from: under 100 in any hour (ASVS 6.3.1)."""
+"""Limit for one user name from unknown networks and devices: under 100 attempts in any hour (ASVS 6.3.1)."""
 NETWORK_THROTTLE: Final = ThrottlePolicy(free=50, longest=MINUTE, fade=timedelta(minutes=5))
-"""Of all names from one neighbourhood: whoever tries a list of names with the passwords of another site's leak."""
+"""Limit for all user names from one network, against password lists leaked from other sites."""
 WIDER_NETWORK_THROTTLE: Final = ThrottlePolicy(free=200, longest=MINUTE, fade=MINUTE)
-"""Of all names from a /48 or /24, which one customer may hold: 65,536 neighbourhoods would have 50 free tries each."""
+"""Limit for all user names from a /48 or /24 network, because one customer may control all 65,536 networks in it."""
 CODE_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
-"""As OF_PASSWORD, for the six digits after it."""
+"""Like ``PASSWORD_THROTTLE``, for the six-digit code after the password."""
 CODE_THROTTLE_ANYWHERE: Final = ThrottlePolicy(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
-"""Six digits are few, and whoever tries them knows the password already: 120 tries a day, 1 in 2,700 to be right."""
+"""Limit for six-digit codes from anywhere: 120 attempts a day have a chance of 1 in 2,700.
+
+The attacker already knows the password.
+"""

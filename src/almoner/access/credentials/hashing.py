@@ -25,7 +25,7 @@ CURRENT_COST: Final = HashCost(2, 47_104)
 """OWASP's 46 MiB and, since it is quick enough, two passes: 86 ms where it was measured (0028)."""
 MAX_THREADS: Final = 2
 MAX_QUEUED: Final = 60
-"""Beyond these, about three seconds of work, whoever comes is told to try again."""
+"""The queue limit, about three seconds of work. Above it, callers are asked to try again later."""
 _MAX_QUEUED_STRANGERS: Final = 40
 """So many of them for who is not known: a flood of names keeps nobody out who was here before, or has a link."""
 

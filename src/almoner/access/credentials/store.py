@@ -12,7 +12,7 @@ from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Tx
 
 AttemptSlot = tuple[UUID, bytes, str]
-"""What tries are counted of: realm, keyed hash of the name, network."""
+"""What sign-in attempts are counted by: realm, keyed hash of the user name, network."""
 
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
@@ -63,7 +63,7 @@ async def set_password(tx: Tx, person: Person, hash_: str) -> None:
 
 
 async def replace_password_hash(tx: Tx, person: Person, before: str, hash_: str) -> None:
-    """Replace the hash of the same password, unless the password was changed meanwhile."""
+    """Replace the hash of the same password, unless the password was changed in the meantime."""
     await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, before, hash_)
 
 

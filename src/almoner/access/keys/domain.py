@@ -31,7 +31,7 @@ PUBLISHABLE_SCOPES: Final = frozenset(
         "validation_submissions:write",
     }
 )
-"""What a publishable key may ever do (settled 2)."""
+"""The scopes that a publishable key may have (settled 2)."""
 
 _SCIM_SCOPES: Final = frozenset({"scim_api"})
 SCOPES: Final = frozenset(
@@ -80,7 +80,10 @@ SCOPES: Final = frozenset(
         "webhooks:write",
     }
 )
-"""All that some route asks for, ``*``, and what shows donors: another one is mistyped. A test compares them."""
+"""All scopes that routes require, ``*``, and the scope for donors' personal data.
+
+A test compares them with the routes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +244,6 @@ class ApiRequestPage:
 
 
 def parse_request_id(text: str) -> UUID | None:
-    """The identifier in a ``Request-Id`` header; None where it is none."""
+    """Parse the identifier in a ``Request-Id`` header; None if it is not valid."""
     digits = text.removeprefix("req_")
     return UUID(digits) if len(digits) == 32 and set(digits) <= set("0123456789abcdef") else None

@@ -79,7 +79,7 @@ async def list_newest(
 
 
 async def find_search_end(tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> UUID | None:
-    """The last request that ``list_newest`` looks at; None when it looks at all there are."""
+    """The last request in the range that ``list_newest`` scans; None if it scans all requests."""
     found: UUID | None = await tx.fetchval(
         _END_FAILED if wanted.outcome == "failed" else _END,
         *_bounds(partner, wanted, before),

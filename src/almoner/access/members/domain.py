@@ -29,9 +29,10 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of a partner's members. ``profile``: its SCIM attributes (RFC 7643) without id, meta and members.
+    """A group of a partner's members.
 
-    ``role``: what everybody in it may do; None: nothing by itself. ``members``: None when they were not read.
+    ``profile``: its SCIM attributes (RFC 7643) without id, meta and members. ``role``: the role that it grants to all
+    members, or None. ``members``: None if they were not loaded.
     """
 
     id: UUID

@@ -27,5 +27,5 @@ def role_choices(texts: PageTexts) -> list[dict[str, str]]:
 
 
 def refusal_texts(error: IncorrectParams, otherwise: str) -> dict[str, str]:
-    """What the interface alone refuses, which no form of ours sends: by field, marked as English."""
+    """Problems that only the API reports, because our forms never send such values: by field, marked as English."""
     return {field: in_english(reason) for field, reason in problems_by_field(error, otherwise).items()}

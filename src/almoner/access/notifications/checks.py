@@ -1,4 +1,4 @@
-"""What the self-check asks of emails: that a mail server takes them."""
+"""Self-check for emails: the mail server accepts them."""
 
 from typing import Final
 

@@ -6,10 +6,10 @@ from typing import Final, Literal
 from uuid import UUID
 
 RETENTION: Final = timedelta(days=90)
-"""How long it is kept whom an email could not be delivered to."""
+"""How long undeliverable emails are listed."""
 
 DeliveryResult = Literal["sent", "undeliverable"]
-"""What became of an email. ``sent``: a mail server has taken it; its own later messages about it are not read."""
+"""The result of sending an email. ``sent``: a mail server accepted it; later bounce messages are not read."""
 
 
 class NoSuchUndeliverableEmail(LookupError):
@@ -18,7 +18,10 @@ class NoSuchUndeliverableEmail(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class UndeliverableEmail:
-    """``kind``: of the job that would send it. ``refused``: by the mail server, for good; else it did not answer."""
+    """An email that could not be delivered.
+
+    ``kind``: of its job. ``refused``: rejected by the mail server for good; otherwise, the server did not respond.
+    """
 
     id: UUID
     partner_id: UUID | None

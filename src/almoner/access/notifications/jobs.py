@@ -30,7 +30,7 @@ tasks.periodic("emails.forget", service.next_deletion_at, service.delete_expired
 
 @dataclass(frozen=True, slots=True)
 class Mailer:
-    """What sends emails: the words of each language, and who carries them."""
+    """What sending emails needs: the translations and the mail transport."""
 
     deployment: Deployment
     catalogues: TranslationCatalogues
@@ -43,7 +43,7 @@ class Mailer:
 
 
 def collect(notifications: Sequence[Notification[Any]], mailer: Mailer) -> BackgroundTasks:
-    """What sends them, and what enqueues those that follow an event: one reaction for each type."""
+    """The jobs that send emails, and one reaction for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
     return BackgroundTasks(
         {one.kind.name: mailer.handler(one) for one in notifications},

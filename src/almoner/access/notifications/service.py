@@ -42,10 +42,9 @@ T = TypeVar("T")
 class Email:
     """One email, composed in a transaction.
 
-    ``key`` is the same for the same mail, however often it is sent. ``facts``: what the template reads, as it was
-    typed. ``partner_id``: in whose brand it is, None for the deployment's; ``sender``: the name that the reader knows
-    that by, where it is another; programs show the partner's own. ``at``: of what it is about, else when it was due.
-    ``attach``: makes its attachment.
+    ``key``: identifies the email, so that it is sent only once. ``facts``: values for the template, unescaped.
+    ``partner_id``: whose branding it has; None for the deployment's. ``sender``: the sender name, if it is not the
+    brand's name. ``at``: the time that the email is about. ``attach``: creates the attachment.
     """
 
     to: str
@@ -62,9 +61,9 @@ class Email:
 class Notification(Generic[T]):
     """An email, as its slice declares it.
 
-    ``compose``: the email of a job, None when there is nobody to tell any more; its transaction may write.
-    ``event``: what it is sent after, with its job by ``job_of``; without one, the slice enqueues it. ``record``: what
-    its slice does with the result, in the transaction that ends the job.
+    ``compose``: creates the email of a job; None if nobody has to be notified any more. Its transaction may write.
+    ``event``: the event type that triggers it, with its job from ``job_of``; without an event, the slice enqueues the
+    job itself. ``record``: stores the result in the transaction that ends the job.
     """
 
     kind: JobKind[T]
@@ -99,7 +98,7 @@ def render_email(
     at: datetime,
     attachments: Sequence[Attachment] = (),
 ) -> Mail:
-    """The mail as its reader gets it."""
+    """Render an email as the recipient gets it."""
     return mails.render_mail(
         template,
         mails.language(email.language),
@@ -124,7 +123,7 @@ async def list_undeliverable(
 
 
 async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
-    """One of them. Raises NoSuchUndeliverableEmail."""
+    """Get one undeliverable email. Raises NoSuchUndeliverableEmail."""
     if (found := await store.find(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
     return found
@@ -136,7 +135,7 @@ async def count_undeliverable(tx: Tx, most: int) -> int:
 
 
 async def resend(tx: Tx, email_id: UUID) -> None:
-    """Have one sent again, as it is composed now. Raises NoSuchUndeliverableEmail."""
+    """Send an undeliverable email again, composed from current data. Raises NoSuchUndeliverableEmail."""
     if (found := await store.delete(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
     kind, payload = found

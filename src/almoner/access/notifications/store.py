@@ -14,7 +14,7 @@ _LAST: Final = UUID(int=2**128 - 1)
 
 
 async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object]) -> None:
-    """Record one, with what its job held."""
+    """Record an undeliverable email, with the payload of its job."""
     await tx.execute(
         """
         insert into undeliverable_email (id, partner_id, kind, payload, recipient, reason, refused, created_at)
@@ -35,7 +35,11 @@ async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object])
 async def list_newest(
     tx: Tx, limit: int, before: UUID | None = None, *, refused: bool | None = None
 ) -> list[UndeliverableEmail]:
-    """Newest first; ``before``: the last ID seen. ``refused``: only those that were, or that were not."""
+    """List undeliverable emails, newest first.
+
+    ``before``: the last ID of the previous page. ``refused``: only emails that a mail server rejected, or only the
+    others.
+    """
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from undeliverable_email
@@ -50,7 +54,7 @@ async def list_newest(
 
 @across_partners("operators")
 async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
-    """One of them."""
+    """Find one undeliverable email."""
     row = await tx.fetchrow(f"select {_COLUMNS} from undeliverable_email where id = $1", email_id)
     return None if row is None else UndeliverableEmail(*row)
 
@@ -64,7 +68,7 @@ async def count(tx: Tx, most: int) -> int:
 
 @across_partners("operators")
 async def delete(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
-    """Remove one; its kind and what its job held."""
+    """Delete an undeliverable email; returns its kind and the payload of its job."""
     row = await tx.fetchrow("delete from undeliverable_email where id = $1 returning kind, payload", email_id)
     return None if row is None else (row["kind"], row["payload"])
 

@@ -18,10 +18,10 @@ APPROVAL_LIFETIME: Final = timedelta(days=7)
 MAX_DAILY_INVITATIONS: Final = 5
 """To one operator."""
 MAX_TOKENS: Final = 10
-"""Of one operator, that work at the same time."""
+"""The maximum number of active tokens of one operator."""
 
 AccessGrantKind = Literal["invited", "granted", "activated", "changed", "reset"]
-"""What one operator does about another that makes the two no two pairs of eyes for a week."""
+"""How one operator gave another access. For a week, the two do not count as two people for approvals."""
 ApprovalOutcome = Literal["approved", "changed", "withdrawn", "expired"]
 
 
@@ -189,14 +189,14 @@ def ensure_has_role(
 
 
 VIEW_LIFETIME: Final = timedelta(minutes=15)
-"""How long an operator looks at a partner's pages, in real time."""
+"""How long an operator can view a partner's pages, in real time."""
 LONGEST_VIEW_REASON: Final = 500
 SHORTEST_VIEW_REASON: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PartnerView:
-    """One look of an operator at a partner's pages. ``expires_at``: when it ends by itself."""
+    """An operator's view of a partner's pages. ``expires_at``: when it ends automatically."""
 
     id: UUID
     partner_id: UUID
@@ -208,7 +208,7 @@ class PartnerView:
 
 
 def as_partner_reader(view: PartnerView, operator: Person) -> Person:
-    """Whom the partner's pages see: somebody who reads without a secret and without donors' personal data."""
+    """The member as whom an operator views a partner's pages: read only, without secrets and donors' personal data."""
     profile = {"userName": operator.user_name, "displayName": operator.shown_name, "active": True}
     realm, started = Realm(view.partner_id), view.started_at
     return Person(view.id, realm, profile, True, 1, started, started, frozenset({"read_only"}))

@@ -1,4 +1,4 @@
-"""SQL of operators' looks at partners' pages."""
+"""SQL for operators' views of partners' pages."""
 
 from typing import Final
 from uuid import UUID
@@ -27,7 +27,7 @@ async def insert(tx: Tx, new: PartnerView) -> None:
 
 
 async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> PartnerView | None:
-    """The operator's look at the partner that has not ended."""
+    """Find the operator's open view of the partner."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from partner_view
@@ -43,7 +43,7 @@ async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> 
 
 
 async def end(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> int:
-    """End the operator's looks at the partner; how many there were."""
+    """End the operator's views of the partner; returns how many were open."""
     rows = await tx.fetch(
         """
         update partner_view set ended_at = $4

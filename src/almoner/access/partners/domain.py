@@ -12,12 +12,13 @@ Period = Literal["day", "week", "month"]
 
 @dataclass(frozen=True, slots=True)
 class PartnerAccount:
-    """A partner's account and settings. ``redirect_hosts``: hosts allowed in successUrl (None: any).
+    """A partner's account and settings.
 
-    ``shares_donor_details``: its answers and events name donors. ``requires_gift_aid``: gifts that could have gift aid
-    need it. ``request_interval``: how often it is asked for its direct donations, from ``request_minimum_multiple``
-    least gifts on, to be paid within ``request_due_days``. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
-    image) are shown on the hosted page, ``public_links`` below it. ``scim_api``: its SCIM keys work.
+    ``redirect_hosts``: hosts allowed in successUrl (None: any). ``shares_donor_details``: API responses and events
+    contain donors' details. ``requires_gift_aid``: eligible donations must have Gift Aid. ``request_interval``,
+    ``request_minimum_multiple``, ``request_due_days``: how often donation requests are created, their minimum as a
+    multiple of the minimum donation, and the days to pay. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
+    image): shown on the hosted page. ``public_links``: shown below it. ``scim_api``: SCIM keys are turned on.
     """
 
     id: UUID

@@ -25,7 +25,7 @@ MAX_LOGO_BYTES = 40_000
 
 
 class NoSuchPartner(LookupError):
-    """There is no partner with this id."""
+    """No partner has this ID."""
 
 
 async def create(tx: Tx, name: str) -> PartnerAccount:

@@ -18,7 +18,7 @@ OPERATOR_ROLES: Final[tuple[OperatorRole, ...]] = ("reviewer", "finance", "admin
 
 LONGEST_NAME: Final = 255
 MAX_TYPED_NAME: Final = 2048
-"""A longer text is nobody's userName, however it is written: to fold it takes the square of its length."""
+"""Longer text cannot be a user name. The limit also bounds the quadratic cost of case folding."""
 """Characters of a userName."""
 
 Profile = Mapping[str, Any]

@@ -17,7 +17,7 @@ _DONE: Final = {"connected": "sso.done.connected", "disconnected": "sso.done.dis
 
 
 class ProviderAccountPages:
-    """The page about one's own single sign-on account."""
+    """The page about a person's own SSO account."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context

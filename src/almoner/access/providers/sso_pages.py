@@ -1,7 +1,7 @@
 """Redirects to the partner's identity provider and handles the callback.
 
-The callback is the one page of ours where a GET acts, as the protocol has it. Its protection is the state, which only
-this browser holds and which counts once (0030).
+The callback is the only page where a GET changes something, as OpenID Connect requires. It is protected by the state,
+which only this browser has and which works once (0030).
 """
 
 from collections import Counter

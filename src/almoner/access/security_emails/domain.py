@@ -1,4 +1,4 @@
-"""What the mails to people who sign in say, in plain English; pure."""
+"""The texts of security emails to people who sign in, in plain English; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,10 +35,11 @@ Kind = Literal[
 ]
 
 LONGEST_NAME: Final = 80
-"""Characters of a name in a mail: what somebody else chose to be called is no place for a message."""
+"""The maximum length of a name in an email, because other people choose their names and could abuse them for messages.
+"""
 
 KINDS_WITH_LINK: Final = frozenset({"invitation", "reset"})
-"""What is mailed for a link in it; the rest are notices."""
+"""The kinds of emails that contain a link; all others are notifications."""
 
 _NOT_YOU: Final = (
     "If this was not you, change your password, revoke any sessions that you do not recognise, and contact an "
@@ -50,7 +51,7 @@ _IGNORE: Final = "If you did not request this, you can ignore this email. Your p
 
 @dataclass(frozen=True, slots=True)
 class SecurityEmail:
-    """One mail. ``facts``: lines such as when and where. ``action``: what its link is called."""
+    """One security email. ``facts``: lines such as time and network. ``action``: the label of its link."""
 
     subject: str
     text: str
@@ -229,7 +230,7 @@ def shorten_name(name: str) -> str:
 
 
 def compose_email(kind: Kind, values: Mapping[str, str], facts: Mapping[str, str]) -> SecurityEmail:
-    """The words of a letter. ``values``: ``place``, ``user_name`` and what the kind names besides."""
+    """Compose the text of an email. ``values``: ``place``, ``user_name`` and the other placeholders of this kind."""
     words, values = _WORDS[kind], {name: shorten_name(value) for name, value in values.items()}
     return SecurityEmail(
         words.subject.format_map(values),

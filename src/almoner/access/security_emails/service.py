@@ -1,6 +1,7 @@
-"""Mails to people: ``send`` in the transaction of what they tell of; a job writes them when it sends them.
+"""Sends security emails.
 
-A token is never stored: the mail's link is made from the link's id when it is sent.
+``send`` enqueues an email in the transaction of the change; a job composes and sends it. Tokens are never stored: the
+link is derived from its record's ID when the email is sent.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,10 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
 class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
-    """To whom, of which kind, and what it names; ``to``, ``user_name`` and ``name``: as they were before a change."""
+    """The recipient, kind and values of a security email.
+
+    ``to``, ``user_name`` and ``name``: as they were before a change.
+    """
 
     realm: UUID
     person: UUID
@@ -53,12 +57,11 @@ async def enqueue_email(
     facts: Mapping[str, str] | None = None,
     old_mailbox: bool = False,
 ) -> None:
-    """Have a mail sent to the person; nothing happens where no mailbox is known.
+    """Enqueue an email to a person; does nothing if the person has no email address.
 
-    ``link``: the record behind an invitation or a reset. ``values``: what the kind's words name besides place and
-    user name. ``facts``: lines such as ``Device`` and ``Network address``.
-    ``old_mailbox``: the person is given as before a change, and the mail goes where mails went then; it names nothing
-    that is new.
+    ``link``: the record behind an invitation or a password reset. ``values``: placeholders of this kind besides place
+    and user name. ``facts``: lines such as ``Device`` and ``Network address``. ``old_mailbox``: send to the address
+    before the change, without new details.
     """
     if person.email is None:
         return
@@ -68,7 +71,7 @@ async def enqueue_email(
 
 
 async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> None:
-    """Tell somebody what others changed of them: mailbox (told to the old one), roles, that they sign in no more."""
+    """Notify a person of changes to their account: email address (sent to the old one), roles, deactivation."""
     if before.email != after.email:
         await enqueue_email(tx, before, "email_changed", old_mailbox=True)
     if before.active and not after.active:

@@ -154,7 +154,7 @@ async def begin_epoch(tx: Tx, person: Person) -> None:
 async def end(
     tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: EndReason, but: UUID | None
 ) -> list[UUID]:
-    """End some sign-ins of a person, or all except ``but``; returns those that were live."""
+    """End some sign-ins of a person, or all except ``but``; returns those that were active."""
     rows = await tx.fetch(
         """
         update sign_in set ended_at = $4, end_reason = $5

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
 MOST_BYTES: Final = 256 * 1024
-"""Of a description or a key set; large providers list a dozen keys with their certificates."""
+"""The size limit of metadata or a key set; large providers list a dozen keys with certificates."""
 
 _KEPT: Final = timedelta(minutes=10)
 _AGAIN: Final = timedelta(seconds=60)

@@ -21,11 +21,11 @@ _LONGEST: Final = 200
 
 
 class OidcState(msgspec.Struct, frozen=True):
-    """The state of one OpenID Connect flow under way.
+    """The state of one OpenID Connect flow in progress.
 
-    ``state`` names it to the provider and back; ``nonce`` is to be in the token; ``verifier`` is PKCE's (RFC 7636).
-    ``version``: of the provider's settings. ``record``: the link that is being accepted, or the sign-in that is to be
-    proved, or whose person connects the account. ``begun``: seconds of real time.
+    ``state``: identifies it to the provider and back. ``nonce``: must be in the token. ``verifier``: for PKCE (RFC
+    7636). ``version``: of the provider's settings. ``record``: the invitation that is accepted, the sign-in that is
+    reauthenticated, or the person who connects the account. ``begun``: real time in seconds.
     """
 
     state: str

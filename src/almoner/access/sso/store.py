@@ -159,7 +159,7 @@ async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> N
 
 
 async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
-    """Record that a state came back; False if it was used before. Deletes expired ones."""
+    """Record that a state was returned; False if it was used before. Deletes expired states."""
     taken = await tx.fetchval(
         """
         with over as (

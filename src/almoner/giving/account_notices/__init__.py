@@ -1,1 +1,1 @@
-"""Telling a nonprofit of an account that it is to be paid to, and hearing that it is not its own."""
+"""Notifies nonprofits of new payee accounts, and lets them report accounts that are not their own."""

@@ -1,4 +1,4 @@
-"""What a nonprofit is told of its accounts, and what its page says; pure."""
+"""Notices of payee accounts to nonprofits, and the states of their page; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 
 NoticeState = Literal["open", "denied", "closed"]
-"""What the page says. ``closed``: nobody is paid to the account, or the time to say something by the link is over."""
+"""The state of the page. ``closed``: the account no longer receives payments, or the link has expired."""
 
 RESPONSE_PERIOD: Final = timedelta(days=90)
 """So long a link counts. Whoever finds out later writes to those who sent it."""
@@ -16,7 +16,7 @@ RESPONSE_PERIOD: Final = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccountNotice:
-    """A nonprofit was told of an account. ``partner_id``: by whose verification it is asked."""
+    """A notice to a nonprofit of a payee account. ``partner_id``: whose verification needs the account."""
 
     account_id: UUID
     partner_id: UUID
@@ -26,14 +26,14 @@ class PayeeAccountNotice:
 
 @dataclass(frozen=True, slots=True)
 class NoticePage:
-    """What a nonprofit sees."""
+    """Everything that the page shows to the nonprofit."""
 
     notice: PayeeAccountNotice
     account: PayeeAccount
     organisation: str
 
     def state(self, now: datetime) -> NoticeState:
-        """How it stands."""
+        """The state of the page."""
         if self.account.denied_at is not None:
             return "denied"
         counts = self.account.status in ("proposed", "approved") and now < self.until
@@ -41,5 +41,5 @@ class NoticePage:
 
     @property
     def until(self) -> datetime:
-        """Until when the nonprofit can answer."""
+        """When the link stops working."""
         return self.notice.notified_at + RESPONSE_PERIOD

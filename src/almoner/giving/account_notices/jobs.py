@@ -1,4 +1,4 @@
-"""Somebody has given an account of a nonprofit: jobs tell the nonprofit of it. They hold an id; the rest is read."""
+"""Jobs that notify nonprofits of new payee accounts. Jobs contain only IDs."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +31,7 @@ async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposed]) 
 
 @contact_tasks.job(NOTIFY)
 async def notify_nonprofit(contacts: NonprofitContacts, work: JobContext, job: JobOf[About]) -> Result:
-    """Have the nonprofit told, where its address is known."""
+    """Enqueue a notice to the nonprofit, if its address is known."""
     async with work.db.write() as tx:
         of = (await payee_bank_accounts.get(tx, job.details.id)).organisation_id
         await service.notify_nonprofit(tx, job.details.id, await contacts(tx, of))
@@ -39,7 +39,7 @@ async def notify_nonprofit(contacts: NonprofitContacts, work: JobContext, job: J
 
 
 async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """The email about one account; None when nothing is to be said of it any more."""
+    """Compose the email about one account; None if it is no longer needed."""
     page = await service.load_page(tx, job.details.id)
     account = page.account
     contact = await contacts(tx, account.organisation_id)
@@ -55,6 +55,6 @@ async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRender
 
 
 def notifications(contacts: NonprofitContacts) -> tuple[Notification[About], ...]:
-    """The email, with where nonprofits are told."""
+    """The email, with the lookup of the nonprofit's address."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
     return (Notification(service.SEND, template, partial(compose_notice, contacts)),)

@@ -1,4 +1,4 @@
-"""The hosted page on which a nonprofit sees an account that it is to be paid to, and can say that it is not its own."""
+"""The hosted page that shows a nonprofit its payee account, and where it can report that the account is not its own."""
 
 from pathlib import Path
 from typing import Final
@@ -19,12 +19,12 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 PAGE_PURPOSE: Final = "payee-account"
-"""Of the tokens in the links, and the path that they open."""
+"""The purpose of the tokens in the links, and the path of the page."""
 _ENDED: Final = {"denied": (200, "check"), "closed": (410, "clock")}
 
 
 class AccountNoticePages(LinkedPages):
-    """The pages of nonprofits that are told of an account."""
+    """The pages for nonprofits that were notified of an account."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         super().__init__(db, pages, PAGE_PURPOSE, "payeeaccount")

@@ -19,9 +19,9 @@ SEND: Final = JobKind("account_notices.send", About)
 
 
 async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact | None) -> None:
-    """Have a nonprofit told of an account, once: where its address is known, and it has not seen it when it was asked.
+    """Notify a nonprofit of an account once, unless it has no address or saw the account on its confirmation page.
 
-    While it is still to confirm, the page on which it does shows what is approved. Raises NotFound.
+    While a confirmation is pending, that page shows the approved account instead. Raises NotFound.
     """
     account = await payee_bank_accounts.get(tx, account_id)
     if contact is None or account.status not in ("proposed", "approved"):
@@ -49,7 +49,7 @@ async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
 
 
 async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
-    """What a link opens, true at this moment. Raises NotFound."""
+    """Load the page of a link with its current state. Raises NotFound."""
     if (notice := await store.find(tx, account_id)) is None:
         raise NotFound
     account = await payee_bank_accounts.get(tx, account_id)

@@ -1,4 +1,4 @@
-"""SQL for what nonprofits are told of their accounts."""
+"""SQL for account notices to nonprofits."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def insert(tx: Tx, new: PayeeAccountNotice) -> bool:
-    """Store that a nonprofit is told of an account; False where it was told before."""
+    """Store a notice of an account; False if there already is one."""
     return bool(
         await tx.fetchval(
             """
@@ -26,7 +26,7 @@ async def insert(tx: Tx, new: PayeeAccountNotice) -> bool:
 
 @across_partners("link")
 async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:
-    """What was told of an account."""
+    """Find the notice of an account."""
     row = await tx.fetchrow(
         "select account_id, partner_id, language, notified_at from payee_bank_account_notice where account_id = $1",
         account_id,

@@ -403,7 +403,7 @@ class DonationRequest(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DonationSeries(Record):
-    """`initial`: a one-off gift, or the first of a donation subscription. `id`: the donation subscription's."""
+    """`initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's."""
 
     initial: bool
     """True for a one-off gift, and for the first of a series."""

@@ -1,7 +1,7 @@
-"""Credentials of a person. Each kind has a module: ``passwords.store_password``, ``passkeys.verify_passkey``.
+"""Credentials of a person, with a module for each kind.
 
-``passwords``, ``authenticators`` (one-time passwords of an app), ``recovery`` (codes), ``passkeys``, ``tries`` (wrong
-ones slow the next). Every function that changes something records it in the audit log.
+``passwords``, ``authenticators`` (one-time passwords from an app), ``recovery`` (codes), ``passkeys``, and ``tries``
+(throttles wrong attempts). Every function that changes something records it in the audit log.
 """
 
 from almoner.access.credentials import store
@@ -53,8 +53,8 @@ async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
 async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> None:
     """Delete a person's password and all second factors after they lost a factor.
 
-    With the password alone, whoever came first would add a second factor of their own. Who calls has made sure whom
-    they talk to, ends the person's sign-ins, and mails a link.
+    If the password stayed, anyone who knows it could add a second factor. The caller must have verified the person's
+    identity, and must end the person's sign-ins and email a link.
     """
     await store.delete_password(tx, person)
     await remove_second_factors(tx, person)

@@ -24,9 +24,9 @@ _LABEL: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorSetup:
-    """What is shown to set up an app: the secret, its ``otpauth:`` URI, and the URI as a QR code.
+    """The data to set up an authenticator app: the secret, its ``otpauth:`` URI and a QR code.
 
-    ``qr``: a ``data:`` address of an SVG, dark on white, for an ``img``.
+    ``qr``: a ``data:`` URL of a dark-on-white SVG for an ``img`` element.
     """
 
     secret: str

@@ -85,7 +85,7 @@ async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str)
 
 
 async def store_rehashed_password(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
-    """Store the result of ``rehash_if_outdated``, unless the password was changed meanwhile."""
+    """Store the result of ``rehash_if_outdated``, unless the password was changed in the meantime."""
     if known.person is not None and known.hash is not None:
         await store.replace_password_hash(tx, known.person, known.hash, hashed.hash)
 

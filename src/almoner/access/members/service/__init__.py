@@ -161,10 +161,10 @@ async def invite_member(
     user_name: str | None = None,
     roles: Iterable[MemberRole] = (),
 ) -> tuple[Person, str]:
-    """Create a member and their invitation link; the user name is the email address unless given.
+    """Create a member and email them an invitation link.
 
-    The link is mailed; whoever shows it besides records that. Without a role a member sees the own account alone.
-    Raises IncorrectParams, UserNameTaken, TooManyInvitations.
+    The user name defaults to the email address. If the link is also shown, the caller must record that. A member
+    without a role sees only their own account. Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
     address = await ensure_invitable_address(tx, partner, by, email)
     profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
@@ -257,7 +257,7 @@ async def remove_member(tx: Tx, partner: Partner, by: AuditContext, person_id: U
 async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> tuple[Person, str | None]:
     """Delete the credentials of a member who lost a factor, and email them a link to start again.
 
-    Who has no mailbox gets the link by whoever calls: it is answered then, and then alone. Raises NoSuchPerson.
+    For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson.
     """
     person = await people.get_for_update(tx, member_realm(partner), person_id)
     link = await account.reset_credentials(tx, person, by)

@@ -108,8 +108,8 @@ async def update_details(
 ) -> Person:
     """Change an operator's email address (also their user name), name or both.
 
-    Open invitations and resets end with the address, and the old mailbox is told. Raises NoSuchPerson, IncorrectParams,
-    UserNameTaken, OwnAccount.
+    Open invitations and password resets of the old address become void, and we notify the old address. Raises
+    NoSuchPerson, IncorrectParams, UserNameTaken, OwnAccount.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     given: dict[str, Any] = _profile(email, name) if email else {}
@@ -133,7 +133,7 @@ async def update_details(
 async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """Delete the credentials and tokens of an operator who lost their second factor, and email a new link.
 
-    Who calls has made sure whom they talk to. Raises NoSuchPerson.
+    The caller must have verified the operator's identity. Raises NoSuchPerson.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await revoke_all_tokens(tx, by, person)
@@ -242,9 +242,10 @@ async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str
 async def create_token(
     tx: Tx, by: AuditContext, operator: Person, name: str, life: timedelta = domain.DEFAULT_TOKEN_LIFETIME
 ) -> tuple[OperatorToken, str]:
-    """Create an operator token; its secret is returned this once, and a mail reports it.
+    """Create an operator token.
 
-    Raises IncorrectParams; TokenRefused when not active; TokenNotOwn when ``by`` is somebody else.
+    The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; TokenRefused when not
+    active; TokenNotOwn when ``by`` is somebody else.
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
@@ -328,11 +329,11 @@ async def revoke_all_tokens(tx: Tx, by: AuditContext, operator: Person) -> None:
 async def record_approval(
     tx: Tx, operator: Person, action: str, subject: str, fingerprint: bytes, note: str, role: OperatorRole
 ) -> Approval:
-    """Record an operator's approval of a subject: the first review, or the second, which completes it.
+    """Record an operator's approval of a subject: the first approval, or the second one, which completes it.
 
-    ``fingerprint``: of what there was to see, 32 bytes; a first look at something else is void, as one whose operator
-    has lost the ``role`` meanwhile. Raises SecondOperatorRequired when the first look is the operator's own,
-    OperatorsNotIndependent when one of the two let the other in lately.
+    ``fingerprint``: 32 bytes that identify what the operator saw. A first approval is void if the fingerprint differs
+    or if its operator no longer has the ``role``. Raises SecondOperatorRequired when the first look is the operator's
+    own, OperatorsNotIndependent when one of the two let the other in lately.
     """
     if not 1 <= len(note) <= domain.LONGEST_NOTE:
         raise IncorrectParams(f"the note must have 1 to {domain.LONGEST_NOTE} characters")

@@ -1,4 +1,4 @@
-"""Begins, finds and ends operators' looks at partners' pages."""
+"""Starts, finds and ends operators' views of partners' pages."""
 
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain
@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, reason: str) -> PartnerView:
-    """Let an operator look for ``VIEW_LIFETIME``; the partner's owners are told by mail. Raises IncorrectParams."""
+    """Start an operator's view for ``VIEW_LIFETIME``, and email the partner's owners. Raises IncorrectParams."""
     told = " ".join(reason.split())
     if not domain.SHORTEST_VIEW_REASON <= len(told) <= domain.LONGEST_VIEW_REASON:
         raise IncorrectParams(f"reason: enter {domain.SHORTEST_VIEW_REASON} to {domain.LONGEST_VIEW_REASON} characters")

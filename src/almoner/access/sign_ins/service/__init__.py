@@ -1,7 +1,7 @@
-"""Begins, finds, reauthenticates and ends sign-ins, in real time.
+"""Starts, finds, reauthenticates and ends sign-ins, in real time.
 
-Beside it: ``entrances`` (password, second factor, passkey; they open their own transactions), ``links`` (invitation,
-new password), ``account`` (what people change about themselves, with the mail that tells them).
+Related modules: ``sign_in_methods`` (password, second factor, passkey), ``links`` (invitation, password reset),
+``account`` (changes to one's own credentials, with security emails).
 """
 
 import os
@@ -43,11 +43,12 @@ _TIME_BYTES: Final = 6
 async def begin_sign_in(
     tx: Tx, person: Person, method: Method, browser: Browser, *, authenticated_at: datetime | None = None
 ) -> NewSignIn:
-    """Sign in a person whose credentials were verified. Raises SignInFailed if they were deactivated.
+    """Sign in a person whose credentials were verified.
 
-    ``authenticated_at``: when they did it,
-    where that was not just now; real time. A mail tells of a browser that this person
-    has not used before, but for the very first one.
+    ``authenticated_at``: when they authenticated, if not just now; real time. An email reports a browser that this
+    person has not used before, except for the first sign-in. Raises SignInFailed if they were deactivated.
+    ``authenticated_at``: when they did it, where that was not just now; real time. A mail tells of a browser that this
+    person has not used before, but for the very first one.
     """
     secret = _new_secret()
     ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).longest
@@ -70,10 +71,7 @@ async def begin_sign_in(
 
 
 async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | None:
-    """The sign-in and person for a session cookie's secret.
-
-    None for whoever is deactivated, from that very moment on.
-    """
+    """The sign-in and person for a session cookie's secret; None immediately after a deactivation."""
     return await store.find_by_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
 
 

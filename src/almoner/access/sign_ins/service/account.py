@@ -1,6 +1,6 @@
 """Changes to a person's own credentials, each reported by a security email (ASVS 6.3.7).
 
-The caller has had them prove anew who they are (``is_recently_proved``).
+The caller has checked that the person confirmed their identity recently (``is_recently_proved``).
 """
 
 from uuid import UUID
@@ -56,8 +56,8 @@ async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None
 async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLink:
     """Delete all credentials of a locked person who lost their second factor, and email a link to start again.
 
-    Every sign-in ends, no browser is known any more, and earlier links are void: what is left to come in by is the
-    mailbox, and the partner's provider. Who calls has made sure whom they talk to.
+    Every sign-in ends, known browsers are forgotten and earlier links become void, so that only the mailbox and the
+    partner's identity provider remain. The caller must have verified the person's identity.
     """
     await credentials.remove_all_credentials(tx, person, by)
     await service.end_all_sign_ins(tx, person, "revoked", by)

@@ -66,10 +66,10 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: 
 
 
 async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
-    """Email the reset link, at most three an hour, if the person exists and may sign in here.
+    """Email a password reset link, at most three an hour, if the person exists and may sign in here.
 
-    Who has no password but a second factor gets it too: with the password, recovery codes let them in when the passkey
-    is lost. Who has nothing of the kind has an invitation, or signs in at the provider.
+    A person with a second factor but no password gets the link, too, because recovery codes need a password. Everybody
+    else has an invitation or signs in with SSO.
     """
     realm = Realm(requested.realm)
     try:
@@ -102,9 +102,10 @@ async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink
 
 
 async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
-    """Use up the link in the transaction of its effect. Raises LinkClosed.
+    """Use up the link in the transaction of its effect.
 
-    The person is held first, as by whoever else ends links.
+    The person is locked first, as everywhere that ends links. Raises LinkClosed. The person is held first, as by
+    whoever else ends links.
     """
     try:
         await people.get_for_update(tx, person.realm, person.id)

@@ -1,7 +1,7 @@
-"""Sign-in and reauthentication by each method. They open their own transactions, so that none is held while hashing.
+"""Sign-in and reauthentication by each method.
 
-All raise ``AttemptThrottled`` when a try came before its time, and ``SignInFailed`` when it was wrong, whatever was
-wrong.
+Each opens its own transactions, so that no transaction is open while a password is hashed. All raise
+``AttemptThrottled`` for an attempt that came too early, and ``SignInFailed`` for a wrong one.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -72,8 +72,8 @@ async def sign_in_by_provider(
 ) -> NewSignIn | SecondFactorRequired:
     """Sign in through the partner's identity provider; may return SecondFactorRequired.
 
-    ``authenticated_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked
-    here. Raises SignInFailed.
+    ``authenticated_at``: when the person authenticated at the provider. ``by_two``: with two factors, so that no second
+    factor is required here. Raises SignInFailed.
     """
     held = await credentials.get_factors(tx, person)
     if held.has_second_factor and not by_two:

@@ -60,9 +60,11 @@ def redirect_uri(tx: Tx, partner: Partner) -> str:
 
 
 async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
-    """Create or change the partner's identity provider. Raises InvalidProviderSettings.
+    """Create or change the partner's identity provider.
 
-    Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
+    If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
+    InvalidProviderSettings. Where it is asked or believed otherwise than before, what it said is forgotten, and
+    sign-ins made there end.
     """
     before = await store.find(tx, partner)
     problems = dict(_settings_problems(wanted, tx.deployment.receivers))
@@ -116,12 +118,12 @@ def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
 
 
 async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
-    """Record that an OIDC state came back; False if it was used before (replay)."""
+    """Record that an OIDC state was returned; False if it was used before (replay)."""
     return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
 async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, address: str) -> None:
-    """Audit a refused sign-on, at most once a minute, without what the provider said."""
+    """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
     if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)

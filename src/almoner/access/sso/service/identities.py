@@ -89,9 +89,9 @@ async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, p
 
 
 async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
-    """Unlink all provider accounts of a person, and end the sign-ins and roles they gave.
+    """Unlink all provider accounts of a person, and end the sign-ins and roles that they granted.
 
-    Nothing happens where there is none.
+    Does nothing if there are none.
     """
     person = await people.get_for_update(tx, person.realm, person.id)
     issuers = await store.delete_identities(tx, person)
@@ -106,7 +106,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
-    """Unlink one's own provider accounts. Raises LastSignInMethodRequired."""
+    """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
     held = await credentials.get_factors(tx, person)
     if not (held.password or held.passkeys):

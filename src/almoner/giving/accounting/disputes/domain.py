@@ -13,15 +13,15 @@ DISPUTE: Final = Lifecycle("dispute", {"open": frozenset({"won", "lost"})})
 Outcome = Literal["won", "lost"]
 MAX_NOTE: Final = 2000
 REFRESH_INTERVAL: Final = timedelta(days=1)
-"""An open dispute is looked at again so often: a notice may get lost."""
+"""How often open disputes are refreshed, in case a webhook gets lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A dispute of a payment: of a donation's, or of an unallocated one.
+    """A dispute of a donation's payment or of an unallocated payment.
 
-    ``provider_dispute``, ``reason``, ``opened_at``: the provider's. ``decided_by``: None when the provider told it.
-    ``note``: why a person decided. ``loss``: who bears a lost one; None until it is lost.
+    ``provider_dispute``, ``reason``, ``opened_at``: from the provider. ``decided_by``: None if the provider reported
+    the outcome. ``note``: an operator's reason. ``loss``: what we absorb; None until the dispute is lost.
     """
 
     id: UUID
@@ -43,9 +43,10 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class AbsorbedLoss:
-    """The part of a lost dispute that we bear. ``disbursed``: the donation had been disbursed already.
+    """The part of a lost dispute that we absorb.
 
-    ``recovered``: what of it that payout has brought back; None while it has not come back.
+    ``disbursed``: the donation was already disbursed. ``recovered``: the part that a returned disbursement brought
+    back, if any.
     """
 
     absorbed: Money
@@ -67,7 +68,7 @@ class DisputeError(Exception):
 
 
 class RetryLater(Exception):
-    """Another change of the donation is under way: try again in a moment."""
+    """Another change of the donation is in progress; try again in a moment."""
 
 
 def reported_outcome(found: ProviderDispute) -> DisputeOutcome | None:

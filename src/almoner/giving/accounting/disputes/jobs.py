@@ -1,4 +1,4 @@
-"""Background work of disputes: providers are asked how open ones stand, and what came back to us is taken back."""
+"""Background work of disputes: refresh open disputes, and recover losses from returned disbursements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, Job
 
 
 class RecoverLoss(msgspec.Struct, frozen=True):
-    """Of which donation."""
+    """The donation whose loss is recovered."""
 
     donation: UUID
 
@@ -68,7 +68,7 @@ class _ReturnedDonation(msgspec.Struct):
 
 @tasks.reacts_to_events(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
-    """Have another look at donations whose payout came back."""
+    """Enqueue the recovery of losses for donations whose disbursement was returned."""
     gifts = [tx.ids.parse("donation", read_record(event, _ReturnedDonation).id) for event in events]
     jobs = [RECOVER.new_job(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
@@ -76,7 +76,7 @@ async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
 
 @recovery_tasks.job(RECOVER)
 async def recover_loss(rules: DisbursementRules, work: JobContext, job: JobOf[RecoverLoss]) -> Result:
-    """Take back what we bore of a donation whose payout came back."""
+    """Recover the loss of a donation whose disbursement was returned."""
     try:
         async with work.db.write() as tx:
             await service.recover_loss(tx, job.details.donation, rules)

@@ -1,6 +1,6 @@
-"""Learning of disputes, and deciding over them where the provider does not tell. Asking it is the flow's part.
+"""Records disputes, and decides them if the provider does not report the outcome.
 
-The payout of a donation is held first, then the donation, then the accounts of the ledger, as everywhere.
+The flows query the provider. Locks are taken in this order everywhere: disbursement, donation, ledger accounts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ from almoner.platform.observability.loggers import get_logger
 
 
 class RefreshDisputes(msgspec.Struct, frozen=True):
-    """Of which payment, by the provider's name of it."""
+    """The payment whose disputes are refreshed, by the provider's ID."""
 
     payment: str
 

@@ -107,7 +107,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispu
 
 
 async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID | None, limit: int) -> list[Dispute]:
-    """The newest, after one of them; those that are open from the oldest on."""
+    """A page of disputes for operators, newest first; open disputes oldest first."""
     where = keyset.equal({"status": status and status.value})
     rows = await keyset.rows_after(
         tx, "dispute", _COLUMNS, where, after, limit, oldest_first=status is DisputeStatus.OPEN

@@ -53,26 +53,26 @@ class AccountKind(StrEnum):
     """The kinds of ledger account."""
 
     PROVIDER_CLEARING = "provider_clearing"
-    """What a payment provider holds for us."""
+    """Our balance at a payment provider."""
     DONATION_LIABILITY = "donation_liability"
     """What we owe to a nonprofit."""
     FEES = "fees"
-    """What providers kept and no gift bore."""
+    """Provider fees that no donation paid for."""
     DISBURSEMENT_IN_TRANSIT = "disbursement_in_transit"
-    """What is on its way to a nonprofit."""
+    """Payments on their way to a nonprofit."""
     BANK = "bank"
     SUSPENSE = "suspense"
     """Money that pays no donation, until a rule or a person decides."""
     REFUNDS = "refunds"
-    """What is on its way back to a donor."""
+    """Refunds on their way to donors."""
     REQUEST_CLEARING = "request_clearing"
     """What partners paid of what they were asked for, and no whole donation takes yet."""
     DISPUTED = "disputed"
-    """What donors' banks have drawn from a provider and may give back."""
+    """Disputed amounts that donors' banks have debited and may return."""
 
 
 class TransferKind(StrEnum):
-    """The kinds of ledger transfer, each owned by a row of the table named beside it."""
+    """The kinds of ledger transfer; the comment names the table of the owning row."""
 
     PAYMENT_RECEIVED = "payment_received"  # payment
     PAYMENT_UNALLOCATED = "payment_unallocated"  # unallocated_payment
@@ -110,7 +110,7 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PostedTransfer:
-    """A transfer as it stands in the ledger. ``id``: in the order of posting."""
+    """A transfer in the ledger. ``id``: in the order of posting."""
 
     id: int
     kind: TransferKind
@@ -175,9 +175,9 @@ class LedgerAccount:
 
 @dataclass(frozen=True, slots=True)
 class LedgerTransfer:
-    """One posting: ``minor`` minor units from the debit to the credit account.
+    """One posting of ``minor`` minor units from the debit to the credit account.
 
-    Raises ValueError for anything else: what is not balanced cannot be said.
+    Raises ValueError if it is not valid.
     """
 
     kind: TransferKind
@@ -383,7 +383,7 @@ def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[Ledger
 def donation_refund_started_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """Postings for the start of a donation's refund; ``absorbed`` is the part that we bear."""
+    """Postings for the start of a donation's refund; ``absorbed`` is the part that we pay."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
     moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), absorbed.minor)]
     moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - absorbed).minor))

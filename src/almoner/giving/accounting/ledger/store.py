@@ -1,4 +1,4 @@
-"""SQL for the ledger. They belong to nobody's key: partners see records, never accounts."""
+"""SQL for the ledger. Ledger rows belong to no partner: partners see records, never accounts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -222,7 +222,7 @@ async def list_of_period(
 
 
 async def balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
-    """What each account came to before a moment: as it is now, less what was posted since."""
+    """The balance of each account at an earlier time: the current balance less later postings."""
     rows = await tx.fetch(
         f"""
         select {_ACCOUNT}, debits_minor - coalesce(debits, 0)::bigint as debits_minor,

@@ -1,8 +1,7 @@
-"""A partner's money by month and nonprofit, as the ledger has it: its reports, their columns and sums; pure.
+"""A partner's monthly reports by nonprofit, with columns and totals from the ledger; pure.
 
-Each line sums the transfers of one kind (``ledger/domain.py``) that were posted in the month. What is posted is never
-changed, so a month that is over stays as it is: what happens to one of its donations later is in the month in which it
-happens.
+Each line sums the transfers of one kind (``ledger/domain.py``) that were posted in the month. Postings never change, so
+a past month stays the same: later changes to its donations belong to the month in which they happen.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,18 +26,19 @@ REASSIGNED_TO: Final = "reassigned_to"
 
 
 class ReportClosed(Exception):
-    """The month is closed: its report stays as it is."""
+    """The month is closed, so its report is final."""
 
 
 class MonthNotOver(Exception):
-    """The month has not begun, or goes on."""
+    """The month has not ended yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class MonthlyReport:
-    """A partner's report of one month. ``month``: its first day, in ``time_zone``.
+    """A partner's report of one month.
 
-    ``begins_at``, ``ends_at``: the moments between which transfers were posted. ``made_at``: None while it is made.
+    ``month``: its first day, in ``time_zone``. ``begins_at``, ``ends_at``: the period in which transfers were posted.
+    ``made_at``: None while the report is being generated.
     """
 
     id: UUID
@@ -182,7 +182,7 @@ def totals_of(rows: Iterable[ReportRow]) -> dict[str, tuple[int, ...]]:
 
 
 def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]:
-    """What is owed to each nonprofit at the end of the lines."""
+    """The amount owed to each nonprofit at the end of the month."""
     owed: dict[tuple[UUID, str], int] = {}
     for line in lines:
         sign = (line.kind in _OWED_PLUS) - (line.kind in _OWED_MINUS)
@@ -199,7 +199,7 @@ def month_bounds(month: date, zone: tzinfo) -> tuple[datetime, datetime]:
 
 
 def month_of(moment: datetime, zone: tzinfo) -> date:
-    """The first day of the month of a moment in a time zone."""
+    """The first day of the month of a timestamp in a time zone."""
     return moment.astimezone(zone).date().replace(day=1)
 
 

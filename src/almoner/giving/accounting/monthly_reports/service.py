@@ -25,13 +25,13 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class MakeReport(msgspec.Struct, frozen=True):
-    """Which."""
+    """The report to generate."""
 
     report: UUID
 
 
 class NotifyReader(msgspec.Struct, frozen=True):
-    """Whom, and of which month (its first day)."""
+    """The member to notify, and the first day of the month."""
 
     partner: UUID
     person: UUID
@@ -99,7 +99,7 @@ async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
 
 
 async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) -> MonthlyReport:
-    """Sum the month once more, and let its report stay so. Raises MonthNotOver, ReportClosed."""
+    """Generate the report one last time and make it final. Raises MonthNotOver, ReportClosed."""
     found = await store.find(tx, partner, month)
     report = None if found is None else await store.get_for_update(tx, found.id)
     if report is None or tx.now < report.ends_at + CLOSABLE_AFTER:

@@ -73,7 +73,7 @@ def _report(row: Record) -> MonthlyReport:
 
 
 async def sum_transfers(tx: Tx, partner: Partner, begins_at: datetime, ends_at: datetime) -> list[ReportLine]:
-    """What was posted for donations of the partner from one moment to before another."""
+    """Sum the postings of the partner's donations in a period."""
     return [ReportLine(*row) for row in await tx.fetch(_SUMS, partner.id, begins_at, ends_at)]
 
 
@@ -107,7 +107,7 @@ async def list_since(tx: Tx, partner: Partner, first: date) -> list[MonthlyRepor
 
 
 async def list_lines(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
-    """What a report says."""
+    """List the lines of a report."""
     rows = await tx.fetch(
         """
         select organisation_id, currency::text, kind, transfers, amount_minor from monthly_report_line
@@ -119,7 +119,7 @@ async def list_lines(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
 
 
 async def request(tx: Tx, report: MonthlyReport) -> MonthlyReport | None:
-    """Store a report that is to be made, or made again; None for one that is closed."""
+    """Store a request to generate a report; None if it is closed."""
     row = await tx.fetchrow(
         f"""
         insert into monthly_report (id, partner_id, month, time_zone, begins_at, ends_at, status)
@@ -165,7 +165,7 @@ async def replace_lines(tx: Tx, report: MonthlyReport, lines: Sequence[ReportLin
 
 
 async def close(tx: Tx, report: MonthlyReport, closed_by: str) -> None:
-    """Let a report stay as it is."""
+    """Make a report final."""
     await tx.execute(
         """
         update monthly_report set status = 'closed', closed_at = $2, closed_by = $3

@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 
 MAX_REASON_LENGTH: Final = 500
 ReassignmentGround = Literal["failed_compliance", "payment_impossible", "merged"]  # spec 6
-"""What the donor is told of the reason."""
+"""The reason that the donor is given."""
 
 MERGED_REASON: Final = "A register says that the nonprofit went over into this one."
 
@@ -42,7 +42,7 @@ class Reassignment:
 
 
 def owed_amount(donation: Donation) -> Money:
-    """What we owe of a received donation: the settled amount, else all of it, less refunds."""
+    """What we owe for a received donation: the settled amount (before settlement, the full amount), less refunds."""
     return donation.owed
 
 

@@ -16,7 +16,7 @@ _REASSIGN_MERGED: Final = JobKind("reassignments.follow", Nothing)
 _MAX_ATTEMPTS: Final = 3
 """A payout may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000
-"""Gifts that are looked up at a time; each is given on in a transaction of its own."""
+"""The number of donations looked up at a time; each is reassigned in its own transaction."""
 
 
 tasks: Final = Tasks()
@@ -25,16 +25,16 @@ rules_tasks: Final = TasksWith[DisbursementRules]()
 
 @tasks.reacts_to(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
-    """Have the donations looked at."""
+    """Enqueue the reassignment of donations whose nonprofit has changed."""
     await _REASSIGN_MERGED.enqueue(tx, Nothing(), unique=_REASSIGN_MERGED.name)
 
 
 @rules_tasks.job(_REASSIGN_MERGED)
 async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Give every received donation to what its nonprofit became.
+    """Reassign all received donations of a nonprofit to its successor.
 
-    One that cannot go there, or that a payout was sent with, stays for officers to decide; it is looked at again after
-    the next load.
+    Donations that cannot be reassigned, or that are in a sent disbursement, are left to operators; the next import
+    tries again.
     """
     after: UUID | None = None
     while True:

@@ -38,7 +38,7 @@ async def reassign_donation(
 ) -> Donation:
     """Reassign a received, undisbursed donation to another nonprofit.
 
-    ``ground``: what the donor is told; ``reason``: 1 to 500 characters, kept. Raises NotFound, IncorrectParams;
+    ``ground``: the reason for the donor. ``reason``: internal, 1 to 500 characters. Raises NotFound, IncorrectParams;
     InvalidState, CannotAcceptDonations, WrongTargetCurrency of donations.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
@@ -62,7 +62,7 @@ async def reassign_donation(
 
 
 async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
-    """The nonprofit that a donation was assigned to at a moment."""
+    """The nonprofit that a donation was assigned to at a given time."""
     return await store.former_organisation(tx, donation.id, moment) or donation.organisation_id
 
 

@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def insert(tx: Tx, made: Reassignment) -> None:
-    """Store who gave a donation to whom, and why."""
+    """Store who reassigned a donation, to which nonprofit, and why."""
     await tx.execute(
         """
         insert into reassignment (id, donation_id, from_organisation, to_organisation, amount_minor, currency, ground,
@@ -53,7 +53,7 @@ select from_organisation from reassignment where donation_id = $1 and reassigned
 
 
 async def former_organisation(tx: Tx, donation_id: UUID, moment: datetime) -> UUID | None:
-    """Whose a donation was at a moment, if it was passed on after that."""
+    """The earlier nonprofit of a donation at a given time, if it was reassigned later."""
     found: UUID | None = await tx.fetchval(_FORMER_ORGANISATION, donation_id, moment)
     return found
 

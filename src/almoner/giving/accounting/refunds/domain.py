@@ -1,4 +1,4 @@
-"""Refunds of donations: their states, what may go back, and who bears it (settled 4, 5); pure."""
+"""Refunds of donations: their states, refundable amounts, and who pays for the fees (settled 4, 5); pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,12 +22,13 @@ _NAME_LENGTH: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """One refund of a donation. ``payment_id``: None for a direct donation, which is refunded by bank.
+    """One refund of a donation.
 
-    ``nonprofit_share_of``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours.
-    ``started_by``, ``note``:
-    who of us began it, and why; None for the partner. ``ended_by``: who ended it by hand; ``ended_note``: their note,
-    or what the provider said when it refused. ``provider_refund``: what the provider or our bank calls it, once sent.
+    ``payment_id``: None for a direct donation, which is refunded by bank transfer. ``nonprofit_share_of``: the part
+    that was owed to the nonprofit; the rest is the provider's fee, which we pay. ``started_by``, ``note``: the operator
+    and their reason; None for the partner. ``ended_by``, ``ended_note``: the operator who recorded the outcome and
+    their note, or the provider's reason for a rejection. ``provider_refund``: the ID at the provider or bank, once
+    sent.
     """
 
     id: UUID
@@ -125,7 +126,7 @@ def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
 
 
 def restored_amount(donation: Donation, refund: Money) -> Money:
-    """What is owed to the nonprofit again if the refund fails."""
+    """The amount that is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
     return without.owed - donation.owed
 

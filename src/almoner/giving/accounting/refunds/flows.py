@@ -84,7 +84,7 @@ class _SendRefund:
 
 @dataclass(frozen=True, slots=True)
 class RefundContext:
-    """What a look works with."""
+    """What the refund flows need."""
 
     db: Database
     provider: RefundStatusReader
@@ -121,7 +121,7 @@ class _RefreshRefund:
 
 
 async def refresh_refund(work: RefundContext, payment: str, refund: str) -> None:
-    """Learn how a refund stands at its provider. Raises ProviderFailure, RetryLater."""
+    """Refresh the status of a refund from its provider. Raises ProviderFailure, RetryLater."""
     await leases.run_leased_flow(work.db, _RefreshRefund(work, payment, refund))
 
 
@@ -142,5 +142,5 @@ async def handle_provider_webhook(work: RefundContext, payment: str, refund: str
 
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:
-    """Have the provider send a donation back; when this returns, what it said is recorded. Raises ProviderFailure."""
+    """Send a refund through the provider and record the result. Raises ProviderFailure."""
     await leases.run_leased_flow(db, _SendRefund(provider, refund_id))

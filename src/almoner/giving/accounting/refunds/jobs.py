@@ -15,7 +15,7 @@ from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Re
 
 tasks: Final = TasksWith[PaymentProvider]()
 status_tasks: Final = TasksWith[RefundStatusReader]()
-"""For providers that tell what became of a refund."""
+"""Tasks for providers that report the outcome of refunds."""
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)
@@ -35,7 +35,7 @@ async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[Se
 
 @status_tasks.job(REFRESH)
 async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: JobOf[RefreshRefund]) -> Result:
-    """Look at a refund that was being sent when a notice told of it."""
+    """Refresh a refund that was pending when a webhook reported a change."""
     try:
         await flows.refresh_refund(RefundContext(work.db, reader), job.details.payment, job.details.refund)
     except NoSuchPayment:

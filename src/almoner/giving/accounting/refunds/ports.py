@@ -6,11 +6,11 @@ from almoner.giving.accounting.refunds.domain import ProviderRefundState
 
 
 class RefundStatusReader(Protocol):
-    """A payment provider that tells how a refund stands."""
+    """A payment provider that reports the status of a refund."""
 
     @property
     def name(self) -> str:
-        """As stored with each refund."""
+        """The provider's name as stored with each refund."""
         ...
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:

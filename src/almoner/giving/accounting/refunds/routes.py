@@ -19,7 +19,11 @@ DonationId = Annotated[UUID, PathId("donation")]
 
 
 def refund_routes(rules: DisbursementRules) -> Routes:
-    """The endpoint, with the least amounts that are paid out: a gift that goes back leaves its payout."""
+    """The endpoint to refund a donation.
+
+    It needs the minimum amounts of disbursements, because a refunded donation leaves its disbursement.
+
+    """
     routes = Routes("Donations", moves_money=True)
 
     @routes.post(

@@ -1,4 +1,4 @@
-"""What the endpoint of refunds takes."""
+"""Request schemas of the refund endpoint."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from almoner.platform.http.wire import RequestBody
 
 
 class RefundIn(RequestBody):
-    """What is to go back of a donation."""
+    """The amount to refund."""
 
     amount: int | None = Field(
         None,

@@ -1,6 +1,6 @@
-"""Beginning refunds, and what becomes of them. Asking the provider is the flow's part.
+"""Starts refunds and records their outcome.
 
-The payout of a gift is held first, then the gift, then its refund, then the accounts of the books, as everywhere.
+The flows call the provider. Locks are taken in this order everywhere: disbursement, donation, refund, ledger accounts.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ from almoner.platform.observability.loggers import get_logger
 
 
 class SendRefund(msgspec.Struct, frozen=True):
-    """Which."""
+    """The refund to send."""
 
     refund: UUID
 
@@ -60,7 +60,7 @@ SEND: Final = JobKind("refunds.send", SendRefund)
 
 
 class RefreshRefund(msgspec.Struct, frozen=True):
-    """Which, by the provider's names of it and its payment."""
+    """The refund to refresh, by the provider's IDs of the refund and its payment."""
 
     payment: str
     refund: str
@@ -68,7 +68,7 @@ class RefreshRefund(msgspec.Struct, frozen=True):
 
 REFRESH: Final = JobKind("refunds.look", RefreshRefund)
 UNIQUE_PROVIDER_REFUND: Final = "refund_once"
-"""The constraint that lets one refund of a provider end one of ours."""
+"""The constraint that one provider refund belongs to only one of our refunds."""
 _log: Final = get_logger("almoner.giving")
 
 

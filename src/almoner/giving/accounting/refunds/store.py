@@ -83,7 +83,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refun
 async def list_for_operators(
     tx: Tx, status: RefundStatus | None, provider: str | None, after: UUID | None, limit: int
 ) -> list[Refund]:
-    """The newest, after one of them; those that are pending from the oldest on."""
+    """A page of refunds for operators, newest first; pending refunds oldest first."""
     where = keyset.equal({"status": status, "provider": provider})
     rows = await keyset.rows_after(tx, "refund", _COLUMNS, where, after, limit, oldest_first=status == "pending")
     return [_refund(row) for row in rows]
@@ -164,7 +164,7 @@ where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amoun
     select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.started_at >= r.ended_at
   )
 """
-"""Providers refused them, and nobody began another one since, nor let it rest."""
+"""Refunds that a provider rejected and that were not created again or resolved."""
 OLDEST_UNSENT: Final = f"""
 select r.* {UNSENT} and ($2::timestamptz is null or (r.ended_at, r.id) > ($2, $3::uuid))
 order by r.ended_at, r.id limit $1
@@ -173,7 +173,7 @@ FAILED_AFTER_SENT: Final = """
 from refund_failure f join refund r on r.id = f.refund_id
 where not exists (select from refund_closure where refund_id = f.refund_id)
 """
-"""They failed after they were sent, and nobody has let them rest."""
+"""Refunds that failed after they were sent and that were not resolved."""
 _FAILED: Final = ", ".join(
     {"ended_at": "f.reported_at as ended_at", "ended_note": "f.reason as ended_note"}.get(column, f"r.{column}")
     for column in _COLUMNS.split(", ")

@@ -5,7 +5,7 @@ from typing import Final
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 DAYS_TO_ARRIVE: Final = 7
-"""Providers pay out every day or every week. In a sandbox nobody reports: what is simulated there asks for nothing."""
+"""The days until a payment must be settled, because providers pay out daily or weekly. Sandboxes have no reports."""
 
 checks: Final = (
     ConsistencyCheck(

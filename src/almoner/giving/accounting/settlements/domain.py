@@ -19,7 +19,7 @@ MAX_NOTE: Final = 2000
 
 
 class LineKind(StrEnum):
-    """What a line reports."""
+    """The kind of event that a settlement line reports."""
 
     PAYMENT = "payment"
     REFUND = "refund"
@@ -125,7 +125,7 @@ class SettlementReport:
 
 @dataclass(frozen=True, slots=True)
 class StoredReportLine:
-    """A line as it is kept. ``since``: when it was imported."""
+    """A stored settlement line. ``since``: when it was imported."""
 
     id: UUID
     settlement_id: UUID

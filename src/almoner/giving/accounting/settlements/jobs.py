@@ -1,4 +1,4 @@
-"""Reports of providers that tell them by themselves are fetched; what could not be booked is looked at every night."""
+"""Fetches settlement reports from providers that publish them by API, and rechecks unmatched lines every night."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -24,7 +24,7 @@ tasks: Final = Tasks()
 tasks.periodic("settlements.look_again", service.next_recheck_at, service.recheck_due_exceptions)
 
 report_tasks: Final = TasksWith[PayoutReportSource]()
-"""For providers that tell their payouts by themselves."""
+"""Tasks for providers that publish their payouts by API."""
 
 
 @report_tasks.job(FETCH, limit=_LIMIT)

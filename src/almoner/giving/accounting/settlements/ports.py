@@ -11,7 +11,7 @@ class PayoutReportSource(Protocol):
 
     @property
     def name(self) -> str:
-        """As stored with each payment."""
+        """The provider's name as stored with each payment."""
         ...
 
     async def list_payouts(self, since: datetime) -> list[str]:
@@ -19,5 +19,5 @@ class PayoutReportSource(Protocol):
         ...
 
     async def fetch_report(self, reference: str) -> SettlementReport:
-        """All lines of one payout; the same as often as it is asked for. Raises ProviderFailure."""
+        """Fetch all lines of one payout; the result is the same every time. Raises ProviderFailure."""
         ...

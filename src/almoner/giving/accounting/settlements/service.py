@@ -175,7 +175,7 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
 
 
 async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]) -> None:
-    """Book up to ``BATCH`` lines of a report; those that were booked before stay as they are."""
+    """Book up to ``BATCH`` lines of a report, except lines that are already booked."""
     facts = await _load_matches(tx, settlement.provider, lines)
     there = await store.stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
     new = [
@@ -202,7 +202,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
 
 
 async def recheck_exceptions(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
-    """Try again to book lines last checked before a moment; returns how many there were."""
+    """Try again to book lines that were last checked before a given time; returns how many there were."""
 
     async def recheck(lines: Sequence[StoredReportLine]) -> None:
         facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])

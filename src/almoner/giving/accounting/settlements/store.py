@@ -1,4 +1,4 @@
-"""SQL for settlements and their lines. They belong to nobody's key: partners see their donations."""
+"""SQL for settlements and their lines, which belong to no partner: partners see their donations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ _LINE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LineOwner:
-    """The payment, the held payment, the refund of a donation or the dispute that a booked line belongs to.
+    """The payment, unallocated payment, refund or dispute that a booked line belongs to.
 
-    ``waived_fee_minor``: what of the fee a donation does not bear, since it has gone back.
+    ``waived_fee_minor``: the part of the fee that a refunded donation does not pay.
     """
 
     payment_id: UUID | None = None
@@ -58,7 +58,7 @@ def _line(row: Record) -> StoredReportLine:
 
 
 async def has_payments_at_provider(tx: Tx, provider: str) -> bool:
-    """Whether there is a payment at this provider, or money of it that is held."""
+    """Whether we have any payments or unallocated payments at this provider."""
     return bool(
         await tx.fetchval(
             """
@@ -116,7 +116,7 @@ async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
 
 
 async def claim_fetch(tx: Tx, provider: str, before: datetime) -> bool:
-    """Record that a provider is asked now; False unless it was last asked by that moment."""
+    """Record that a provider is being queried now; False if another process was faster."""
     return bool(
         await tx.fetchval(
             """
@@ -224,7 +224,7 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
 
 
 async def update_exceptions(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
-    """Record what another look at held exceptions has found."""
+    """Record the result of another check of unmatched lines."""
     await tx.execute(
         """
         update settlement_line l
@@ -260,7 +260,7 @@ OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status 
 
 
 async def exceptions_checked_before(tx: Tx, looked_before: datetime, limit: int) -> list[StoredReportLine]:
-    """Lines that are not booked and were last looked at before a moment, the longest ago first."""
+    """Unmatched lines that were last checked before a given time, longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
@@ -289,13 +289,13 @@ async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[
 
 
 async def find_unbooked_line(tx: Tx, line_id: UUID) -> UnbookedLine | None:
-    """One of them."""
+    """Find one unmatched line."""
     row = await tx.fetchrow(f"{_UNBOOKED} where l.status = 'exception' and l.id = $1", line_id)
     return UnbookedLine(row["reference"], row["booked_in"], _line(row)) if row else None
 
 
 async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
-    """What the lines that are not booked come to, by currency."""
+    """The totals of unmatched lines by currency."""
     rows = await tx.fetch(
         """
         select currency, count(*), sum(net_minor)::bigint from settlement_line where status = 'exception'
@@ -306,7 +306,7 @@ async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
 
 
 async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by: str, note: str) -> bool:
-    """Take a line off the exceptions, with who says so and why; False when it is none."""
+    """Dismiss an unmatched line, with the operator and the reason; False if it is not unmatched."""
     payment, kind, refund = key
     return bool(
         await tx.fetchval(
@@ -340,6 +340,6 @@ async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReport
 
 
 async def oldest_check_at(tx: Tx) -> datetime | None:
-    """When the exception that was looked at the longest ago was looked at."""
+    """When the unmatched line with the oldest check was last checked."""
     found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

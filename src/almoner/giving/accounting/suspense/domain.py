@@ -28,17 +28,17 @@ _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
 
 
 class RuleAction(StrEnum):
-    """What a rule does with an unallocated payment."""
+    """The automatic action of a rule on an unallocated payment."""
 
     REFUND = "refund"
     """The provider sends it back to whoever paid."""
     DISMISS = "dismiss"
-    """It is none of ours: it leaves the books, and nothing is asked of the provider."""
+    """The payment is not ours: write it off without contacting the provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnallocatedPaymentRule:
-    """What is done automatically with payments of one reason, and after which grace period."""
+    """The automatic action for payments with one reason, and the time before it runs."""
 
     action: RuleAction
     grace_period: timedelta
@@ -121,12 +121,12 @@ class OfficerChoice(StrEnum):
 
     REFUND = "refund"
     ASK_AGAIN = "ask_again"
-    """The provider is asked again for a refund that was begun before."""
+    """Retry a refund that was already started."""
     DONE_BY_HAND = "done_by_hand"
     """It was sent back in the provider's own dashboard."""
     DISMISS = "dismiss"
     ACCEPT = "accept"
-    """It is the gift that it was meant to be, of the amount that came."""
+    """Apply the payment to its donation, with the amount received."""
 
 
 @dataclass(frozen=True, slots=True)

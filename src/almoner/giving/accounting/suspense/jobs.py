@@ -1,4 +1,4 @@
-"""Background work of held money: the rules decide when their moment has come, and providers are asked for refunds."""
+"""Background work of unallocated payments: apply rules when they are due, and send refunds."""
 
 from datetime import timedelta
 from typing import Final
@@ -22,7 +22,10 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 async def refund_unallocated_payment(
     provider: PaymentProvider, work: JobContext, job: JobOf[RefundUnallocatedPayment]
 ) -> Result:
-    """Have one held payment sent back. What the provider refuses for good waits for a person, as a dead job."""
+    """Refund one unallocated payment.
+
+    If the provider rejects the refund for good, the job dies and waits for an operator.
+    """
     try:
         await flows.refund_unallocated_payment(work.db, provider, job.details.held)
     except NoSuchPayment:

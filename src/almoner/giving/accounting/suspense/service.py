@@ -38,7 +38,7 @@ from almoner.platform.observability.loggers import get_logger
 
 
 class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
-    """Which."""
+    """The unallocated payment to refund."""
 
     held: UUID
 
@@ -48,7 +48,7 @@ BATCH: Final = 100
 _SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
 UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
-"""The constraint that lets one refund of a provider end one held payment."""
+"""The constraint that one provider refund belongs to only one unallocated payment."""
 _log: Final = get_logger("almoner.giving")
 
 
@@ -86,14 +86,14 @@ async def record_unallocated_payment(
 
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
-    """One of them. Raises NoSuchUnallocatedPayment."""
+    """Get one unallocated payment. Raises NoSuchUnallocatedPayment."""
     if (held := await store.find(tx, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
 async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
-    """One of them, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
+    """Get one unallocated payment, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
     if (held := await store.get_for_update(tx, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
@@ -217,9 +217,9 @@ async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
 
 
 async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_dispute: str) -> list[LedgerTransfer]:
-    """Record that a dispute took the money back; returns the transfers to post.
+    """Record that a dispute returned the money; returns the transfers to post.
 
-    Nobody is told: the donor knows.
+    No email is sent, because the donor knows.
     """
     transfers: list[LedgerTransfer] = []
     if held.status == "held":

@@ -1,4 +1,4 @@
-"""SQL for unallocated money. It belongs to no key: partners see donations, never what was held."""
+"""SQL for unallocated payments, which belong to no partner: partners see only donations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -44,7 +44,7 @@ def _unallocated_payment(row: Record) -> UnallocatedPayment:
 
 
 async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
-    """Store money apart with its reason; False when it is held already."""
+    """Store an unallocated payment with its reason; False if it is already stored."""
     return bool(
         await tx.fetchval(
             """
@@ -71,13 +71,13 @@ async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
 
 
 async def find(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
-    """One of them."""
+    """Find one unallocated payment."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", held_id)
     return _unallocated_payment(row) if row else None
 
 
 async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
-    """One of them, locked until the transaction ends."""
+    """Get one unallocated payment, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
     return _unallocated_payment(row) if row else None
 
@@ -85,7 +85,7 @@ async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
 async def lock_by_provider_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[UnallocatedPayment]:
-    """What is held of these payments of a provider, in one order, until the transaction ends."""
+    """Lock the unallocated payments for these provider payments, in a fixed order."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from unallocated_payment where provider = $1 and provider_payment = any($2)
@@ -132,7 +132,7 @@ async def newest_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[U
 async def list_for_operators(
     tx: Tx, status: str | None, reason: UnallocatedReason | None, after: UUID | None, limit: int
 ) -> list[UnallocatedPayment]:
-    """The newest, after one of them; those that are held from the oldest on."""
+    """A page of unallocated payments for operators, newest first; undecided ones oldest first."""
     where = keyset.equal({"status": status, "reason": reason})
     rows = await keyset.rows_after(
         tx, "unallocated_payment", _COLUMNS, where, after, limit, oldest_first=status == "held"
@@ -147,7 +147,7 @@ async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedRea
 
 
 async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
-    """Decide over those that are held still; how many were."""
+    """Record a decision on those that are still undecided; returns how many."""
     status = await tx.execute(
         """
         update unallocated_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
@@ -187,7 +187,7 @@ where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 a
 
 
 async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
-    """The payments of the donations that people made of transfers under a reference."""
+    """The payments of donations that operators created from transfers with a reference."""
     return [row["applied_payment_id"] for row in await tx.fetch(_APPLIED_PAYMENTS, reference)]
 
 
@@ -238,7 +238,7 @@ async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
 
 
 async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
-    """What people decided over these, oldest first."""
+    """List operators' decisions on these payments, oldest first."""
     rows = await tx.fetch(
         """
         select unallocated_payment_id, decision, note, decided_by, decided_at, provider_refund

@@ -219,7 +219,7 @@ class LineDetails:
 
 @dataclass(frozen=True, slots=True)
 class LineFilters:
-    """What a list of lines may be narrowed by; None: not narrowed. ``minors``: amounts, whichever way they went."""
+    """Filters of a list of statement lines; None: not filtered. ``minors``: amounts, incoming or outgoing."""
 
     status: LineStatus | None = None
     reason: OpenLineReason | None = None
@@ -245,7 +245,7 @@ class MatchProposal:
 
     @property
     def difference_minor(self) -> int:
-        """By how much the line is more."""
+        """The amount of the line less the amount of the record."""
         return self.line_minor - self.minor
 
 

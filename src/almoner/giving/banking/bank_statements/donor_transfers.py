@@ -105,7 +105,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
 
 
 async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Payment]) -> None:
-    """Hold disbursements of donations whose payment the bank reversed, until operators have looked."""
+    """Hold disbursements of donations whose payment the bank reversed, until operators decide."""
     gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in taken}]
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):

@@ -1,4 +1,4 @@
-"""What a person may match an open line to: the records that it names, then those of its amount, then near ones."""
+"""Possible matches of an open line: records with its reference, with its amount, and with similar amounts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,7 +20,7 @@ _NEAR: Final = 20
 
 
 async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, most: int) -> list[MatchProposal]:
-    """At most so many, the likeliest first. ``named``: what the line refers to."""
+    """Propose a limited number of matches, most likely first. ``named``: the references in the line."""
     moved = line.movement
     found = [*_named_in(moved, named), *await _of_amount(tx, moved)]
     found += await _provider_payouts(tx, moved)

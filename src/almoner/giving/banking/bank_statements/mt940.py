@@ -54,7 +54,7 @@ class _Unreadable(Exception):
 
 
 def is_mt940(content: bytes) -> bool:
-    """Whether a file looks like MT940."""
+    """Whether a file is in MT940 format."""
     return _LOOKS_SO.search(content[:_SNIFFED].lstrip(b"\xef\xbb\xbf\x01")) is not None
 
 

@@ -84,7 +84,7 @@ REFUSALS: Final = (
     *(DonationRequestError, DisbursementError, SettlementReportError, StatementError, InvalidState),
     *(NotFound, LookupError, MoneyError, DataError, IntegrityConstraintViolationError),
 )
-"""What is wrong with one line, and neither with the others nor with the database."""
+"""Errors of a single line that do not affect other lines."""
 _REPORTED: Final = 200
 _DAYS: Final = 30
 _LEAST_REFERENCE: Final = 6
@@ -367,7 +367,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool
 
 
 async def propose_matches(tx: Tx, line: BankLine, most: int) -> list[MatchProposal]:
-    """What a person may match an open line to, the likeliest first."""
+    """Possible matches of an open line, most likely first."""
     named, _ = await _load_references(tx, line)
     return await match_proposals.propose_matches(tx, line, named, most)
 

@@ -224,7 +224,7 @@ async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
 
 
 async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
-    """A page of lines by import, after one of them: those that wait from the oldest on, others from the newest."""
+    """A page of statement lines in import order: open lines oldest first, others newest first."""
     rows = await keyset.rows_after(
         tx, "bank_statement_line", _COLUMNS, _where(filters), after, limit, oldest_first=filters.status == "open"
     )
@@ -383,7 +383,7 @@ async def payments_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
 
 
 async def find_provider_payout(tx: Tx, provider: str, reference: str) -> ProviderPayout | None:
-    """What a provider paid out at once, by its name of it."""
+    """Find a provider payout by the provider's reference."""
     row = await tx.fetchrow(
         """
         select s.id, s.reference, s.currency,
@@ -432,7 +432,7 @@ select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.i
 async def missing_provider_payouts(
     tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[MissingProviderPayout]:
-    """Reports of providers whose payouts no line tells of, the oldest first. ``after``: of the last one seen."""
+    """Provider payouts without a bank line, oldest first. ``after``: the last one of the previous page."""
     rows = await tx.fetch(
         f"""
         {_MISSING_PAYOUT} and ($2::timestamptz is null or (s.imported_at, s.id) > ($2, $3::uuid))
@@ -445,7 +445,7 @@ async def missing_provider_payouts(
 
 
 async def find_missing_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:
-    """One of them."""
+    """Find one provider payout without a bank line."""
     row = await tx.fetchrow(f"{_MISSING_PAYOUT} and s.provider = $1 and s.reference = $2", provider, reference)
     return _missing_payout(row) if row else None
 

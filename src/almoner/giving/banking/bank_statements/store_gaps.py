@@ -30,7 +30,7 @@ async def statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] | None
 
 
 async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
-    """One of them."""
+    """Find one gap."""
     row = await tx.fetchrow(f"{_GAPS} where id = $1", statement_id)
     return StatementGap(*row) if row else None
 
@@ -49,7 +49,7 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str)
 
 
 async def record_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
-    """Record why a provider's payout never came as told; whether it was waited for."""
+    """Record why a provider payout never arrived; returns whether it was missing."""
     done = await tx.execute(
         """
         insert into settlement_explanation (settlement_id, note, explained_by, explained_at)

@@ -1,4 +1,4 @@
-"""Files of payments for our bank: their states, what they hold, what a bank's answer means; pure (M11)."""
+"""Payment files for our bank: their states and content, and the meaning of status reports; pure (M11)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class PaymentFileError(Exception):
 
 
 class BankOutcome(StrEnum):
-    """What the bank reports about a payment."""
+    """The bank's outcome for a payment."""
 
     ACCEPTED = "accepted"
     PAID = "paid"
@@ -116,7 +116,7 @@ class PaymentFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordedStatusReport:
-    """A bank's answer that was imported: of how many payments it said what."""
+    """An imported status report, with the number of payments for each outcome."""
 
     message_id: str
     accepted: int
@@ -128,9 +128,9 @@ class RecordedStatusReport:
 
 @dataclass(frozen=True, slots=True)
 class RequiredConfirmation:
-    """Who has to say that the bank has paid a sent disbursement.
+    """Who must confirm that the bank paid a sent disbursement.
 
-    ``people``: 0 where its released file is enough. ``seen``: a fingerprint of what is to be confirmed.
+    ``people``: 0 if its released file is enough. ``seen``: a fingerprint of the disbursement.
     """
 
     disbursement: Disbursement
@@ -171,7 +171,7 @@ class TransactionStatus:
 class StatusReport:
     """A bank's payment status report (pain.002) about one of our files.
 
-    What is said of a payment counts before what is said of its batch, and that before what is said of all.
+    The status of a payment takes precedence over that of its batch, which takes precedence over that of the whole file.
     """
 
     message_id: str
@@ -219,9 +219,10 @@ def batch_name(message: str, *, sepa: bool) -> str:
 def bank_outcomes(
     answer: StatusReport, asked: Mapping[str, RequestedTransfer]
 ) -> Mapping[str, tuple[BankOutcome, str]]:
-    """What a status report says about each payment of its file. Raises PaymentFileError.
+    """The outcome of each payment of a file in a status report.
 
-    ``asked``: what the file holds, by the end-to-end ids.
+    ``asked``: the file's payments by end-to-end ID. Raises PaymentFileError. ``asked``: what the file holds, by the
+    end-to-end ids.
     """
     if found := [*_content_problems(answer, asked), *_unknown_codes(answer)]:
         raise PaymentFileError("; ".join(found))

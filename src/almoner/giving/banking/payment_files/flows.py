@@ -1,4 +1,4 @@
-"""Doing what a bank answered, one disbursement in each transaction: what was done before is not done again."""
+"""Applies a bank's status report, one disbursement per transaction; skips those that were already updated."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partn
 from almoner.platform.observability.loggers import get_logger
 
 OnFinished = Callable[[Tx, PaymentFile, dict[BankOutcome, int]], Awaitable[None]]
-"""Says who read the answer, in the last transaction of it."""
+"""Records who imported the report, in its last transaction."""
 MAX_ATTEMPTS: Final = 5
 _BY_RULE: Final = "rule"
 _STATUS: Final = {BankOutcome.PAID: "PAID", BankOutcome.REJECTED: "RETURNED"}
@@ -26,10 +26,10 @@ _log: Final = get_logger("almoner.giving")
 
 @dataclass(slots=True)
 class StatusReportResult:
-    """What importing a status report changed.
+    """The result of importing a status report.
 
-    ``contradicted``: the bank says that it paid what it had returned, or the other way round; payouts are held for it.
-    ``refused``: what could not be done, and why; the answer is not done then.
+    ``contradicted``: disbursements for which the bank contradicts itself, now on hold. ``refused``: disbursements that
+    could not be updated, with the reasons; the report is then not complete.
     """
 
     file: PaymentFile

@@ -1,7 +1,7 @@
-"""ISO 20022 messages: pain.001.001.09 as our bank takes it, pain.002 as it answers.
+"""ISO 20022 messages: pain.001.001.09 for our bank, and its pain.002 responses.
 
-What is written is checked against the schema that ISO publishes before anybody sees it; what is read comes from outside
-and may hold no document type, no entities, nothing of another name space.
+Messages that we write are validated against ISO's schema. Messages that we read are untrusted: document types, entities
+and other namespaces are rejected.
 """
 
 from datetime import date, datetime

@@ -65,7 +65,7 @@ _NOT_RELEASED: Final = {
 class CreatedFile:
     """A new payment file, and the disbursements left out of it.
 
-    ``held``: disbursements to nonprofits that something has come up about since they were sent.
+    ``held``: disbursements to nonprofits that were flagged or put on hold after sending.
     """
 
     file: PaymentFile | None
@@ -74,9 +74,9 @@ class CreatedFile:
 
 
 async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
-    """Create a file of all sent disbursements in the currency that are in no file, 10,000 at most.
+    """Create a file of up to 10,000 sent disbursements in the currency that are in no other file.
 
-    ``file`` is None when there is none to pay. Raises PaymentFileError.
+    ``file`` is None if there are none. Raises PaymentFileError.
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
@@ -239,7 +239,7 @@ async def evaluate_status_report(
 ) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
     """What a status report means for the disbursements of its file; empty if it was recorded before.
 
-    Raises PaymentFileError, with all that does not fit: then nothing of it may be done.
+    Raises PaymentFileError with all inconsistencies; the report must then not be applied.
     """
     file = await store.find_by_message(tx, answer.original_message_id)
     if file is None or file.status != "released":
@@ -258,7 +258,7 @@ async def evaluate_status_report(
 
 
 async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[ReleasedTransfer]:
-    """The payments of the released files that are named so, by their end-to-end ids."""
+    """The payments of released files with these end-to-end IDs."""
     return [
         ReleasedTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
         for message, end_to_end, scheme, shown, money, came_back in await store.released_transfers(tx, messages)

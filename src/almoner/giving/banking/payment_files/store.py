@@ -68,7 +68,7 @@ async def find(tx: Tx, file_id: UUID) -> PaymentFile | None:
 
 
 async def find_by_message(tx: Tx, message: str) -> PaymentFile | None:
-    """The file that a bank answers."""
+    """Find the file to which a status report belongs."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message)
     return _file(row) if row else None
 
@@ -112,7 +112,7 @@ async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
 
 
 async def list_status_reports(tx: Tx, file_id: UUID) -> list[RecordedStatusReport]:
-    """What the bank has said of a file, oldest first."""
+    """List the status reports for a file, oldest first."""
     rows = await tx.fetch(
         "select message_id, accepted, paid, rejected, recorded_by, recorded_at from payment_status_report "
         "where file_id = $1 order by id",
@@ -123,7 +123,7 @@ async def list_status_reports(tx: Tx, file_id: UUID) -> list[RecordedStatusRepor
 
 @across_partners("banking")
 async def count_unconfirmed(tx: Tx, file_id: UUID) -> int:
-    """How many disbursements of a file the bank has not answered for."""
+    """Count the disbursements of a file that the bank has not confirmed."""
     return int(
         await tx.fetchval(
             """
@@ -152,7 +152,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 @across_partners("banking")
 async def held_disbursements(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these disbursements are to nonprofits that are not to be paid now."""
+    """Which of these disbursements are to nonprofits that must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
 
@@ -172,7 +172,7 @@ async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
 
 
 async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
-    """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
+    """Release a locked file to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
         "where id = $1",
@@ -183,7 +183,7 @@ async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
 
 
 async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
-    """A held file never goes to the bank: its disbursements may go into another one."""
+    """Withdraw a locked file that was never sent; its disbursements may go into another file."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
         "where id = $1",
@@ -242,14 +242,14 @@ async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[tuple[str,
 
 
 async def has_status_report(tx: Tx, sha256: str) -> bool:
-    """Whether this very answer was noted before."""
+    """Whether this status report was recorded before."""
     return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 
 
 async def insert_status_report(
     tx: Tx, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
 ) -> None:
-    """Record what a bank said; once."""
+    """Record a status report, once."""
     await tx.execute(
         """
         insert into payment_status_report (id, file_id, message_id, sha256, accepted, paid, rejected, recorded_by,

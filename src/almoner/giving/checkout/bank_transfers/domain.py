@@ -59,7 +59,7 @@ class BankDetails:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedTransfer:
-    """A bank transfer that a donor is to make: account, amount and reference."""
+    """A bank transfer that we expect from a donor: account, amount and reference."""
 
     pay_to: BankDetails
     money: Money

@@ -29,7 +29,7 @@ async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
 
 
 async def lock_payment(tx: Tx, payment: Payment) -> Payment:
-    """A transfer as it is, with its session and its donation, until the transaction ends."""
+    """A bank transfer with its session and donation, locked until the transaction ends."""
     await sessions.get_for_update(tx, await donations.session_id_of(tx, payment.donation_id))
     await donations.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     return await payments.get_for_update(tx, payment.id)

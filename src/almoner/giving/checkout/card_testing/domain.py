@@ -22,7 +22,7 @@ CODE_DIGITS: Final = 6
 CODE_LIFETIME: Final = timedelta(minutes=10)  # H11
 MAX_CODE_ATTEMPTS: Final = 5  # H11
 MAX_CODES_PER_EMAIL: Final = 3
-"""Codes sent to one e-mail address."""
+"""The maximum number of codes to one email address."""
 MAX_CODES_PER_ADDRESS: Final = 20
 """Codes sent in an hour for one network address, which an office or a telephone network may share."""
 
@@ -142,13 +142,13 @@ class WaitReason(Enum):
     """Why a donor must wait."""
 
     SLOW = "slow"
-    """Many payments were begun from the address or device."""
+    """Too many payments were started from the address or device."""
     DECLINED = "declined"
     """Cards were declined."""
     CROWDED = "crowded"
-    """Others on the same address have begun payments and not finished them."""
+    """Others on the same address have started payments and not finished them."""
     CODES = "codes"
-    """No more codes to this e-mail address."""
+    """The email address has received too many codes."""
     CODES_CROWDED = "codes_crowded"
     """No more codes for this network address."""
 

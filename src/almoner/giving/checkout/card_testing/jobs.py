@@ -1,4 +1,4 @@
-"""The code goes out by email, and what the brakes know is forgotten after a day."""
+"""Emails the codes, and deletes card testing data after a day."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -32,7 +32,7 @@ from almoner.platform.observability.loggers import get_logger
 
 
 class SendCode(msgspec.Struct, frozen=True):
-    """Which."""
+    """The code to send."""
 
     code: UUID
 
@@ -119,7 +119,7 @@ async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
 
 
 async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
-    """Whether the donor of a session has shown to read the mail of this address."""
+    """Whether the donor of a session has proved access to this email address."""
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 

@@ -116,7 +116,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Br
 
 
 async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSource | None:
-    """Store what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
+    """Store the outcome of a payment; returns its source if newly declined cards were reported, or None."""
     row = await tx.fetchrow(
         """
         with before as (
@@ -222,7 +222,7 @@ async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[da
 
 
 async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
-    """Store a code that is to be sent; the newest of a session is the one that counts."""
+    """Store a code to send; only the newest code of a session is valid."""
     await tx.execute(
         """
         insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at)
@@ -317,7 +317,7 @@ async def spend_code(tx: Tx, code_id: UUID) -> None:
 
 @across_partners("sweep")
 async def oldest_record_at(tx: Tx) -> datetime | None:
-    """The moment of the oldest thing that is kept."""
+    """The time of the oldest stored record."""
     found: datetime | None = await tx.fetchval(
         """
         select least((select min(started_at) from card_attempt), (select min(sent_at) from donation_email_code),

@@ -1,4 +1,4 @@
-"""Emails that tell somebody of a donation that is dedicated; pure."""
+"""Emails about dedicated donations to the person whom the donor named; pure."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +12,7 @@ KEPT_FOR: Final = timedelta(days=60)
 
 @dataclass(frozen=True, slots=True)
 class DedicationEmail:
-    """Whom an email tells of it, and what the donor says in it."""
+    """The recipient of an email about a dedication, and the donor's message."""
 
     recipient_name: str
     recipient_email: str

@@ -1,4 +1,4 @@
-"""A donation is paid that is dedicated: the person whom the donor named is told. The job holds ids."""
+"""Emails the person whom the donor of a dedicated donation named, once it is paid. Jobs contain only IDs."""
 
 from pathlib import Path
 from typing import Final
@@ -45,7 +45,7 @@ async def compose(tx: Tx, mails: MailRenderer, job: JobOf[SendDedication]) -> Em
 
 
 async def record_delivery(tx: Tx, sent: SendDedication, _result: DeliveryResult) -> None:
-    """Whom it went to is forgotten."""
+    """Delete the recipient's details after the email."""
     await service.delete(tx, Partner(sent.partner), sent.donation)
 
 

@@ -18,7 +18,7 @@ _BATCH: Final = 1000
 
 
 class SendDedication(msgspec.Struct, frozen=True):
-    """Of which donation; ``email``: by which what limits it is counted."""
+    """The donation, and the hashed address by which emails are limited."""
 
     email: UUID
     partner: UUID
@@ -29,7 +29,7 @@ SEND: Final = JobKind("dedications.send", SendDedication)
 
 
 async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: DedicationEmail | None) -> None:
-    """What the donor of an unpaid donation says, in place of what they said before."""
+    """Store the dedication of an unpaid donation, replacing an earlier one."""
     if email is None:
         await store.delete(tx, partner, donation_id)
     else:
@@ -37,7 +37,7 @@ async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: Dedicati
 
 
 async def request_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
-    """The donation is paid: have its email sent, unless its recipient was sent enough of late."""
+    """Enqueue the email for a paid donation, unless the recipient has reached the limit."""
     if (email := await store.find(tx, partner, donation_id)) is None:
         return
     email_id = await requested_emails.request_email(tx, partner, "dedication", email.recipient_email)
@@ -48,7 +48,7 @@ async def request_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
-    """When the next is to be forgotten."""
+    """When the next stored recipient is deleted."""
     oldest = await store.oldest_at(tx)
     return None if oldest is None else oldest + domain.KEPT_FOR
 

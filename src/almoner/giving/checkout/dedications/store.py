@@ -1,4 +1,4 @@
-"""SQL for emails that tell of dedicated donations."""
+"""SQL for emails about dedicated donations."""
 
 from datetime import datetime
 from uuid import UUID
@@ -57,7 +57,7 @@ async def oldest_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
-    """Forget those that were stored until then; how many."""
+    """Delete recipients stored before a given time; returns how many."""
     return int(
         await tx.fetchval(
             """

@@ -32,7 +32,7 @@ class DonationRequestOut(ResponseRecord, object_name="donation_request"):
 
 
 def donation_request_out(tx: Tx, request: DonationRequest) -> DonationRequestOut:
-    """The answer for one request."""
+    """The response for one request."""
     return DonationRequestOut(
         id=tx.ids.text("donationrequest", request.id),
         status=request.status,

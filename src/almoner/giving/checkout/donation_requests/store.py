@@ -93,7 +93,7 @@ async def collecting_groups(tx: Tx) -> list[UninvoicedGroup]:
 
 
 async def update_donation_totals(tx: Tx, held: DonationRequest) -> None:
-    """Store what is in a held request, whether more comes in, and until when it is to be paid."""
+    """Store the totals and due date of a locked request, and whether more donations will be added."""
     await tx.execute(
         """
         update donation_request set amount_minor = $2, donations = $3, collecting = $4, due_at = $5 where id = $1
@@ -225,7 +225,7 @@ async def lock_payment(tx: Tx, payment_id: UUID) -> RequestPayment | None:
 
 
 async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
-    """Transfers of which something is over and held, oldest first."""
+    """Transfers with an unallocated overpayment, oldest first."""
     rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
     return [_payment(row) for row in rows]
 
@@ -233,7 +233,7 @@ async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
 async def close_overpayment(
     tx: Tx, held: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
 ) -> None:
-    """Record what became of what was over of a held transfer."""
+    """Record the outcome of a locked transfer's overpayment."""
     await tx.execute(
         """
         update request_payment set status = $5, status_changed_at = $2, decided_at = $2, decided_by = $3, note = $4

@@ -24,7 +24,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 @dataclass(frozen=True, slots=True)
 class DirectDonationRequest:
-    """What a partner asks for; ids as sent."""
+    """A partner's request to create a direct donation; IDs as sent."""
 
     money: Money
     organisation_id: str | None

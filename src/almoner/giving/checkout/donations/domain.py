@@ -30,11 +30,11 @@ DONATION: Final = Lifecycle(
 DonationType = Literal["direct", "hosted"]
 DonationDisputeStatus = Literal["open", "won", "lost"]
 ReceiptDelivery = Literal["none", "pending", "sent", "undeliverable"]
-"""``none``: there is no receipt. ``undeliverable``: no mail server took it, and it is not tried again."""
+"""``none``: there is no receipt. ``undeliverable``: no mail server accepted it, and we stopped trying."""
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
 ERASED_AFTER: Final = timedelta(days=30)
-"""How long the donor of a gift that was cancelled and never paid is remembered (V6)."""
+"""How long we keep the donor's data of a cancelled, unpaid donation (V6)."""
 
 CREATED: Final = "donation.created"
 PAYMENT_RECEIVED: Final = "donation.hosted.payment_received"
@@ -51,9 +51,9 @@ REFUNDED: Final = "donation.refunded"
 RECEIPT_UNDELIVERABLE: Final = "donation.receipt_undeliverable"
 
 REGULAR_PAGE: Final = "regular-donations"
-"""Path of the donors' pages about their plans, to which they come back from paying a later gift."""
+"""The path of the donors' pages about their plans, to which they return after paying a later donation."""
 GIFT_PAGE_PURPOSE: Final = "gift"
-"""Purpose of the token in the private link of a donor's gift, and the path that it opens."""
+"""The purpose of the token in the private link of a donation, and the path of its page."""
 
 
 class InvalidState(BadRequest):
@@ -149,7 +149,7 @@ class SettledAmount:
 
 @dataclass(frozen=True, slots=True)
 class RefundedAmount:
-    """What is back with whoever paid, all refunds together, and since when the last of it."""
+    """The total that was refunded to the payer, and the time of the last refund."""
 
     at: datetime
     money: Money
@@ -214,14 +214,14 @@ class Donation:
 
     @property
     def owed(self) -> Money:
-        """What is owed or was paid to the nonprofit: the amount less fee and refunds."""
+        """The amount that is owed or was paid to the nonprofit: the amount less fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
 
 
 @dataclass(frozen=True, slots=True)
 class DonationOrigin:
-    """Where a hosted donation comes from. ``later_of``: the plan of which it is a later gift; it is locked for it."""
+    """The origin of a hosted donation. ``later_of``: the locked plan of a later donation."""
 
     session_id: UUID
     later_of: UUID | None
@@ -261,7 +261,7 @@ RECEIPT_RESEND_REQUESTED: Final = InternalEvent("internal.receipt_resend_request
 
 @dataclass(frozen=True, slots=True)
 class DonationFilters:
-    """What a list of donations may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
+    """Filters of a list of donations; None: not filtered. ``start`` inclusive, ``end`` exclusive."""
 
     user_id: UUID | None = None
     organisation_id: UUID | None = None
@@ -282,13 +282,13 @@ class CheckoutState(Enum):
     DECLINED = "declined"
     """The last try failed for good at the provider; another may begin if the session is open."""
     AWAITED = "awaited"
-    """The donor has confirmed a bank transfer, which our bank has yet to tell of."""
+    """The donor has confirmed a bank transfer that our bank has not reported yet."""
     UNDER_WAY = "under_way"
     """The donor may still pay at the provider, or the bank is busy with it."""
     PAID = "paid"
     """The money is here and counts."""
     HELD = "held"
-    """Money came that could not be counted; people look at it. The donor must not pay again."""
+    """The payment is unallocated and waits for a decision. The donor must not pay again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _DEFAULT_LANGUAGE: Final = "en"
 
 
 class FinishPayment(msgspec.Struct, frozen=True):
-    """Which attempt."""
+    """The payment attempt to finish."""
 
     payment: UUID
 

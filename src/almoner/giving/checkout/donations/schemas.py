@@ -90,7 +90,7 @@ class DonationsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
-    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for what is no id."""
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str, what: str) -> UUID | None:
@@ -129,7 +129,7 @@ class HostedDonationOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DonationSeriesOut(msgspec.Struct, frozen=True, rename="camel"):
-    """``initial``: a one-off gift, or the first of a donation subscription. ``id``: the donation subscription's."""
+    """``initial``: a one-off donation, or the first of a donation subscription. ``id``: the donation subscription's."""
 
     initial: bool
     id: Annotated[
@@ -214,7 +214,7 @@ def _series_out(ids: Ids, donation: Donation) -> DonationSeriesOut:
 
 
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
-    """The answer for one donation, and the record in its events."""
+    """The API representation of a donation, also used in its events."""
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
     names = (donation.first_name, donation.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is

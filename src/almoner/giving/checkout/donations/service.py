@@ -1,4 +1,4 @@
-"""Operations on donations, and what becomes of what a provider tells us."""
+"""Operations on donations, including the effects of payments at the provider."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -63,7 +63,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class CancelPayment(msgspec.Struct, frozen=True):
-    """Which attempt."""
+    """The payment attempt to cancel."""
 
     payment: UUID
 
@@ -215,7 +215,7 @@ async def _apply_payment(
 
 
 async def record_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> None:
-    """What became of the email with the receipt; the partner is told of one that nobody gets."""
+    """Record the result of the receipt email; notify the partner if it is undeliverable."""
     changed = await store.set_receipt_delivery(tx, donation_id, delivery)
     if changed is not None and delivery == "undeliverable":
         await emit_event(tx, domain.RECEIPT_UNDELIVERABLE, changed)
@@ -230,7 +230,7 @@ async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> bool
 
 
 async def resend_receipt(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
-    """Send a receipt to the donor once more; False where there is none, or it is on its way."""
+    """Resend a receipt to the donor; False if there is none, or if it is already being sent."""
     marked = await store.mark_receipt_pending(tx, partner, donation_id)
     if marked:
         await _request_receipt_resend(tx, partner, donation_id)
@@ -315,12 +315,12 @@ async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
 
 
 async def has_live_payment(tx: Tx, donation_id: UUID) -> bool:
-    """Whether a donation is being paid at this moment."""
+    """Whether a donation is being paid right now."""
     return bool(await payments.list_payable_attempts(tx, [donation_id]))
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """When the next unpaid donation is to be cancelled."""
+    """When the next unpaid donation is due to be cancelled."""
     unpaid, awaited = await store.oldest_unpaid_at(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
@@ -335,7 +335,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next donor is to be forgotten."""
+    """When the next donor is due to be erased."""
     oldest = await store.next_erasure_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
 
@@ -347,7 +347,7 @@ async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
 
 
 async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:
-    """Enqueue the cancellation of a payment attempt at a moment, if it is unpaid by then (S5, H6)."""
+    """Enqueue the cancellation of a payment attempt at a given time, if it is unpaid by then (S5, H6)."""
     await CANCEL_PAYMENT.enqueue(tx, CancelPayment(payment.id), due=due)
 
 
@@ -407,7 +407,7 @@ async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int = BATCH) ->
 async def donations_of_disbursement(
     tx: Tx, disbursement_id: UUID, after: UUID | None = None, limit: int = BATCH
 ) -> list[Donation]:
-    """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
+    """The donations of a disbursement, including a returned one, in order of creation."""
     return await store_money.donations_of_disbursement(tx, disbursement_id, after, limit)
 
 

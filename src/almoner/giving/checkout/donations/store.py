@@ -157,7 +157,7 @@ async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
 async def update_details(
     tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None, subscription_id: UUID | None
 ) -> None:
-    """What the donor gives instead, before it is paid."""
+    """Store the donor's new details of an unpaid donation."""
     await tx.execute(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
@@ -255,7 +255,7 @@ async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation
 
 
 async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> Donation | None:
-    """What became of the email with the receipt; None where that is known."""
+    """Store the result of the receipt email; None if it is already known."""
     row = await tx.fetchrow(
         f"""
         update donation set receipt_delivery = $2
@@ -404,7 +404,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 
 async def declaration_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
-    """The declaration that the first donation of a session's plan bears."""
+    """The declaration of the first donation of a session's plan."""
     found: UUID | None = await tx.fetchval(
         """
         select gift_aid_id from donation

@@ -24,7 +24,7 @@ async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]
 
 
 async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
-    """Record what arrived of each; those that are not waiting for it are left out."""
+    """Store the settled amount of each donation; skips donations that are not waiting for settlement."""
     rows = await tx.fetch(
         f"""
         update donation d set settled_at = $4, settled_minor = given.minor, settled_currency = given.currency
@@ -56,7 +56,7 @@ select distinct partner_id, organisation_id, settled_currency from donation wher
 
 @across_partners("held")
 async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
-    """Of which partners, nonprofits and currencies there are settled donations in no payout."""
+    """The partners, nonprofits and currencies with settled donations that are in no disbursement."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES)]
 
 
@@ -150,7 +150,7 @@ from chosen where d.id = chosen.id returning {_RETURNED}
 
 @across_partners("held")
 async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
-    """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
+    """Move donations of a returned disbursement back to RECEIVED_PAYMENT, without a disbursement."""
     rows = await tx.fetch(REVERT_DONATIONS, disbursement_id, tx.now, limit)
     return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 
@@ -167,13 +167,13 @@ order by id limit $3
 
 @across_partners("held")
 async def donations_of_disbursement(tx: Tx, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
-    """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
+    """The donations of a disbursement, including a returned one, in order of creation."""
     return [donation_from_row(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
 
 
 @across_partners("held")
 async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation | None:
-    """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
+    """Assign a received donation to another nonprofit, without Gift Aid; None if its status does not allow this."""
     row = await tx.fetchrow(
         f"""
         update donation d set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
@@ -190,7 +190,7 @@ async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) 
 
 @across_partners("held")
 async def remove_declaration(tx: Tx, declaration_id: UUID, since: datetime) -> None:
-    """Take a declaration off the donations made from a moment on."""
+    """Remove a declaration from the donations made since a given time."""
     await tx.execute(
         "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since
     )

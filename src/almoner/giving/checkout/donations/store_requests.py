@@ -29,7 +29,7 @@ select partner_id, currency::text from unasked order by 1, 2
 
 @across_partners("sweep")
 async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
-    """Which partners have donations, in which currencies, that they were not asked for."""
+    """The partners and currencies with donations that are in no donation request yet."""
     return [(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
 
 
@@ -47,7 +47,7 @@ where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $
 
 
 async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
-    """What the partner's donations of a currency come to that were made before then, in minor units."""
+    """The total of a partner's uninvoiced donations in a currency made before a given time, in minor units."""
     return int(await tx.fetchval(_SUM_UNINVOICED, partner.id, currency, cutoff_at))
 
 

@@ -12,7 +12,7 @@ from almoner.giving.checkout.sessions.domain import NO_OPTIONS, DonationFrequenc
 from almoner.kit.errors import BadRequest
 
 MAX_LINKS: Final = 1000
-"""Of one partner."""
+"""The maximum number of giving links of one partner."""
 MAX_ORGANISATIONS: Final = 50
 _SLUG: Final = re.compile(r"[a-z0-9](-?[a-z0-9])*")
 MIN_SLUG: Final = 3
@@ -84,9 +84,10 @@ class GivingLink:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """An organisation that a giving link names. ``id``: of the record that answers for it.
+    """An organisation of a giving link.
 
-    ``refuses``: it does not want to be given to by giving links. ``flagged``: its verification is in doubt.
+    ``id``: of its principal record. ``refuses``: it has opted out of giving links. ``flagged``: its verification is in
+    doubt.
     """
 
     named: UUID
@@ -108,7 +109,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A nonprofit that does not want to be given to by giving links. ``reason``: as an operator was told."""
+    """A nonprofit's opt-out of giving links. ``reason``: as the nonprofit told an operator."""
 
     organisation_id: UUID
     reason: str
@@ -118,7 +119,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was given by a link in its currency, less what went back, and by how many donors."""
+    """The amount raised through a link in its currency, less refunds, and the number of donors."""
 
     raised_minor: int
     donors: int
@@ -130,7 +131,7 @@ def is_slug(text: str) -> bool:
 
 
 def slug_of_title(title: str) -> str:
-    """The words of a title as a slug; empty if too few letters are left, as of a title in another script."""
+    """A slug from a title; empty if too few letters remain, for example in other scripts."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
     slug = ""

@@ -110,7 +110,7 @@ AllowedOrigins = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class GivingLinkInput:
-    """What is said of a link; ``UNSET``: it stays, or takes its default. Ids as sent."""
+    """The input of a giving link. ``UNSET``: unchanged, or the default. IDs as sent."""
 
     values: Mapping[str, Any]
 
@@ -143,7 +143,7 @@ class GivingLinkIn(RequestBody):
     expires_at: Moment | None = Field(None, description="Until when donors can give by it.")
 
     def to_input(self) -> GivingLinkInput:
-        """What is said."""
+        """Convert to a ``GivingLinkInput``."""
         return _input(self)
 
 
@@ -170,7 +170,7 @@ class GivingLinkPatch(PatchBody):
     expires_at: Maybe[Moment | None] = UNSET
 
     def to_input(self) -> GivingLinkInput:
-        """What is said."""
+        """Convert to a ``GivingLinkInput``."""
         return _input(self)
 
 
@@ -223,7 +223,7 @@ class GivingLinkOut(ResponseRecord, object_name="giving_link"):
 
 
 def giving_link_out(tx: Tx, link: GivingLink) -> GivingLinkOut:
-    """The answer for one link."""
+    """The response for one link."""
     url = f"{tx.links.pages}/g/{link.slug}"
     return GivingLinkOut(
         id=tx.ids.text("givinglink", link.id),

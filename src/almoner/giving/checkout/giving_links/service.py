@@ -1,4 +1,4 @@
-"""Creates and changes giving links, and finds whom a donor can give to by one."""
+"""Creates and changes giving links, and lists the nonprofits that a donor can choose on them."""
 
 import os
 from collections.abc import Collection, Sequence

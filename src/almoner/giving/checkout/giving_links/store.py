@@ -179,7 +179,7 @@ async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[U
 
 
 async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> Progress:
-    """What was given by a link in a currency and is not on its way back."""
+    """The amount raised through a link in a currency, less refunds."""
     row = await tx.fetchrow(
         """
         select coalesce(sum(amount_minor - greatest(withdrawn_minor, refunded_minor)), 0)::bigint as raised,
@@ -211,7 +211,7 @@ async def insert_refusal(tx: Tx, refusal: Refusal) -> bool:
 
 
 async def delete_refusal(tx: Tx, organisation_id: UUID) -> bool:
-    """Lift a refusal; False if there is none."""
+    """Delete an opt-out; False if there is none."""
     lifted = await tx.fetchval(
         "delete from giving_link_refusal where organisation_id = $1 returning true", organisation_id
     )

@@ -1,4 +1,4 @@
-"""How a partner is shown on the page, beside the nonprofit: its logo, and its colour made legible."""
+"""The partner's branding on the page: its logo, and its colour adjusted for contrast."""
 
 from dataclasses import dataclass
 
@@ -17,6 +17,6 @@ class Brand:
 
 
 def brand_of(partner: PartnerAccount) -> Brand:
-    """The partner's brand; without colour and logo the page looks like itself."""
+    """The partner's branding; without colour and logo the page has the default look."""
     palette = colours.build_palette(colours.parse_colour(partner.brand_colour)) if partner.brand_colour else None
     return Brand(partner.name, f"/media/{partner.brand_logo}" if partner.brand_logo else None, palette)

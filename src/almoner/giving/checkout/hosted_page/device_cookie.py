@@ -1,6 +1,6 @@
-"""A cookie that tells one browser from another for a day, for the brakes against card testing (H6).
+"""A cookie that identifies a browser for a day, for the limits against card testing (H6).
 
-It is random and signed, says nothing of whoever uses the browser, and is kept by us as a keyed hash alone.
+It is random and signed, contains nothing about the visitor, and is stored only as a keyed hash.
 """
 
 import os

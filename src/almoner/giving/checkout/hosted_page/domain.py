@@ -1,6 +1,7 @@
-"""What a donor may give: least, most and suggested amounts of each currency or session; pure.
+"""Minimum, maximum and suggested amounts of each currency or session; pure.
 
-Least amounts keep card testers and fees away (H6): about one US dollar. Suggestions are round in each currency.
+The minimum, about one US dollar, discourages card testing and limits fees (H6). Suggestions are round numbers in each
+currency.
 """
 
 from dataclasses import dataclass

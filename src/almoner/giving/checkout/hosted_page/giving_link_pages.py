@@ -76,7 +76,7 @@ class OpenedLink:
 
 
 class LinkClosed(Exception):
-    """Nobody can give by the link: ``kind`` of the page that says so, about whom."""
+    """The link does not accept donations. ``kind``: of the page that says so."""
 
     def __init__(self, kind: str, name: str = "", account: PartnerAccount | None = None) -> None:
         super().__init__(kind)

@@ -139,7 +139,7 @@ class DonationPages:
 
     @with_error_pages
     async def show_form(self, request: Request) -> Response:
-        """Show the donation form, or why there is none."""
+        """Show the donation form, or a page that says why it is not available."""
         opened = await self.open_session(request)
         response = opened if isinstance(opened, Response) else await self._gift(opened)
         device_cookie.ensure_device_cookie(request, response, self._vault)
@@ -274,7 +274,10 @@ class DonationPages:
 
     @with_error_pages
     async def thanks(self, request: Request) -> Response:
-        """The thank-you page of a gift that was paid. A form there corrects an address that got no receipt."""
+        """The thank-you page of a paid donation.
+
+        A form on it corrects an address to which the receipt could not be delivered.
+        """
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened

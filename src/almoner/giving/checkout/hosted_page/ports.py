@@ -1,4 +1,4 @@
-"""What the page needs of the donation's own flows, which talk to the payment provider. Wiring puts it together."""
+"""What the page needs of the flows that call the payment provider; wiring provides it."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from almoner.kit.money import EXPONENTS
 
 @dataclass(frozen=True, slots=True)
 class LegalNotice:
-    """What the law of a place wants to be said where donations for its nonprofits are asked for.
+    """A legal notice that must be shown when donations for nonprofits of a place are requested.
 
-    ``state``: the part of the country; None: all of it.
+    ``state``: part of the country; None: all of it.
     """
 
     country_code: str

@@ -1,4 +1,4 @@
-"""What the address of a giving link fills into its form: values that the donor sees and can change; pure."""
+"""Form values from the URL of a giving link, which the donor can see and change; pure."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def kept_parameters(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def reference_of(text: str) -> str:
-    """The partner's reference, as it is kept; empty if it is none."""
+    """The partner's cleaned reference; empty if it is not valid."""
     cleaned = clean_text(text)
     return cleaned if len(cleaned) <= _MAX_REFERENCE else ""
 

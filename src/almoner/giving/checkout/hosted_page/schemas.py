@@ -1,4 +1,4 @@
-"""The donor's form: what was typed, and the gift it makes or every problem at once."""
+"""The donor's form: its input, parsed into a donation or a list of all problems."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
