@@ -103,7 +103,7 @@ Compared = TypeVar("Compared")
 
 
 async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitContact | None:
-    """Where a nonprofit is asked: the address that an officer has recorded, for agents and for payments alike."""
+    """The contact address of a nonprofit that an operator recorded, for agents and for payments."""
     found = await agents.find_official_contact(tx, organisation_id)
     return None if found is None else NonprofitContact(found.email, found.source)
 
@@ -129,7 +129,7 @@ class WatchlistScreening:
         return await self._screener.run_with_watchlists(db, use)
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
-        """Each record by itself; what was decided of one holds for the others where the question is the same."""
+        """Screen each record separately; a decision on one applies to the same question about the others."""
         whos = [ScreenedSubject("organisation", record.id, partner_id) for record in records]
         return [
             await matches.screen(
@@ -178,7 +178,7 @@ class BackgroundParts:
 
 
 def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
-    """What every slice does in the background."""
+    """The background tasks of all slices."""
     return join_tasks([*_platform_tasks(parts), *_slice_tasks(parts), *_mail_tasks(parts), *_provider_tasks(parts)])
 
 

@@ -42,10 +42,10 @@ class ConnectedProvider(PaymentProvider, Protocol):
     """A payment provider with open connections, which must be closed."""
 
     def refund_status_reader(self) -> RefundStatusReader | None:
-        """How refunds stand that it has sent, where they may yet fail."""
+        """Reads the status of sent refunds, if they can still fail."""
 
     def payout_reports(self) -> PayoutReportSource | None:
-        """What it has paid out, where it tells that by itself."""
+        """Fetches payout reports, if the provider publishes them by API."""
 
     async def close(self) -> None:
         """Close them."""
@@ -76,7 +76,7 @@ def giving_link_disclosures(settings: Settings) -> Disclosures:
 def build_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
 ) -> tuple[ConnectedProvider | None, SimulatedProvider | None]:
-    """The configured payment provider, and the built-in one's own application in the sandbox."""
+    """The configured payment provider, and in the sandbox the application of the built-in one."""
     if (account := settings.stripe) is not None:
         tariff = FeeSchedule(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url

@@ -414,7 +414,7 @@ class Settings(BaseSettings):
 
     @property
     def disk_reserve_bytes(self) -> int:
-        """What is to stay free on the disk of the data folder; 0 for nothing."""
+        """The free space to keep on the disk of the data directory in bytes; 0 for none."""
         return self.disk_reserve_mb * 2**20
 
     @property
@@ -500,7 +500,7 @@ _RENAMED = {
 
 
 def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
-    """A sentence for each variable that looks like a setting and is none, with the nearest one."""
+    """A warning for each variable that looks like a setting but is not one, with the most similar setting."""
     known = [name.upper() for name in Settings.model_fields]
     sentences = []
     for variable in sorted(os.environ if environment is None else environment):

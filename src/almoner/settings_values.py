@@ -120,7 +120,7 @@ def _check_database_options(options: Mapping[str, str]) -> None:
 
 
 def check_mail_url(value: SecretStr) -> SecretStr:
-    """The address of a mail server."""
+    """Check the URL of a mail server."""
     parts = urlsplit(value.get_secret_value())
     try:
         fits = parts.scheme in {"smtp", "smtps"} and bool(parts.hostname) and parts.port != 0
@@ -148,7 +148,7 @@ def check_base_url(value: str) -> str:
 
 
 def check_notice_url(value: str) -> str:
-    """The https address of a page, or that there is none."""
+    """Check the https URL of a page, or ``none``."""
     parts = urlsplit(value)
     if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= _MAX_URL_LENGTH):
         return value
@@ -163,7 +163,7 @@ def check_time_zone(value: str) -> str:
 
 
 def check_contact_email(value: str) -> str:
-    """An email address, or that there is none."""
+    """Check an email address, or ``none``."""
     if value in ("", NO_NOTICE) or is_email_address(value):
         return value
     raise ValueError(f"must be an email address such as help@example.org, or `{NO_NOTICE}`")

@@ -169,7 +169,7 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = _parse()
 """The other spellings of a word."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
-"""The words that a spelling may stand for."""
+"""The words that an abbreviation may stand for."""
 
 
 def expand(spelling: str) -> str:

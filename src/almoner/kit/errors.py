@@ -133,7 +133,7 @@ class NotFound(Problem):
 
 
 class MethodNotAllowed(Problem):
-    """``allow``: the methods that the address answers, as the Allow header says them."""
+    """``allow``: the methods that the endpoint supports, as in the Allow header."""
 
     kind = ProblemKind.METHOD_NOT_ALLOWED
     code = "method_not_allowed"

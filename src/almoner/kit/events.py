@@ -1,4 +1,4 @@
-"""What slices tell each other: events that no partner sees."""
+"""Internal events between slices, which no partner sees."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -8,9 +8,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class InternalEvent(Generic[T]):
-    """Declared in the ``domain`` of the slice that tells it: ``SENT = InternalEvent("internal.x", RefundSent)``.
+    """An internal event, declared in the ``domain`` of its emitting slice.
 
-    ``record``: what is told, by which emitting (``outbox.emit_internal``) and reacting (``tasks.reacts_to``) are typed.
+    Example: ``SENT = InternalEvent("internal.x", RefundSent)``. ``record``: its payload type, checked in
+    ``outbox.emit_internal`` and ``tasks.reacts_to``.
     """
 
     name: str

@@ -118,5 +118,5 @@ def moment_of_id(value: UUID) -> datetime:
 
 
 def lowest_id_at(moment: datetime) -> UUID:
-    """What no UUIDv7 of this millisecond or a later one is below."""
+    """The lowest UUIDv7 of this millisecond."""
     return UUID(int=max(0, ceil(moment.timestamp() * 1000)) << 80)

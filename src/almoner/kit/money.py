@@ -86,7 +86,7 @@ class Money:
 
 
 def format_amount(money: Money) -> str:
-    """``1,234.50 GBP``, for mails in English."""
+    """An amount such as ``1,234.50 GBP``, for emails in English."""
     return f"{Decimal(money.minor).scaleb(-currency_exponent(money.currency)):,f} {money.currency}"
 
 

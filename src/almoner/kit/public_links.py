@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PublicLinks:
-    """Addresses for the foot of pages and emails; None where there is none.
+    """Links at the bottom of pages and emails; None if not set.
 
     ``name``: of the organisation. ``website``: the page that visitors return to. ``contact``: an email address.
     """

@@ -1,4 +1,4 @@
-"""What people type, and what a terminal may be given of it."""
+"""Cleaning of typed text, and of text for terminals."""
 
 import re
 import unicodedata

@@ -11,7 +11,7 @@ _THREE = [f"{number:03}" for number in range(1000)]
 
 
 class Clock(Protocol):
-    """Where time comes from; injected, so that nothing else asks for it."""
+    """The source of time; injected everywhere."""
 
     def now(self) -> datetime:
         """Business time, aware UTC: expiries, due times, createdAt, retention."""
@@ -23,7 +23,7 @@ class Clock(Protocol):
 
 
 def iso_timestamp(moment: datetime) -> str:
-    """``2026-11-21T09:30:00.123Z``: UTC with milliseconds (spec 2.1). The moment must be UTC."""
+    """Format a UTC timestamp with milliseconds, such as ``2026-11-21T09:30:00.123Z`` (spec 2.1)."""
     two = _TWO
     return (
         f"{moment.year:04}-{two[moment.month]}-{two[moment.day]}T{two[moment.hour]}:{two[moment.minute]}:"
@@ -32,7 +32,7 @@ def iso_timestamp(moment: datetime) -> str:
 
 
 def iso_timestamp_or_none(moment: datetime | None) -> str | None:
-    """As ``iso_timestamp``, None for None."""
+    """Like ``iso_timestamp``; None for None."""
     return None if moment is None else iso_timestamp(moment)
 
 
@@ -42,7 +42,7 @@ def end_of_month(year: int, month: int) -> datetime:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """An RFC 3339 moment with any offset, as aware UTC. Raises ValueError for anything else."""
+    """Parse an RFC 3339 timestamp with any offset into aware UTC. Raises ValueError for anything else."""
     if not _MOMENT.fullmatch(text):
         raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z")
     try:
@@ -53,7 +53,10 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def parse_day_or_timestamp(text: str) -> datetime:
-    """As ``parse_timestamp``; ``YYYY-MM-DD`` is the start of that day in UTC (settled 1). Raises ValueError."""
+    """Like ``parse_timestamp``; also accepts ``YYYY-MM-DD`` as the start of that day in UTC (settled 1).
+
+    Raises ValueError.
+    """
     if not _DAY.fullmatch(text):
         try:
             return parse_timestamp(text)

@@ -56,7 +56,7 @@ class State:
 
     @property
     def verdict(self) -> Literal["current", "compatible", "behind", "newer", "before 0.1.0"]:
-        """How database and code stand to each other."""
+        """Whether the database and the code fit together."""
         if self.revision is None:
             return "behind"
         if self.revision in REVISIONS:

@@ -48,7 +48,7 @@ class Deployment:
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
     def issuer_day_at(self, moment: datetime) -> date:
-        """The calendar day of a moment in the issuer's time zone."""
+        """The calendar day of a timestamp in the issuer's time zone."""
         return moment.astimezone(self.time_zone).date()
 
     @property

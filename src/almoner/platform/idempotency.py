@@ -59,7 +59,7 @@ OUTCOME: Final = """
 
 
 class Replayed(Exception):
-    """The call was answered before; ``body`` is the stored answer."""
+    """The request was answered before; ``body`` is the stored response."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__("replayed")
@@ -77,7 +77,7 @@ class IdempotencyClaim:
     lock: int | None
 
     def named_values(self, tx: Tx, body: bytes) -> dict[str, object]:
-        """The parameters of a statement that claims the key and stores ``body`` as the answer."""
+        """The parameters of a statement that claims the key and stores ``body`` as the response."""
         return {
             "partner_id": self.partner.id,
             "key_hash": self.key_hash,
@@ -100,7 +100,7 @@ class IdempotencyClaim:
             )
 
     def raise_stored_answer(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
-        """Raises Replayed with the stored answer, KeyInUse or SameKeyDifferentData."""
+        """Raises Replayed with the stored response, KeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise KeyInUse
         if fingerprint != self.fingerprint:
@@ -170,7 +170,7 @@ _COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY
 
 
 async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
-    """Last statement of a write: store the answer and the audit entry."""
+    """The last statement of a write: store the response and the audit entry."""
     if held.key_hash is None:
         await audit.insert_entry(tx, entry)
         return
@@ -179,12 +179,12 @@ async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tup
 
 
 def is_claim_conflict(error: BaseException) -> bool:
-    """Whether a statement failed because an equal call stored its answer first."""
+    """Whether a statement failed because an equal request stored its response first."""
     return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == _CONSTRAINT
 
 
 async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
-    """Delete an answer older than 21 days, so that its key is free again (spec 8)."""
+    """Delete a response older than 21 days, so that its key is free again (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
         partner,
@@ -194,13 +194,13 @@ async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
 
 
 async def next_purge_at(tx: Tx) -> datetime | None:
-    """When the next stored answer expires."""
+    """When the next stored response expires."""
     due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_response")
     return due
 
 
 async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
-    """Delete expired answers; returns how many."""
+    """Delete expired responses; returns how many."""
     removed: Any = await tx.fetchval(
         """
         with gone as (

@@ -18,7 +18,7 @@ _MOST_KEYS: Final = 100_000
 _ROUNDING: Final = 1e-6  # seconds since 1970 keep about 200 ns in a float
 
 MOST_SHARED: Final = 1000
-"""Keys that a server tells the others of at a time."""
+"""The maximum number of keys that a server shares with the others at a time."""
 
 Slot = tuple[str, object]
 """A policy and the key that it counts."""

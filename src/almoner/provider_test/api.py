@@ -38,7 +38,7 @@ _Amount = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 
 
 class AgreementIn(msgspec.Struct, frozen=True, rename="camel"):
-    """What the donor agreed to have the card charged for later."""
+    """The donor's consent to later charges of the card."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1200)]
     version: _Text
@@ -127,7 +127,7 @@ class DeletedOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RefundIn(msgspec.Struct, frozen=True, rename="camel"):
-    """How much is to go back."""
+    """The amount to refund."""
 
     amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
@@ -218,7 +218,7 @@ class MerchantApi:
         return await self._answer(payment)
 
     async def charge_card(self, request: Request) -> Response:
-        """Charge a saved card; a declined one answers as a payment that failed. The same key charges once."""
+        """Charge a saved card; a declined charge is returned as a failed payment. The same key charges only once."""
         asked = await _read_call(request, ChargeIn)
         if isinstance(asked, Response):
             return asked
@@ -245,7 +245,7 @@ class MerchantApi:
         return await self._answer(charge)
 
     async def read_payment_method(self, request: Request) -> Response:
-        """A saved card as it stands."""
+        """The current state of a saved card."""
         async with self.database.read() as tx:
             found = await store.find_payment_method(tx, request.path_params["customer"], request.path_params["id"])
         if found is None:
@@ -259,7 +259,7 @@ class MerchantApi:
         return _json_response(DeletedOut(request.path_params["id"]))
 
     async def read_payment(self, request: Request) -> Response:
-        """The payment as it stands."""
+        """The current state of a payment."""
         async with self.database.read() as tx:
             payment = await store.find_payment(tx, request.path_params["id"])
         return (
@@ -269,7 +269,7 @@ class MerchantApi:
         )
 
     async def cancel_payment(self, request: Request) -> Response:
-        """Cancel a payment that is not paid yet. One that has ended answers with how it ended."""
+        """Cancel an unpaid payment; for one that has ended, return its outcome."""
         async with self.database.write() as tx:
             payment = await service.cancel_payment(tx, request.path_params["id"])
         return (
@@ -299,7 +299,7 @@ class MerchantApi:
                 )
 
     async def list_disputes(self, request: Request) -> Response:
-        """What the donor's bank wants back of a payment, or wanted."""
+        """The disputes of a payment."""
         async with self.database.read() as tx:
             payment = await store.find_payment(tx, request.path_params["id"])
             found = await store.list_disputes(tx, request.path_params["id"])

@@ -46,7 +46,7 @@ class CallbackSender:
         return len(leased)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Deliver until told to stop; a database that is away for a moment is waited for."""
+        """Deliver until stopped; waits while the database is unavailable."""
         pace = PollBackoff()
         while not stop.is_set():
             try:

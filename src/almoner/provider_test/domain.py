@@ -24,7 +24,7 @@ MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment; t
 DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
 
 ATTEMPT_FAILED: Final = "attempt_failed"
-"""The notice of a declined card after which another may be tried; the last one is told by ``failed``."""
+"""The webhook for a declined card after which another one may be tried; ``failed`` reports the last one."""
 METHOD_UPDATED: Final = "payment_method.updated"
 RENEWED_FOR_YEARS: Final = 3
 PaymentKind = Literal["payment", "setup", "charge"]
@@ -36,7 +36,7 @@ GIVE_UP_AFTER: Final = timedelta(days=3)
 
 
 class DeclineReason(StrEnum):
-    """Why the card's bank said no: for the merchant alone. The donor sees one kind sentence for all (H6)."""
+    """Why the card's bank declined, for the merchant only. Donors always see the same message (H6)."""
 
     DECLINED = "card_declined"
     INSUFFICIENT_FUNDS = "insufficient_funds"
@@ -60,7 +60,7 @@ CHARGE_DECLINES: Final = (
 
 
 class CardOutcome(StrEnum):
-    """What a test card does (settled 9)."""
+    """The outcome of a test card (settled 9)."""
 
     SUCCEEDS = "succeeds"
     DECLINED = "declined"

@@ -42,11 +42,11 @@ class PaymentPages:
         ]
 
     async def serve_card_form(self, request: Request) -> Response:
-        """The card form and its answer."""
+        """Show the card form and process its submission."""
         return await (self.submit_card if request.method == "POST" else self.show_card_form)(request)
 
     async def serve_challenge(self, request: Request) -> Response:
-        """The challenge and its answer."""
+        """Show the bank's challenge and process the answer."""
         return await (self.answer_challenge if request.method == "POST" else self.show_challenge)(request)
 
     async def show_card_form(self, request: Request) -> Response:
@@ -59,7 +59,10 @@ class PaymentPages:
         return self._card_form(payment) if payment.status == "open" else self._ended(payment)
 
     async def submit_card(self, request: Request) -> Response:
-        """Try a card. Errors and declines come back on the same page, with name and expiry kept, never the number."""
+        """Pay with a card.
+
+        Errors and declines are shown on the same page, with name and expiry but never the number.
+        """
         payment = await self._payment(request)
         if payment is None:
             return self._unknown(request)

@@ -38,7 +38,10 @@ def new_payment_id() -> str:
 
 
 async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
-    """Try a card on an open payment; the payment afterwards, None when there is none. An ended one stays as it is."""
+    """Pay an open payment with a card; returns the payment, or None if there is none.
+
+    An ended payment does not change.
+    """
     payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status != "open":
         return payment
@@ -113,18 +116,18 @@ async def charge_off_session(
 
 
 async def fail_next_charge(tx: Tx, customer: str, method_id: str, reason: DeclineReason) -> bool:
-    """Have the next charge of a saved card fail; False when there is none."""
+    """Make the next charge of a saved card fail; False if there is no such card."""
     return await _change_method(tx, customer, method_id, fails_with=reason.value)
 
 
 async def expire_card(tx: Tx, customer: str, method_id: str) -> bool:
-    """Have a saved card expire; False when there is none."""
+    """Expire a saved card; False if there is no such card."""
     last_month = tx.now.replace(day=1) - timedelta(days=1)
     return await _change_method(tx, customer, method_id, expires_at=end_of_month(last_month.year, last_month.month))
 
 
 async def renew_card(tx: Tx, customer: str, method_id: str) -> bool:
-    """A saved card's bank renews it, and the merchant is told; False when there is none."""
+    """Simulate a bank that renews a saved card, and notify the merchant; False if there is no such card."""
     later = end_of_month(tx.now.year + RENEWED_FOR_YEARS, tx.now.month)
     if not await _change_method(tx, customer, method_id, expires_at=later, renewed=True):
         return False
@@ -153,7 +156,7 @@ async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
-    """The donor's answer on the bank's page; a payment that waits for none stays as it is."""
+    """Answer the bank's challenge; a payment without a challenge does not change."""
     payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status != "processing":
         return payment
@@ -169,7 +172,7 @@ async def cancel_payment(tx: Tx, payment_id: str) -> Payment | None:
 
 
 def new_refund_id() -> str:
-    """As the payment's."""
+    """A new refund ID, like those of payments."""
     return f"tpr_{token_hex(16)}"
 
 
@@ -207,7 +210,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
 
 
 async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | None:
-    """The card's bank decides for the merchant or for the donor; a dispute that was decided stays as it is."""
+    """Decide a dispute for the merchant or the donor; a decided dispute does not change."""
     payment = await store.lock_payment(tx, payment_id)
     found = await store.list_disputes(tx, payment_id) if payment else []
     if payment is None or not found or found[0].status != "open":

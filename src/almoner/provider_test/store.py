@@ -130,7 +130,7 @@ async def lock_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
 
 
 async def update_payment_method(tx: Tx, method: PaymentMethod) -> None:
-    """Change how a saved card stands."""
+    """Update a saved card."""
     await tx.execute(
         """update provider_test.payment_method set expires_at = $2, behaviour = $3, fails_with = $4, changes = $5
            where id = $1""",
@@ -269,7 +269,7 @@ async def lease_callbacks(tx: Tx, *, limit: int, lease: timedelta) -> list[Callb
 
 
 async def mark_callback_delivered(tx: Tx, callback: Callback) -> None:
-    """The merchant answered 2xx."""
+    """Record that the merchant responded with 2xx."""
     await tx.execute(
         """update provider_test.callback set delivered_at = $2, leased_until = null
            where id = $1 and delivered_at is null""",

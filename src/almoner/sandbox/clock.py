@@ -1,4 +1,4 @@
-"""Moves the business clock from one due moment to the next and runs what is due (settled 9)."""
+"""Moves the sandbox clock from one due time to the next and runs due work (settled 9)."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class SandboxClock:
         return ClockReading(self._clock.now(), self._clock.offset, remaining)
 
     async def advance_to(self, tx: Tx, moment: datetime) -> ClockReading:
-        """Advance to a future moment."""
+        """Move the clock to a future time."""
         return await self.advance(tx, moment - self._clock.now())
 
     async def advance(self, tx: Tx, by: timedelta) -> ClockReading:

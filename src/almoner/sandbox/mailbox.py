@@ -13,7 +13,7 @@ ATTACHMENT: Final = "mailbox-attachment"
 
 
 def mailbox_url(deployment: Deployment, partner: UUID) -> str:
-    """Where a partner reads the sandbox's mails."""
+    """The URL of a partner's sandbox mailbox."""
     page = deployment.links.pages + MAILBOX
     if deployment.receivers.loopback:
         return page
@@ -21,6 +21,6 @@ def mailbox_url(deployment: Deployment, partner: UUID) -> str:
 
 
 def attachment_url(deployment: Deployment, mail_id: UUID, name: str) -> str:
-    """Where a file that a mail brings is downloaded; the address is the key."""
+    """The URL to download an email's attachment; it needs no API key."""
     token = deployment.vault.page_token(ATTACHMENT, mail_id)
     return f"{deployment.links.pages}{MAILBOX}/attachments/{quote(name)}?token={token}"

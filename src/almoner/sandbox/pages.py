@@ -41,7 +41,7 @@ class MailboxPages:
         ]
 
     async def open_mailbox(self, request: Request) -> Response:
-        """All mails on a machine of one's own; elsewhere the partner whose token the link holds."""
+        """Show all emails if only this machine can reach the service; else those of the partner in the token."""
         deployment = self._db.deployment
         if deployment.receivers.loopback:
             return await self._list(ALL_PARTNERS)
@@ -56,7 +56,7 @@ class MailboxPages:
         return response
 
     async def show(self, request: Request) -> Response:
-        """The mails of the partner whose link was opened in this browser."""
+        """Show the emails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
         partner = deployment.ids.parse("partner", name)
         if (
@@ -67,7 +67,7 @@ class MailboxPages:
         return await self._list(Partner(partner))
 
     async def download(self, request: Request) -> Response:
-        """A file that a mail brings, for whoever has its address."""
+        """Download an attachment by its URL."""
         mail_id = self._db.deployment.vault.read_page_token(ATTACHMENT, request.query_params.get("token", ""))
         if mail_id is None:
             return self._unknown()

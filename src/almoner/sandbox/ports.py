@@ -1,4 +1,4 @@
-"""What the sandbox's tools need of the built-in payment provider."""
+"""What the sandbox's tools need from the built-in payment provider."""
 
 from typing import Protocol
 
@@ -27,5 +27,5 @@ class PaymentSimulator(Protocol):
         ...
 
     async def pay_with_card(self, payment: str, card: str) -> str:
-        """Try a card, or answer its challenge; returns the payment's status."""
+        """Pay with a card, or answer its challenge; returns the payment's status."""
         ...

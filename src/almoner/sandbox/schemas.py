@@ -47,7 +47,7 @@ class SandboxClockOut(ResponseRecord, object_name="sandbox_clock"):
 
 
 def clock_out(reading: ClockReading) -> SandboxClockOut:
-    """The answer for a reading."""
+    """The response with the clock."""
     return SandboxClockOut(
         now=iso_timestamp(reading.now),
         offset_seconds=round(reading.offset.total_seconds()),
@@ -208,7 +208,7 @@ class MailboxQuery(PageQuery):
 
 
 class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
-    """A file that an e-mail brings. ``size`` in bytes; ``url`` downloads it without a key."""
+    """A file attached to an email. ``size`` in bytes; ``url`` downloads it without a key."""
 
     name: str
     media_type: str
@@ -217,7 +217,7 @@ class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SandboxMailOut(ResponseRecord, object_name="sandbox_mail"):
-    """An e-mail that the sandbox would have sent."""
+    """An email that the sandbox would have sent."""
 
     sender: str = msgspec.field(name="from")
     to: str
@@ -230,7 +230,7 @@ class SandboxMailOut(ResponseRecord, object_name="sandbox_mail"):
 
 
 def mail_out(deployment: Deployment, mail: SandboxMail) -> SandboxMailOut:
-    """The answer for one e-mail."""
+    """The response for one email."""
     return SandboxMailOut(
         sender=mail.sender,
         to=mail.recipient,

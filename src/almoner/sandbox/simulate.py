@@ -22,7 +22,7 @@ B = TypeVar("B", bound=RequestBody)
 C = TypeVar("C", bound=str)
 
 SimulatedAction = Callable[[Partner, UUID, SimulateIn], Awaitable[ResponseRecord]]
-"""Does one action to a record of the partner, in transactions of its own, and answers the record. Raises NotFound."""
+"""Performs one action on a record of the partner, in its own transactions, and returns the record. Raises NotFound."""
 
 SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
 """What can be done, by the type of the identifier and the action."""

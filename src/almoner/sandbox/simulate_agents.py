@@ -19,7 +19,7 @@ _Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
 
 
 def simulated_agent_actions(db: Database) -> SimulatedActions:
-    """What is done to an agent verification; each raises NotFound, InvalidState."""
+    """Simulated actions on an agent verification."""
     steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
     return {("agentverification", action): _action_of(db, step) for action, step in steps.items()}
 

@@ -19,7 +19,7 @@ _Decide = Callable[[Tx, Partner, UUID, ReviewDecision], Awaitable[Appeal]]
 
 
 def simulated_appeal_actions(db: Database) -> SimulatedActions:
-    """What is decided about an appeal; each raises NotFound, InvalidState."""
+    """Simulated decisions on an appeal."""
 
     async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: ReviewDecision) -> ResponseRecord:
         try:

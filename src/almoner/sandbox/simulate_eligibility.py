@@ -37,7 +37,7 @@ class EligibilityResultsIn(RequestBody):
 
 
 def simulated_eligibility_actions(db: Database) -> SimulatedActions:
-    """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
+    """Simulated actions on an eligibility subscription."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
         ensure_fields(results=body.results)

@@ -1,4 +1,4 @@
-"""What becomes of a simulated donation's money: it is settled, paid out, returned, given to another (settled 9)."""
+"""Simulates what happens to a donation's money: settled, disbursed, returned, reassigned (settled 9)."""
 
 from typing import Final
 from uuid import UUID

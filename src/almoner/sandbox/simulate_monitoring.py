@@ -22,19 +22,19 @@ ERRORS: Final = (InvalidState,)
 
 
 class MonitoringCategoryIn(RequestBody):
-    """What the lists of a category are to say."""
+    """The simulated results of a watch list category."""
 
     status: CategoryStatus | None = None
 
 
 class MonitoringRegistrationIn(RequestBody):
-    """What the register is to say."""
+    """The simulated result of the register."""
 
     active: RegistrationActive | None = None
 
 
 class MonitoringResultsIn(RequestBody):
-    """The results to set, as the record shows them; what is left out or null stays as it is."""
+    """The results to set, in the format of the record; values that are left out or null do not change."""
 
     compliance_status: Compliance | None = None
     warning: MonitoringCategoryIn | None = None
@@ -46,7 +46,7 @@ class MonitoringResultsIn(RequestBody):
     registration: MonitoringRegistrationIn | None = None
 
     def to_results(self) -> MonitoringResults:
-        """What is to be said."""
+        """Convert to monitoring results."""
         given: dict[Category, MonitoringCategoryIn | None] = {
             "warning": self.warning,
             "sanction": self.sanction,
@@ -72,7 +72,7 @@ def _read_results(results: dict[str, Any]) -> MonitoringResults:
 
 
 def simulated_monitoring_actions(db: Database) -> SimulatedActions:
-    """What is done to a monitoring subscription; raises NotFound, InvalidState."""
+    """Simulated actions on a monitoring subscription."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
         ensure_fields(results=body.results)

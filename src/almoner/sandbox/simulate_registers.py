@@ -1,4 +1,4 @@
-"""Simulated registers: a load that would have changed an organisation is told of, though nothing in it changes."""
+"""Simulates an import that changes an organisation: the event is sent, but nothing changes."""
 
 from uuid import UUID
 

@@ -16,7 +16,7 @@ _NOTE: Final = "Simulated by the partner."
 
 
 def simulated_request_actions(db: Database) -> SimulatedActions:
-    """What is decided about a request; each raises NotFound, InvalidState."""
+    """Simulated decisions on a validation request."""
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:

@@ -19,7 +19,7 @@ ERRORS: Final = (InvalidState,)
 
 
 def simulated_subscription_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
-    """What becomes of donors' saved cards."""
+    """Simulated actions on donors' saved cards."""
     cards = _SavedCards(work, simulator)
     return {
         ("donationsubscription", "fail_next"): cards.fail_next,

@@ -25,7 +25,7 @@ _Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[MonetaryDonationVe
 
 
 def simulated_verification_actions(db: Database) -> SimulatedActions:
-    """What is decided about a verification; each raises NotFound, InvalidState."""
+    """Simulated decisions on a verification."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,
         "reject": _reject,

@@ -15,7 +15,7 @@ _COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at
 
 @dataclass(frozen=True, slots=True)
 class SandboxAttachment:
-    """A file that a mail brings; ``size`` in bytes."""
+    """A file attached to an email; ``size`` in bytes."""
 
     name: str
     media_type: str
@@ -73,7 +73,7 @@ order by id {{order}}
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, to: str | None, subject: str | None
 ) -> tuple[list[SandboxMail], int]:
-    """One page of the partner's mails in reading order, and the total, from one snapshot."""
+    """One page of the partner's emails in reading order, and the total, from one snapshot."""
     down = page_.reads_descending
     sql = _MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
@@ -81,7 +81,7 @@ async def list_page(
 
 
 async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) -> list[SandboxMail]:
-    """The newest mails of one partner, or of all."""
+    """The newest emails of one partner, or of all."""
     partner = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(
         f"select {_COLUMNS} from sandbox_mail where $1::uuid is null or partner_id = $1 order by id desc limit $2",
@@ -92,7 +92,7 @@ async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) ->
 
 
 async def find_attachment(tx: Tx, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
-    """Media type and content of what a mail brings."""
+    """The media type and content of an attachment."""
     row = await tx.fetchrow(
         "select media_type, content from sandbox_attachment where mail_id = $1 and name = $2", mail_id, name
     )

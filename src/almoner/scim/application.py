@@ -92,7 +92,7 @@ class ScimApplication:
         return ScimProtocol(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request; every answer carries the RateLimit headers."""
+        """Answer one HTTP request; every response has the RateLimit headers."""
         headers: dict[str, str] = {}
         for name, value in scope["headers"]:
             known = headers.get(key := name.decode("latin-1"))

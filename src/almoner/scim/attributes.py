@@ -120,7 +120,7 @@ def _json_value_sql(text: str, binding: AttributeBinding) -> ScalarSql:
 
 
 class AttributeMap:
-    """Where the attributes of one kind of resource stand."""
+    """The SQL of the attributes of one resource type."""
 
     def __init__(self, ids: Ids, kind: Kind, model: type[Resource[Any]]) -> None:
         self.kind = kind

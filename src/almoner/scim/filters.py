@@ -30,7 +30,7 @@ from almoner.scim.attributes import AttributeMap, AttributeSql, ComplexSql, Mult
 from almoner.scim.resources import is_storable_text
 
 MOST_CONDITIONS: Final = 50
-"""Comparisons in one filter: each may have to look at everybody."""
+"""The maximum number of comparisons in one filter, because each may scan all members."""
 
 _SIGNS: Final = {
     CompareOperator.eq: "=",

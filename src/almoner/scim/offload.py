@@ -1,4 +1,4 @@
-"""Work that takes long is done in a thread: whoever else asks is answered meanwhile."""
+"""Runs long work in a thread, so that other requests are answered in the meantime."""
 
 import asyncio
 from collections.abc import Callable, Sized

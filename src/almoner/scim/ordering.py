@@ -46,7 +46,7 @@ class PagePosition:
     id: UUID
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """As a JSON value."""
         value = {"at": self.value.isoformat()} if isinstance(self.value, datetime) else self.value
         return {"d": self.direction, "v": value, "i": self.id.hex}
 
@@ -73,7 +73,7 @@ class SortOrder:
     descending: bool
 
     def order_by_sql(self, *, backwards: bool = False) -> str:
-        """What stands after ORDER BY."""
+        """The ORDER BY expressions."""
         way = "desc" if self.descending != backwards else "asc"
         if self.type is None:
             return f"id {way}"

@@ -263,7 +263,7 @@ class ScimProtocol(ScimService):
         return super().bulk_failure(outcome, exception)
 
     def bulk_response(self, plan: BulkPlan) -> ScimResponse:
-        """What became of each operation. The parent validates what it has made itself."""
+        """The result of each operation of a bulk request."""
         reported = []
         for outcome in plan.outcomes():
             shown: dict[str, Any] = {"method": outcome["method"], "bulkId": outcome["bulk_id"]}

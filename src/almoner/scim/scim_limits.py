@@ -1,4 +1,4 @@
-"""How much one request may ask for: looked at before it is validated, which costs far more. Pure."""
+"""Limits on the size of one request, checked before the more expensive validation; pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

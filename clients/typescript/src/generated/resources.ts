@@ -42,8 +42,8 @@ export class AgentVerificationsResource {
   /**
    * Create an agent verification.
    *
-   * It checks that somebody is who they say they are, and speaks for a nonprofit. The applicant is sent an email
-   * with a link and a code, and has 30 days to confirm the address by either of them.
+   * It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant a link
+   * and a code, and the applicant has 30 days to confirm the address with either of them.
    *
    * Needs a secret key with the scope `agent_verifications:write`.
    */
@@ -61,7 +61,7 @@ export class AgentVerificationsResource {
   }
 
   /**
-   * Change an agent verification's metadata, key by key. Nothing else of it can change.
+   * Change an agent verification's metadata, key by key. Nothing else can be changed.
    *
    * Needs a secret key with the scope `agent_verifications:write`.
    */
@@ -107,7 +107,7 @@ export class CategoriesResource {
   }
 
   /**
-   * Add an organisation to a category; doing it again changes nothing.
+   * Add an organisation to a category. Adding it again changes nothing.
    *
    * Needs a secret key with the scope `categories:write`.
    */
@@ -143,7 +143,7 @@ export class CategoriesResource {
   }
 
   /**
-   * Delete a category; its organisations stay.
+   * Delete a category. Its organisations are not deleted.
    *
    * Needs a secret key with the scope `categories:write`.
    */
@@ -180,10 +180,10 @@ export class DisbursementsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List payouts to nonprofits, newest first.
+   * List disbursements to nonprofits, newest first.
    *
-   * A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
-   * donation that settles.
+   * A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet.
+   * It grows with each donation that settles.
    *
    * Needs a secret key with the scope `disbursements:read`.
    */
@@ -192,7 +192,7 @@ export class DisbursementsResource {
   }
 
   /**
-   * Retrieve a payout to a nonprofit.
+   * Retrieve a disbursement to a nonprofit.
    *
    * Needs a secret key with the scope `disbursements:read`.
    */
@@ -206,7 +206,7 @@ export class DonationRequestsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation requests, newest first: what you are asked to transfer for direct donations.
+   * List donation requests, newest first. A donation request asks you to transfer the money for direct donations.
    *
    * Needs a secret key with the scope `donation_requests:read`.
    */
@@ -261,7 +261,7 @@ export class DonationSubscriptionsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation subscriptions, newest first: the plans of donors who give regularly.
+   * List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular donations.
    *
    * Needs a secret key with the scope `donation_subscriptions:read`.
    */
@@ -281,9 +281,9 @@ export class DonationSubscriptionsResource {
   /**
    * Change a donation subscription.
    *
-   * You can change its metadata, key by key, its amount and its frequency. What makes the donor give less holds at
-   * once. What makes the donor give more waits as `pendingChange` until the donor agrees to it on a page whose
-   * link is mailed; a later request takes its place.
+   * You can change its metadata, key by key, its amount and its frequency. A change that lowers what the donor
+   * pays applies immediately. A change that raises it stays in `pendingChange` until the donor agrees to it on a
+   * page whose link we email. A later request replaces it.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -292,7 +292,7 @@ export class DonationSubscriptionsResource {
   }
 
   /**
-   * End a donation subscription for good. A gift that is being charged at this moment still arrives.
+   * End a donation subscription for good. A donation that is being charged right now can still succeed.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -301,7 +301,9 @@ export class DonationSubscriptionsResource {
   }
 
   /**
-   * Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged later.
+   * Pause a donation subscription that is `active` or `past_due`.
+   *
+   * Donations that are missed during the pause are not charged later.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -310,7 +312,7 @@ export class DonationSubscriptionsResource {
   }
 
   /**
-   * Resume a donation subscription that is `paused`: it goes on with its next date.
+   * Resume a donation subscription that is `paused`. It continues with its next date.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -319,9 +321,7 @@ export class DonationSubscriptionsResource {
   }
 
   /**
-   * Skip the next gift of a donation subscription.
-   *
-   * The subscription must be `active` or `past_due`.
+   * Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -344,9 +344,10 @@ export class DonationsResource {
   }
 
   /**
-   * Create a direct donation: you have the money, and are asked for it with the others of the period.
+   * Create a direct donation.
    *
-   * It is `ACTIVE` until then, and can be cancelled or given another organisation.
+   * You have collected the money for it. The next donation request asks you to transfer it. Until then, the
+   * donation is `ACTIVE`, and you can cancel it or change its organisation.
    *
    * Needs a secret key with the scope `donations:write`.
    */
@@ -413,7 +414,7 @@ export class EligibilitySubscriptionsResource {
   /**
    * Create an eligibility subscription.
    *
-   * It decides whether what a nonprofit does is what you support, now and whenever that changes.
+   * It checks whether you support what a nonprofit does, now and whenever this changes.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:write`.
    */
@@ -431,7 +432,7 @@ export class EligibilitySubscriptionsResource {
   }
 
   /**
-   * Change an eligibility subscription's metadata, key by key. Nothing else of it can change.
+   * Change an eligibility subscription's metadata, key by key. Nothing else can be changed.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:write`.
    */
@@ -440,7 +441,7 @@ export class EligibilitySubscriptionsResource {
   }
 
   /**
-   * Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results.
+   * Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:write`.
    */
@@ -449,7 +450,7 @@ export class EligibilitySubscriptionsResource {
   }
 
   /**
-   * List the decisions with what each rested on: the rule of every activity, and what was left out.
+   * List the evaluations with their evidence: the rule of every activity, and what was left out.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:read`.
    */
@@ -485,9 +486,9 @@ export class EventsResource {
   }
 
   /**
-   * Send an event again.
+   * Resend an event.
    *
-   * It has the same id and bytes, and goes to one subscription or to all that listen to its type.
+   * The event has the same ID and body, and goes to one subscription or to all that are subscribed to its type.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -503,8 +504,8 @@ export class GiftAidResource {
   /**
    * Create a Gift Aid declaration.
    *
-   * It holds for gifts from now on and of the past four years unless you say otherwise. With a publishable key the
-   * answer holds `id` and `createdAt` alone.
+   * It covers donations from now on and from the past four years, unless you set another period. With a
+   * publishable key, the response contains only `id` and `createdAt`.
    *
    * Needs a publishable or a secret key with the scope `gift_aid:write`.
    */
@@ -579,8 +580,8 @@ export class MonetaryDonationVerificationsResource {
   /**
    * Create a monetary donation verification.
    *
-   * It checks that an organisation may be paid what was given for it. It is pending for 30 days. An organisation
-   * has at most one that is pending or approved.
+   * It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An
+   * organisation has at most one that is pending or approved.
    *
    * Needs a secret key with the scope `monetary_donation_verifications:write`.
    */
@@ -598,9 +599,7 @@ export class MonetaryDonationVerificationsResource {
   }
 
   /**
-   * Change the metadata of a monetary donation verification.
-   *
-   * It is changed key by key.
+   * Change the metadata of a monetary donation verification. It is changed key by key.
    *
    * Needs a secret key with the scope `monetary_donation_verifications:write`.
    */
@@ -625,8 +624,9 @@ export class MonitoringSubscriptionsResource {
   /**
    * Create a monitoring subscription.
    *
-   * It compares an organisation with watch lists and its register, now and whenever one of them changes. With a
-   * validation request it begins once that is accepted. The results are known a moment after the answer.
+   * It screens an organisation against watch lists and checks its register, now and whenever one of them changes.
+   * With a validation request, it starts once the request is accepted. The results are available a moment after
+   * the response.
    *
    * Needs a secret key with the scope `monitoring_subscriptions:write`.
    */
@@ -644,7 +644,7 @@ export class MonitoringSubscriptionsResource {
   }
 
   /**
-   * Cancel a monitoring subscription. Its results stay as they are.
+   * Cancel a monitoring subscription. Its results do not change any more.
    *
    * Needs a secret key with the scope `monitoring_subscriptions:write`.
    */
@@ -653,7 +653,7 @@ export class MonitoringSubscriptionsResource {
   }
 
   /**
-   * List each change of the results with what it rests on: lists, versions, matches, scores and decisions.
+   * List each change of the results with its evidence: lists, versions, matches, scores and decisions.
    *
    * Needs a secret key with the scope `monitoring_subscriptions:read`.
    */
@@ -669,8 +669,8 @@ export class OrganisationsResource {
   /**
    * Search organisations.
    *
-   * With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last
-   * one maybe unfinished. Without it the list is in the order of creation.
+   * With `query`, the best matches come first: the words of a name in any order, with typos corrected, and the
+   * last word may be incomplete. Without `query`, the list is in order of creation.
    *
    * Needs a publishable or a secret key with the scope `organisations:read`.
    */
@@ -681,8 +681,8 @@ export class OrganisationsResource {
   /**
    * Retrieve an organisation by its registration number.
    *
-   * The registry is an id, code or name, and the number may be in any spelling. A 404 tells a number that the
-   * register does not list, with `Data-As-Of`, from a register that is not loaded.
+   * The registry is an ID, code or name, and the number can be in any format. A 404 has the header `Data-As-Of` if
+   * the register does not list the number, and no such header if the register is not loaded.
    *
    * Needs a secret key with the scope `organisations:read`.
    */
@@ -691,7 +691,9 @@ export class OrganisationsResource {
   }
 
   /**
-   * Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data.
+   * Retrieve an organisation, as it is now or was on a date.
+   *
+   * The header `Data-As-Of` contains the date of its register's data.
    *
    * Needs a publishable or a secret key with the scope `organisations:read`.
    */
@@ -700,7 +702,7 @@ export class OrganisationsResource {
   }
 
   /**
-   * Retrieve how an organisation wishes to be shown; what it has not said falls back to its record.
+   * Retrieve an organisation's branding. Values that the organisation has not set are those of its record.
    *
    * Needs a publishable or a secret key with the scope `organisations:read`.
    */
@@ -711,7 +713,7 @@ export class OrganisationsResource {
   /**
    * List the changes of an organisation.
    *
-   * The list has what its register changed since it was first loaded.
+   * The list has all changes by imports of its register since it was first imported.
    *
    * Needs a publishable or a secret key with the scope `organisations:read`.
    */
@@ -729,7 +731,7 @@ export class OrganisationsResource {
   }
 
   /**
-   * Retrieve what everybody may know of an organisation; no key is needed.
+   * Retrieve the public information about an organisation; no API key is needed.
    *
    * Needs no key.
    */
@@ -743,7 +745,7 @@ export class RegistriesResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List the registries of a country: in the order of their codes, in one page.
+   * List the registries of a country: in order of their codes, in one page.
    *
    * Needs a publishable or a secret key with the scope `registries:read`.
    */
@@ -834,9 +836,7 @@ export class UsersResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * Create a user.
-   *
-   * A user ties the donations of somebody in your product together.
+   * Create a user. A user connects the donations of one person in your product.
    *
    * Needs a secret key with the scope `users:write`.
    */
@@ -854,7 +854,7 @@ export class UsersResource {
   }
 
   /**
-   * Retrieve the id of a user's newest gift aid declaration; 404 if there is none.
+   * Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none.
    *
    * Needs a secret key with the scope `users:read`.
    */
@@ -863,7 +863,7 @@ export class UsersResource {
   }
 
   /**
-   * Choose the default organisation of a user's gifts.
+   * Choose the default organisation of a user's donations.
    *
    * Needs a secret key with the scope `users:write`.
    */
@@ -920,8 +920,8 @@ export class ValidationRequestsResource {
   /**
    * Create a validation request.
    *
-   * It asks whether a nonprofit is what an official registry says of it. It is decided by itself where the
-   * register lists it as active under this name; otherwise by a person.
+   * It checks a nonprofit against an official registry. If the register lists the nonprofit as active under this
+   * name, the request is accepted automatically. Otherwise, a reviewer decides.
    *
    * Needs a secret key with the scope `validation_requests:write`.
    */
@@ -939,7 +939,9 @@ export class ValidationRequestsResource {
   }
 
   /**
-   * Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole request.
+   * Upload a document as evidence.
+   *
+   * The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. The response is the whole request.
    *
    * Needs a secret key with the scope `validation_requests:write`.
    */
@@ -948,10 +950,10 @@ export class ValidationRequestsResource {
   }
 
   /**
-   * Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+   * Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
    *
-   * JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it:
-   * the key is at /.well-known/almoner-keys.
+   * The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify
+   * it with the key at /.well-known/almoner-keys.
    *
    * Needs a secret key with the scope `validation_requests:read`.
    */
@@ -960,10 +962,10 @@ export class ValidationRequestsResource {
   }
 
   /**
-   * Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+   * Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
    *
-   * JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it:
-   * the key is at /.well-known/almoner-keys.
+   * The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify
+   * it with the key at /.well-known/almoner-keys.
    *
    * Needs a secret key with the scope `validation_requests:read`.
    */
@@ -986,7 +988,7 @@ export class ValidationSubmissionConfigurationsResource {
   }
 
   /**
-   * Create a submission configuration: which checks an application runs, what fails them, how its form looks.
+   * Create a submission configuration: the checks of an application, their rules, and the look of its form.
    *
    * Needs a secret key with the scope `validation_configurations:write`.
    */
@@ -1004,7 +1006,9 @@ export class ValidationSubmissionConfigurationsResource {
   }
 
   /**
-   * Change a submission configuration. What it says of flags and activities counts for what runs under it, too.
+   * Change a submission configuration.
+   *
+   * Changes of flags and activities also apply to existing subscriptions with this configuration.
    *
    * Needs a secret key with the scope `validation_configurations:write`.
    */
@@ -1013,9 +1017,9 @@ export class ValidationSubmissionConfigurationsResource {
   }
 
   /**
-   * Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+   * Upload the logo that the hosted form shows.
    *
-   * It is shown in a square: one that is none is centred in one, with transparent edges.
+   * The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent edges if necessary.
    *
    * Needs a secret key with the scope `validation_configurations:write`.
    */
@@ -1029,10 +1033,11 @@ export class ValidationSubmissionDocumentsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
+   * Upload a document of a submission or an open invite.
    *
-   * A submission that was answered takes documents while an appeal is open, and no others. A publishable key
-   * uploads documents of open invites alone.
+   * The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. Once a submission has a result, it
+   * accepts documents only while an appeal is open. With a publishable key, you can only upload documents of open
+   * invites.
    *
    * Needs a publishable or a secret key with the scope `validation_submissions:write`.
    */
@@ -1055,11 +1060,10 @@ export class ValidationSubmissionsResource {
   }
 
   /**
-   * Create a validation submission: every check of the configuration starts, and the application ends in one
-   * answer.
+   * Create a validation submission.
    *
-   * With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the
-   * answer shows nothing personal.
+   * All checks of the configuration start, and lead to one result. With a publishable key, an open invite is
+   * required, `metadata` and `validationRequestId` are rejected, and the response contains no personal data.
    *
    * Needs a publishable or a secret key with the scope `validation_submissions:write`.
    */
@@ -1068,7 +1072,7 @@ export class ValidationSubmissionsResource {
   }
 
   /**
-   * Retrieve a validation submission: where each check stands, and what is missing.
+   * Retrieve a validation submission: the status of each check, and what is missing.
    *
    * Needs a secret key with the scope `validation_submissions:read`.
    */
@@ -1077,9 +1081,10 @@ export class ValidationSubmissionsResource {
   }
 
   /**
-   * Appeal against a failed submission: another operator looks at it again, within ten business days.
+   * Appeal against a failed submission.
    *
-   * The applicant can do the same on the application's own page. One appeal is open at a time.
+   * Another operator reviews the decision within ten business days. The applicant can also appeal on the
+   * application's status page. A submission can have one open appeal at a time.
    *
    * Needs a secret key with the scope `validation_submissions:write`.
    */
@@ -1116,7 +1121,7 @@ export class WebhookSourceAddressesResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * Retrieve the addresses that webhook deliveries come from.
+   * Retrieve the IP addresses that webhooks are sent from.
    *
    * Needs no key.
    */
@@ -1139,7 +1144,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Subscribe an address to events; to those that name donors with the scope `donations:personal` alone.
+   * Subscribe a URL to events. Events with donors' personal data require the scope `donations:personal`.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -1157,9 +1162,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Change a subscription.
-   *
-   * You can change its address or events, and suspend or resume it.
+   * Change a subscription. You can change its URL or events, and suspend or resume it.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -1168,7 +1171,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Delete a subscription; nothing more is delivered to it.
+   * Delete a subscription. No more events are delivered to it.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -1188,10 +1191,10 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Send the events of a window again to one subscription.
+   * Resend the events of a period to one subscription.
    *
-   * They have the same ids and bytes: at most 10,000 events that began at most 30 days ago, of the types that the
-   * subscription names.
+   * The events have the same IDs and bodies. A period has at most 10,000 events of the subscription's types, and
+   * starts at most 30 days ago.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -1200,10 +1203,11 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+   * Rotate a subscription's secret.
    *
-   * `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays
-   * on the old secret until you call this again with `confirm` true, or until the 24 hours are over.
+   * The old secret is also used for 24 hours. During this time, `webhook-signature` contains a signature for each
+   * secret. `Service-Signature` uses the old secret until you call this again with `confirm` true, or until the 24
+   * hours are over.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */
@@ -1212,7 +1216,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Send a test event to a subscription; the list of deliveries shows how it went.
+   * Send a test event to a subscription. The list of deliveries shows the result.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */

@@ -8,11 +8,11 @@ export interface ActivitySubTag {
   id: string;
   /** Its name. */
   name: string;
-  /** The tag that it belongs to. */
+  /** The tag of the sub-tag. */
   tag: TagName;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
-  /** What gave it, such as `ntee:B25`. */
+  /** The rule that assigned the activity, such as `ntee:B25`. */
   rule: string;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -26,7 +26,7 @@ export interface ActivityTag {
   id: string;
   /** Its name. */
   name: string;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
   /** The sub-tags. */
   subTags: Array<SubTag>;
@@ -88,7 +88,7 @@ export interface AgentVerification {
   /** Language of pages and emails (RFC 5646). */
   language: string;
   /**
-   * How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
    * more may come.
    */
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
@@ -96,7 +96,7 @@ export interface AgentVerification {
   rejectionReason: string | null;
   /** Why it was rejected, for programs; null if it was not. */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** Somebody outside the service must act next: the applicant or the nonprofit. */
   externalActionRequired: boolean;
@@ -110,7 +110,7 @@ export interface Appeal {
   id: string;
   /** The validation submission. */
   validationSubmissionId: string;
-  /** How it stands. Today one of `open`, `reversed`, `upheld`; more may come. */
+  /** The status. Today one of `open`, `reversed`, `upheld`; more may come. */
   status: "open" | "reversed" | "upheld" | (string & {});
   /** Null 30 days after the decision, when it is forgotten. */
   text: string | null;
@@ -124,9 +124,9 @@ export interface Appeal {
 
 /** What the donor receives in return for the donation. */
 export interface Benefits {
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string;
-  /** Its fair market value, in the minor unit of the session's currency. */
+  /** The fair market value of the benefits, in the minor unit of the session's currency. */
   fairValue: number;
 }
 
@@ -146,15 +146,15 @@ export interface Category {
   id: string;
   /** Its name. */
   name: string;
-  /** Your own data: texts, numbers and truth values by name. */
+  /** Your own data: text, numbers and booleans by key. */
   attributes: Record<string, string | boolean | number> | null;
-  /** Address of its image; null without one. */
+  /** URL of the image; null if there is none. */
   imageUrl: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
 }
 
-/** What the watch lists say. */
+/** The findings of the watch lists. */
 export interface ComplianceFailure {
   /** What was found. */
   results: MonitoringResults;
@@ -168,13 +168,13 @@ export interface Country {
   name: string;
   /** Whether a register of this country is loaded. */
   hasRegistry: boolean;
-  /** Its name in its own languages, by language tag. */
+  /** The country's name in its own languages, by language tag. */
   endonyms: Record<string, string>;
 }
 
 /** What only one country's registers know. */
 export interface CountrySpecificProperties {
-  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
 }
 
@@ -188,15 +188,15 @@ export interface Disbursement {
   amount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
-  /** How it stands. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come. */
+  /** The status. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come. */
   status: "PAID" | "PENDING" | "RETURNED" | "SENT" | (string & {});
-  /** Why the next run does not send it; null if it does. */
+  /** Why the disbursement waits; null if the next run sends it. */
   waitingReason: "below_threshold" | "on_hold" | "organisation_inactive" | "verification_expired" | "verification_missing" | "verification_pending" | "verification_rejected" | (string & {}) | null;
-  /** What the payment is called at the banks. */
+  /** The reference that identifies the payment at the banks. */
   endToEndId: string;
   /** When it was created, in UTC. */
   createdAt: string;
-  /** When the bank confirmed it, in UTC; null until then. */
+  /** When the bank confirmed the payment, in UTC; null until then. */
   paidAt: string | null;
 }
 
@@ -204,21 +204,21 @@ export interface Disbursement {
 export interface Donation {
   /** Its identifier. */
   id: string;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId: string | null;
   /** The organisation. */
   organisationId: string;
-  /** Which kind it is. Today one of `direct`, `hosted`; more may come. */
+  /** The type. Today one of `direct`, `hosted`; more may come. */
   type: "direct" | "hosted" | (string & {});
-  /** The session that it came from; null for a direct donation. */
+  /** The donation session of the donation; null for a direct donation. */
   hosted: HostedDonation | null;
   /** In the currency's minor unit, such as cents. */
   amount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
   /**
-   * How it stands. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more
-   * may come.
+   * The status. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more may
+   * come.
    */
   status: "ACTIVE" | "CANCELLED" | "DISBURSED" | "RECEIVED_PAYMENT" | "REQUESTED_PAYMENT" | (string & {});
   /** Empty where the donor has one name alone. */
@@ -227,15 +227,15 @@ export interface Donation {
   lastName: string | null;
   /** Email address. */
   email: string | null;
-  /** Whether the nonprofit may write to the donor. Today one of `no`, `yes`; more may come. */
+  /** Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come. */
   consentedToBeContactedByOrg: "no" | "yes" | (string & {});
   /** Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come. */
   anonymous: "no" | "yes" | (string & {});
-  /** The Gift Aid declaration that covers it. */
+  /** The Gift Aid declaration that covers the donation. */
   giftAidId: string | null;
-  /** The donation request that asks for its money; of direct donations alone. */
+  /** The donation request for this donation; only for direct donations. */
   donationRequestId: string | null;
-  /** Whether it is one of a series. */
+  /** Whether the donation belongs to a subscription. */
   subscription: DonationSeries;
   /** The giving link that it was made by. */
   givingLinkId: string | null;
@@ -243,25 +243,25 @@ export interface Donation {
   designation: string | null;
   /** In whose honour or memory the donor made it. */
   dedication: string | null;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string>;
   /** When it was created, in UTC. */
   createdAt: string;
-  /** When it was cancelled, in UTC; null unless it was. */
+  /** When it was cancelled, in UTC; null if it was not. */
   cancelledAt: string | null;
-  /** When its money arrived, in UTC; null until then. */
+  /** When the donation was settled, in UTC; null until then. */
   settledAt: string | null;
-  /** What arrived after conversion; null until it is settled. */
+  /** The amount received after fees; null until the donation is settled. */
   settledAmount: SettledAmount | null;
-  /** When the nonprofit was paid, in UTC; null until then. */
+  /** When the donation was paid to the nonprofit, in UTC; null until then. */
   disbursedAt: string | null;
-  /** When it went to another organisation, in UTC; null unless it did. */
+  /** When the donation was reassigned to another organisation, in UTC; null if it was not. */
   reassignedAt: string | null;
-  /** The organisation that it was given to first; null unless it was reassigned. */
+  /** The original organisation of the donation; null if it was not reassigned. */
   reassignedFromOrganisationId: string | null;
-  /** When it was refunded, in UTC; null unless it was. */
+  /** When it was refunded, in UTC; null if it was not. */
   refundedAt: string | null;
-  /** What was refunded, in the currency's minor unit; null for nothing. */
+  /** The refunded amount, in the currency's minor unit; null if nothing was refunded. */
   refundedAmount: number | null;
   /** When the donor's bank last claimed the payment back. Kept afterwards. */
   disputedAt: string | null;
@@ -279,11 +279,11 @@ export interface Donation {
 export interface DonationRequest {
   /** Its identifier. */
   id: string;
-  /** How it stands. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come. */
+  /** The status. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come. */
   status: "OPEN" | "PAID" | "PARTLY_PAID" | (string & {});
   /** In the currency's minor unit, such as cents. */
   amount: number;
-  /** What has arrived of it, in the currency's minor unit. */
+  /** The amount received so far, in the currency's minor unit. */
   paidAmount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
@@ -299,7 +299,7 @@ export interface DonationRequest {
 
 /** `initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's. */
 export interface DonationSeries {
-  /** True for a one-off gift, and for the first of a series. */
+  /** True for a one-off donation, and for the first donation of a subscription. */
   initial: boolean;
   /** The donation subscription's identifier; null for a one-off gift. */
   id: string | null;
@@ -309,33 +309,33 @@ export interface DonationSeries {
 export interface DonationSession {
   /** Its identifier. */
   id: string;
-  /** How it stands. Today one of `completed`, `expired`, `open`; more may come. */
+  /** The status. Today one of `completed`, `expired`, `open`; more may come. */
   status: "completed" | "expired" | "open" | (string & {});
   /** The organisation. */
   organisationId: string;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId: string | null;
   /** Language of pages and emails (RFC 5646). */
   language: string | null;
   /** ISO 4217 code of the currency, such as `USD`. */
   currency: string | null;
-  /** Where the donor is sent after giving; null for a page of ours. */
+  /** Where the donor is redirected after donating; null for our own page. */
   successUrl: string | null;
   /** The hosted page. */
   url: string;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** Among which the donor chooses how often to give. */
   frequencies: Array<"monthly" | "one_time" | "quarterly" | "weekly" | "yearly" | (string & {})>;
-  /** What the donor receives in return; null for nothing. */
+  /** Goods or services that the donor receives in return; null if there are none. */
   benefits: Benefits | null;
-  /** Amounts to choose from, in minor units; null: the currency's usual ones. */
+  /** Amounts to choose from, in minor units; null for the currency's default amounts. */
   suggestedAmounts: Array<number> | null;
-  /** The least donation, in minor units; null: that of the currency. */
+  /** The minimum donation, in minor units; null for the currency's default. */
   minimum: number | null;
-  /** The largest donation, in minor units; null: that of the currency. */
+  /** The maximum donation, in minor units; null for the currency's default. */
   maximum: number | null;
-  /** Purposes of which the donor chooses one; null: nothing is asked. */
+  /** Purposes from which the donor chooses one; null if there is no choice. */
   designations: Array<string> | null;
   /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
   offersDedication: boolean;
@@ -367,7 +367,7 @@ export interface DonationSubscription {
   frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
   /** The organisation. */
   organisationId: string;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId: string | null;
   /** Empty where the donor has one name alone. */
   firstName: string | null;
@@ -383,7 +383,7 @@ export interface DonationSubscription {
   pausedUntil: string | null;
   /** Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. */
   pauseReason: "donor" | "organisation_cannot_receive" | "partner" | (string & {}) | null;
-  /** When it was cancelled, in UTC; null unless it was. */
+  /** When it was cancelled, in UTC; null if it was not. */
   cancelledAt: string | null;
   /**
    * Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
@@ -398,7 +398,7 @@ export interface DonationSubscription {
   donationsCount: number;
   /** What they come to, in the currency's minor unit; refunds are not taken off. */
   totalAmount: number;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -408,7 +408,7 @@ export interface DonationSubscription {
 
 /** Who decided what, when, and on what evidence. */
 export interface DossierDecision {
-  /** What came of it. */
+  /** The outcome. */
   verdict: string;
   /** Why it was rejected, for programs; null if it was not. */
   reasonCode: string | null;
@@ -430,9 +430,9 @@ export interface DossierDocument {
   size: number;
   /** Hash of the file, hexadecimal. */
   sha256: string;
-  /** What the virus scan said. */
+  /** The result of the virus scan. */
   scanStatus: string;
-  /** What is remarkable about the file. */
+  /** Warnings about the file. */
   flags: Array<string>;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -440,19 +440,19 @@ export interface DossierDocument {
   deletedAt: string | null;
 }
 
-/** One evaluation, as it was made and by the threshold of then. */
+/** One evaluation, with the threshold at its time. */
 export interface DossierEvaluation {
   /** When it was evaluated, in UTC. */
   evaluatedAt: string;
-  /** Why it was looked at. */
+  /** Why the subscription was evaluated. */
   occasion: string;
-  /** What came of it. */
+  /** The outcome. */
   outcome: string;
-  /** Why a person was asked. */
+  /** Why a reviewer has to decide. */
   reasons: Array<DossierReason>;
   /** How well the given name agrees with the register's, from 0 to 1. */
   agreement: number | null;
-  /** The agreement from which a name is accepted, from 0 to 1. */
+  /** The minimum similarity at which a name is accepted, from 0 to 1. */
   threshold: number;
   /** The organisation. */
   organisationId: string | null;
@@ -462,21 +462,21 @@ export interface DossierEvaluation {
 
 /** Why a person was asked. */
 export interface DossierReason {
-  /** Names it for programs. */
+  /** Code for programs. */
   code: string;
-  /** For people; may be reworded. */
+  /** A message for people; its wording may change. */
   message: string;
 }
 
-/** What a person was asked, and what became of the question. */
+/** A review with its questions and outcome. */
 export interface DossierReview {
   /** When a person was asked, in UTC. */
   askedAt: string;
-  /** Why a person was asked. */
+  /** Why a reviewer has to decide. */
   reasons: Array<DossierReason>;
-  /** How it stands. */
+  /** The status. */
   status: string;
-  /** When it ended, in UTC; null while it goes on. */
+  /** When it ended, in UTC; null if it has not ended. */
   endedAt: string | null;
 }
 
@@ -484,15 +484,15 @@ export interface DossierReview {
 export interface DossierStep {
   /** Its name. */
   name: string;
-  /** What came of it. */
+  /** The outcome. */
   verdict: string;
-  /** Names it for programs. */
+  /** Code for programs. */
   code: string;
-  /** The published list that it comes from. */
+  /** The published list that contains the data. */
   source: string | null;
   /** The day of the register's data. */
   dataAsOf: string | null;
-  /** What was compared, by name. */
+  /** The facts that were compared, by name. */
   facts: Record<string, unknown>;
   /** Whether the reader of its source was never run on a real file. */
   unverified: boolean;
@@ -504,13 +504,13 @@ export interface DossierValidationRequest {
   id: string;
   /** Once it is accepted. */
   organisationId: string | null;
-  /** What kinds of organisation it is. */
+  /** The types of the organisation. */
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
   /** Its name. */
   name: string;
   /** Name of the registry. */
   registryName: string;
-  /** Its number in the registry. */
+  /** The registration number in the registry. */
   registryId: string;
   /** Email address. */
   email: string | null;
@@ -532,15 +532,15 @@ export interface DossierValidationRequest {
   createdAt: string;
   /** When it was deleted, in UTC; null unless it was. */
   deletedAt: string | null;
-  /** When it was accepted, in UTC; null unless it was. */
+  /** When it was accepted, in UTC; null if it was not. */
   acceptedAt: string | null;
-  /** When it was rejected, in UTC; null unless it was. */
+  /** When it was rejected, in UTC; null if it was not. */
   rejectedAt: string | null;
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /** Why it was rejected, for programs; null if it was not. */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
-  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
 }
 
@@ -562,15 +562,15 @@ export interface EligibilityDecidedSubTag {
   id: string;
   /** Its name. */
   name: string;
-  /** The tag that it belongs to. */
+  /** The tag of the sub-tag. */
   tag: EligibilityTag;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
   /** When it last changed, in UTC. */
   updatedAt: string;
-  /** What gave it, such as `ntee:B25`. */
+  /** The rule that assigned the activity, such as `ntee:B25`. */
   rule: string;
 }
 
@@ -585,11 +585,11 @@ export interface EligibilityEvaluation {
   occasion: "configuration_changed" | "created" | "organisation_changed" | "rules_changed" | "simulated" | (string & {});
   /** The record that answered for the organisation. */
   organisationId: string;
-  /** Whether what it does is allowed. */
+  /** Whether the organisation's activities are allowed. */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** What the configuration allowed; null for everything. */
   allowedActivitySubTags: Array<string> | null;
-  /** What was found, by activity. */
+  /** The finding for each activity. */
   findings: Array<EligibilityFinding>;
   /** Whether the results became others, so that an event was sent. */
   told: boolean;
@@ -598,7 +598,7 @@ export interface EligibilityEvaluation {
 /** What it does, and what of that is not allowed. */
 export interface EligibilityFailure {
   /**
-   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
    * `pending_validation_request`, `validation_request_failed`; more may come.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
@@ -606,25 +606,29 @@ export interface EligibilityFailure {
   results: EligibilityResults;
 }
 
-/** What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives. */
+/**
+ * The finding for one activity.
+ *
+ * `rule` is the rule that assigned it; null for a suggested activity without a rule.
+ */
 export interface EligibilityFinding {
   /** Its identifier. */
   id: string;
   /** Its name. */
   name: string;
-  /** What gave it, such as `ntee:B25`. */
+  /** The rule that assigned the activity, such as `ntee:B25`. */
   rule: string | null;
   /** Whether you suggested it. */
   suggested: boolean;
-  /** What came of it. Today one of `confirmed`, `left_out`, `rejected`; more may come. */
+  /** The outcome. Today one of `confirmed`, `left_out`, `rejected`; more may come. */
   verdict: "confirmed" | "left_out" | "rejected" | (string & {});
 }
 
-/** What was decided. */
+/** The results of an eligibility subscription. */
 export interface EligibilityResults {
   /** `pass` when at least one confirmed activity is allowed; null until it is known. */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
-  /** Activities that are certain. */
+  /** Activities that have been confirmed. */
   confirmedActivitySubTags: Array<EligibilityDecidedSubTag>;
   /** Those of them that the configuration does not allow. */
   rejectedActivitySubTags: Array<EligibilityDecidedSubTag>;
@@ -636,9 +640,9 @@ export interface EligibilitySubTag {
   id: string;
   /** Its name. */
   name: string;
-  /** The tag that it belongs to. */
+  /** The tag of the sub-tag. */
   tag: EligibilityTag;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -656,18 +660,18 @@ export interface EligibilitySubscription {
   organisationName: string;
   /** The validation request. */
   validationRequestId: string | null;
-  /** The submission configuration whose rules apply; null for those of the service. */
+  /** The submission configuration whose rules apply; null for the default rules. */
   configurationId: string | null;
   /** Those that you suggested; none with a test value of the sandbox. */
   suggestedActivitySubTags: Array<EligibilitySubTag>;
   /**
-   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
    * `pending_validation_request`, `validation_request_failed`; more may come.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** What was found. */
   results: EligibilityResults;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -681,7 +685,7 @@ export interface EligibilityTag {
   id: string;
   /** Its name. */
   name: string;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -703,13 +707,13 @@ export interface Event {
   eventData: Record<string, unknown>;
 }
 
-/** A declaration. With a publishable key only `id` and `createdAt` are told. */
+/** A declaration. With a publishable key, the response contains only `id` and `createdAt`. */
 export interface GiftAid {
   /** Its identifier. */
   id: string;
   /** When it was created, in UTC. */
   createdAt: string;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId?: string | null;
   /** How the donor is addressed, such as `Dr`. */
   title?: string | null;
@@ -723,13 +727,13 @@ export interface GiftAid {
   roadName?: string | null;
   /** City or town. */
   city?: string | null;
-  /** Country, as it is written in an address. */
+  /** Country, as written in an address. */
   country?: string | null;
   /** Postcode. */
   postcode?: string | null;
-  /** The first moment that it covers, in UTC. */
+  /** The start of the period that the declaration covers, in UTC. */
   coversFrom?: string | null;
-  /** It covers gifts before this moment, in UTC; null for good. */
+  /** The end of the period that the declaration covers, in UTC (exclusive); null if it has no end. */
   coversTo?: string | null;
   /** When it was deleted, in UTC; null unless it was. */
   deletedAt?: string | null;
@@ -741,45 +745,45 @@ export interface GivingLink {
   id: string;
   /** The page. */
   url: string;
-  /** The end of its address. */
+  /** The end of the link's URL. */
   slug: string;
-  /** Its address as a picture to print. */
+  /** The URL as a QR code to print. */
   qrCode: QrCode;
   /** Job title. */
   title: string;
   /** The message as plain text. */
   text: string | null;
-  /** Address of its image; null without one. */
+  /** URL of the image; null if there is none. */
   imageUrl: string | null;
-  /** Of which donors choose one; null where a category is named. */
+  /** The organisations from which donors choose one; null if `categoryId` is set. */
   organisationIds: Array<string> | null;
-  /** The category of which donors choose an organisation; null where organisations are named. */
+  /** The category from which donors choose an organisation; null if `organisationIds` is set. */
   categoryId: string | null;
-  /** Amounts to choose from, in minor units; null: the currency's usual ones. */
+  /** Amounts to choose from, in minor units; null for the currency's default amounts. */
   suggestedAmounts: Array<number> | null;
-  /** The least donation, in minor units; null: that of the currency. */
+  /** The minimum donation, in minor units; null for the currency's default. */
   minimum: number | null;
-  /** The largest donation, in minor units; null: that of the currency. */
+  /** The maximum donation, in minor units; null for the currency's default. */
   maximum: number | null;
-  /** Of which donors choose one; null: of those that the organisation receives. */
+  /** The currencies from which donors choose one; null for all that the organisation can receive. */
   currencies: Array<string> | null;
-  /** How often donors may give. */
+  /** How often donors can donate. */
   frequencies: Array<"monthly" | "one_time" | "quarterly" | "weekly" | "yearly" | (string & {})>;
-  /** Purposes of which the donor chooses one; null: nothing is asked. */
+  /** Purposes from which the donor chooses one; null if there is no choice. */
   designations: Array<string> | null;
-  /** In minor units; shown on the page. */
+  /** The fundraising goal in minor units, shown on the page. */
   goal: number | null;
-  /** Whether the page says how much was raised, and by how many donors. */
+  /** Whether the page shows the amount raised and the number of donors. */
   showsProgress: boolean;
-  /** Whether donors may name somebody in whose honour they give. */
+  /** Whether donors can dedicate their donation to somebody. */
   offersDedication: boolean;
-  /** Sites that may show its form in a dialog; null: none. */
+  /** Sites that can show the form in a dialog; null for none. */
   allowedOrigins: Array<string> | null;
-  /** Where the donor is sent after giving; null for a page of ours. */
+  /** Where the donor is redirected after donating; null for our own page. */
   successUrl: string | null;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
-  /** Whether its register lists it as active. */
+  /** Whether the register lists the organisation as active. */
   active: boolean;
   /** When it expires, in UTC. */
   expiresAt: string | null;
@@ -803,9 +807,9 @@ export interface HostedDonation {
 
 /** Why an organisation is among the results, with the header `Explain: true`. */
 export interface MatchExplanation {
-  /** What of it the query found. */
+  /** The part of the organisation that matches the query. */
   foundBy: "beginning" | "description" | "initials" | "name" | "number" | "place" | "words" | (string & {}) | "filters" | (string & {});
-  /** How alike the name and the query are, from 0 to 100. */
+  /** The similarity of the name and the query, from 0 to 100. */
   likeness: number | null;
   /** Whether it has all words of the query as they were typed. */
   asTyped: boolean | null;
@@ -819,7 +823,7 @@ export interface Milestone {
   id: string;
   /** In the currency's minor unit, such as cents. */
   amount: number;
-  /** What reaching it makes possible. */
+  /** What will happen when the milestone is reached. */
   reward: string;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
@@ -830,11 +834,11 @@ export interface Milestone {
 /** One check. */
 export interface MonetaryDonationCheck {
   /**
-   * Which kind it is. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more
-   * may come.
+   * The type. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more may
+   * come.
    */
   type: "bank_details" | "compliance" | "organisation_confirmation" | "registration" | (string & {});
-  /** How it stands. Today one of `failed`, `pending`, `succeeded`; more may come. */
+  /** The status. Today one of `failed`, `pending`, `succeeded`; more may come. */
   status: "failed" | "pending" | "succeeded" | (string & {});
 }
 
@@ -844,13 +848,13 @@ export interface MonetaryDonationVerification {
   id: string;
   /** The organisation. */
   organisationId: string;
-  /** How it stands. */
+  /** The status. */
   status: MonetaryDonationVerificationStatus;
   /** All four. */
   checks: Array<MonetaryDonationCheck>;
   /** Why it was rejected, for programs; null if it was not. */
   rejectionReasonCode: "declined_by_organisation" | "failed_compliance" | "no_response" | "not_eligible" | "other" | (string & {}) | null;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -864,13 +868,13 @@ export interface MonetaryDonationVerification {
 
 /** Where the verification stands, and whether the organisation is to act next. */
 export interface MonetaryDonationVerificationStatus {
-  /** Which kind it is. Today one of `approved`, `expired`, `pending`, `rejected`; more may come. */
+  /** The type. Today one of `approved`, `expired`, `pending`, `rejected`; more may come. */
   type: "approved" | "expired" | "pending" | "rejected" | (string & {});
-  /** What the organisation has to do or answer. */
+  /** Whether the organisation still has to provide something or answer. */
   awaitingAnswerFromOrganisation: boolean;
 }
 
-/** What the lists of a category say. */
+/** The findings of the lists in a category. */
 export interface MonitoringCategory {
   /**
    * Null until a list of the category was looked into, while a match is decided, and where a name cannot be
@@ -879,7 +883,7 @@ export interface MonitoringCategory {
   status: "clear" | "flag" | (string & {}) | null;
 }
 
-/** Results as they became at a moment, why, and what they rest on. */
+/** The results as they became at a given time, with their cause and evidence. */
 export interface MonitoringChange {
   /** When, in UTC. */
   at: string;
@@ -892,9 +896,9 @@ export interface MonitoringChange {
   results: MonitoringResults;
   /** The categories whose flags failed compliance then. */
   complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})> | null;
-  /** The published lists that it rests on. */
+  /** The published lists on which the data is based. */
   sources: Array<MonitoringSource>;
-  /** Entries of watch lists that may be the organisation. */
+  /** Watch list entries that may be the organisation. */
   matches: Array<MonitoringMatch>;
 }
 
@@ -926,13 +930,13 @@ export interface MonitoringOrganisation {
   name: string;
 }
 
-/** What the register says. */
+/** The finding of the register. */
 export interface MonitoringRegistration {
   /** Null until it is known; where no register tells, too. */
   active: "no" | "yes" | (string & {}) | null;
 }
 
-/** What is known. Every member is null until it is. */
+/** The results of a monitoring subscription. Every field is null until its result is known. */
 export interface MonitoringResults {
   /** `fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. */
   complianceStatus: "fail" | "pass" | (string & {}) | null;
@@ -940,19 +944,19 @@ export interface MonitoringResults {
   warning: MonitoringCategory;
   /** Sanctions lists. */
   sanction: MonitoringCategory;
-  /** Lists of bodies that spread hatred. */
+  /** Lists of organisations that spread hate. */
   hateSpeech: MonitoringCategory;
   /** Lists of commercial offences. */
   commercial: MonitoringCategory;
   /** Reports of wrongdoing in the media. */
   adverseMedia: MonitoringCategory;
-  /** Lists of bodies that are widely disputed. */
+  /** Lists of organisations that are controversial. */
   controversial: MonitoringCategory;
-  /** What its register says. */
+  /** The information in the register. */
   registration: MonitoringRegistration;
 }
 
-/** A list that was looked into for a category, and in which version. */
+/** A list that was checked for a category, and its version. */
 export interface MonitoringSource {
   /** Name of the watch list. */
   list: string;
@@ -980,10 +984,10 @@ export interface MonitoringSubscription {
   organisationId: string | null;
   /** The validation request. */
   validationRequestId: string | null;
-  /** The submission configuration whose rules apply; null for those of the service. */
+  /** The submission configuration whose rules apply; null for the default rules. */
   configurationId: string | null;
   /**
-   * How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
    * `validation_request_failed`; more may come.
    */
   status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
@@ -991,7 +995,7 @@ export interface MonitoringSubscription {
   organisation: MonitoringOrganisation | null;
   /** What was found. */
   results: MonitoringResults;
-  /** The published lists that it rests on. */
+  /** The published lists on which the data is based. */
   sources: Array<MonitoringSource>;
   /** What the flags rest on, what is not decided yet, and what is not the organisation. */
   matches: Array<MonitoringMatch>;
@@ -1017,11 +1021,11 @@ export interface NewBranding {
 
 /** A question of your own in the hosted form. */
 export interface NewPartnerField {
-  /** Your name for the question, which its answer is given under. */
+  /** Your ID for the question; answers use the same ID. */
   id: string;
-  /** Which kind it is. */
+  /** The type. */
   type: "short_text" | "long_text" | "choice" | "number" | "url";
-  /** Whether applicants have to answer it. */
+  /** Whether applicants must answer the question. */
   required?: boolean;
   /** By language tag: at least one, of up to 300 characters. */
   labels: Record<string, string>;
@@ -1029,9 +1033,9 @@ export interface NewPartnerField {
   choices?: Array<NewPartnerFieldChoice>;
 }
 
-/** One answer to choose. */
+/** One choice of a question. */
 export interface NewPartnerFieldChoice {
-  /** What is answered, for programs. */
+  /** The value of the answer, for programs. */
   value: string;
   /** By language tag: at least one, of up to 300 characters. */
   labels: Record<string, string>;
@@ -1045,7 +1049,7 @@ export interface Organisation {
   name: string;
   /** The name to show, if it differs from the registered one. */
   displayName: string | null;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string;
   /** Three letters (ISO 3166-1 alpha-3). */
   countryCode: string;
@@ -1053,11 +1057,11 @@ export interface Organisation {
   registry: string;
   /** Name of the registry. */
   registryName: string;
-  /** Its number in the registry. */
+  /** The registration number in the registry. */
   registryId: string;
-  /** What kinds of organisation it is. */
+  /** The types of the organisation. */
   types: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
-  /** Whether its register lists it as active. */
+  /** Whether the register lists the organisation as active. */
   active: boolean;
   /** Whether it can be given to: it is active, and one of its types is `nonprofit`. */
   acceptsDonations: boolean;
@@ -1065,17 +1069,17 @@ export interface Organisation {
   inactiveReason: "merged" | "removed" | "reregistered" | "revoked" | "terminated" | (string & {}) | null;
   /** The organisation it went over into, by a merger or a new registration. */
   succeededBy: string | null;
-  /** Your categories that it is in. */
+  /** Your categories that contain this organisation. */
   categories: Array<OrganisationCategory>;
-  /** What it does. */
+  /** The organisation's activities. */
   activitySubTags: Array<ActivitySubTag>;
-  /** Address of its logo; null without one. */
+  /** URL of the logo; null if there is none. */
   logo: string | null;
-  /** Addresses of its pictures. */
+  /** URLs of the images. */
   images: Array<string>;
   /** Web address. */
   website: string | null;
-  /** All its web addresses. */
+  /** All web addresses of the organisation. */
   websites: Array<string>;
   /** The whole postal address in one line. */
   address: string | null;
@@ -1093,21 +1097,21 @@ export interface Organisation {
   registrationDate: string | null;
   /** The currency that its donations are paid out in (ISO 4217). */
   currencyCode: string | null;
-  /** When its agent was first verified, in UTC. */
+  /** When an agent of the organisation was first verified, in UTC. */
   claimedAt: string | null;
-  /** Whether it has branches. */
+  /** Whether the organisation has branches. */
   isBranchParent: boolean;
-  /** The organisation that it is a branch of. */
+  /** The main organisation of this branch. */
   branchOf: string | null;
-  /** What only registers of one country know. */
+  /** Details that only registers of one country have. */
   countrySpecificProperties: CountrySpecificProperties;
-  /** The published lists that it rests on. */
+  /** The published lists on which the data is based. */
   sources: Array<OrganisationSource>;
   /** When it was created, in UTC. */
   createdAt: string;
   /** When it last changed, in UTC. */
   updatedAt: string;
-  /** Why it is among the results; with the header `Explain: true` alone. */
+  /** Why the organisation is among the results; only with the header `Explain: true`. */
   explain?: MatchExplanation;
 }
 
@@ -1117,11 +1121,11 @@ export interface OrganisationBranding {
   organisationId: string;
   /** The name to show, if it differs from the registered one. */
   displayName: string;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string;
-  /** Address of its logo; null without one. */
+  /** URL of the logo; null if there is none. */
   logo: string | null;
-  /** Addresses of its pictures. */
+  /** URLs of the images. */
   images: Array<string>;
   /** Colour of buttons and links, such as `#0d5c4a`. */
   primaryColor: string | null;
@@ -1133,9 +1137,9 @@ export interface OrganisationCategory {
   id: string;
   /** Its name. */
   name: string;
-  /** Your own data: texts, numbers and truth values by name. */
+  /** Your own data: text, numbers and booleans by key. */
   attributes: Record<string, string | boolean | number> | null;
-  /** Address of its image; null without one. */
+  /** URL of the image; null if there is none. */
   imageUrl: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -1150,13 +1154,13 @@ export interface OrganisationChange {
    * `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
    */
   kind: "branch" | "changed" | "joined" | "listed_again" | "merged" | "moved" | "parted" | "reinstated" | "removed" | "renamed" | "reregistered" | "revoked" | "taken_back" | "terminated" | (string & {});
-  /** The member of the organisation that changed. */
+  /** The field of the organisation that changed. */
   field: string;
   /** The value until then. */
   from: unknown;
   /** The value from then on. */
   to: unknown;
-  /** The published list that it comes from. */
+  /** The published list that contains the data. */
   source: string;
 }
 
@@ -1168,9 +1172,9 @@ export interface OrganisationProfile {
   name: string;
   /** The name to show, if it differs from the registered one. */
   displayName: string | null;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string;
-  /** Address of its logo; null without one. */
+  /** URL of the logo; null if there is none. */
   logo: string | null;
 }
 
@@ -1178,7 +1182,7 @@ export interface OrganisationProfile {
 export interface OrganisationSource {
   /** Name of the registry. */
   registryName: string;
-  /** Its number in the registry. */
+  /** The registration number in the registry. */
   registryId: string;
   /** The day of its data. */
   dataAsOf: string | null;
@@ -1192,21 +1196,21 @@ export interface OrganisationSource {
 
 /** A question of the hosted form. */
 export interface PartnerField {
-  /** Your name for the question, which its answer is given under. */
+  /** Your ID for the question; answers use the same ID. */
   id: string;
-  /** Which kind it is. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come. */
+  /** The type. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come. */
   type: "choice" | "long_text" | "number" | "short_text" | "url" | (string & {});
-  /** Whether applicants have to answer it. */
+  /** Whether applicants must answer the question. */
   required: boolean;
   /** The text that applicants read, by language tag. */
   labels: Record<string, string>;
-  /** The answers to choose from; of type `choice` alone. */
+  /** The answers to choose from; only for the type `choice`. */
   choices: Array<PartnerFieldChoice>;
 }
 
-/** One answer to choose. */
+/** One choice of a question. */
 export interface PartnerFieldChoice {
-  /** What is answered, for programs. */
+  /** The value of the answer, for programs. */
   value: string;
   /** The text that applicants read, by language tag. */
   labels: Record<string, string>;
@@ -1236,9 +1240,9 @@ export interface PendingChange {
 
 /** Addresses of pictures of the link's address, to print. */
 export interface QrCode {
-  /** Address of the picture as SVG. */
+  /** URL of the QR code as SVG. */
   svg: string;
-  /** Address of the picture as PNG. */
+  /** URL of the QR code as PNG. */
   png: string;
 }
 
@@ -1255,23 +1259,23 @@ export interface Registry {
   name: string;
   /** Its name in English. */
   englishName: string;
-  /** Names it for programs. */
+  /** Code for programs. */
   code: string;
   /** Three letters (ISO 3166-1 alpha-3). */
   countryCode: string;
   /** The day of the register's data. */
   dataAsOf: string | null;
-  /** Whether the reader of its data was never run on a real file. */
+  /** Whether the reader for this data has never been tested on a real file. */
   unverified: boolean | null;
-  /** The published lists that it rests on. */
+  /** The published lists on which the data is based. */
   sources: Array<RegistrySource>;
 }
 
 /** A published file that lists a registry's organisations, and the day of its data. */
 export interface RegistrySource {
-  /** The published list that it comes from. */
+  /** The published list that contains the data. */
   source: string;
-  /** Whether the reader of its data was never run on a real file. */
+  /** Whether the reader for this data has never been tested on a real file. */
   unverified: boolean;
   /** The day of the register's data. */
   dataAsOf: string;
@@ -1286,7 +1290,7 @@ export interface RequestFailure {
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {});
 }
 
-/** A file that an e-mail brings. `size` in bytes; `url` downloads it without a key. */
+/** A file attached to an email. `size` in bytes; `url` downloads it without a key. */
 export interface SandboxAttachment {
   /** Its name. */
   name: string;
@@ -1300,19 +1304,19 @@ export interface SandboxAttachment {
 
 /** The sandbox's clock. `remaining`: work that is due by now and not done yet. */
 export interface SandboxClock {
-  /** What time it is for the sandbox, in UTC. */
+  /** The sandbox's current time, in UTC. */
   now: string;
-  /** How far the sandbox's clock is ahead of the real one, in seconds. */
+  /** How far the sandbox clock is ahead of real time, in seconds. */
   offsetSeconds: number;
-  /** Jobs that are due and not done yet. */
+  /** The number of jobs that are due and not done yet. */
   remaining: number;
 }
 
-/** An e-mail that the sandbox would have sent. */
+/** An email that the sandbox would have sent. */
 export interface SandboxMail {
   /** Who sent it. */
   from: string;
-  /** Who it is for. */
+  /** The recipient. */
   to: string;
   /** Subject line. */
   subject: string;
@@ -1320,7 +1324,7 @@ export interface SandboxMail {
   text: string;
   /** The message as HTML. */
   html: string;
-  /** Addresses of the links in it. */
+  /** URLs of the links in the email. */
   links: Array<string>;
   /** Its attachments. */
   attachments: Array<SandboxAttachment>;
@@ -1342,9 +1346,9 @@ export interface SubTag {
   id: string;
   /** Its name. */
   name: string;
-  /** The tag that it belongs to. */
+  /** The tag of the sub-tag. */
   tagId: string;
-  /** What it is, in a sentence or two. */
+  /** A description in one or two sentences. */
   description: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -1363,7 +1367,7 @@ export interface SubmissionAgentVerification {
   /** Last name. */
   lastName: string | null;
   /**
-   * How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
    * more may come.
    */
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
@@ -1379,7 +1383,7 @@ export interface SubmissionAgentVerification {
 export interface SubmissionAppeal {
   /** Its identifier. */
   id: string;
-  /** How it stands. Today one of `open`, `reversed`, `upheld`; more may come. */
+  /** The status. Today one of `open`, `reversed`, `upheld`; more may come. */
   status: "open" | "reversed" | "upheld" | (string & {});
   /** When it is decided at the latest. */
   dueAt: string;
@@ -1396,7 +1400,7 @@ export interface SubmissionConfiguration {
 /** The check `eligibility`. */
 export interface SubmissionEligibility {
   /**
-   * How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
    * `pending_validation_request`, `validation_request_failed`; more may come.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
@@ -1404,22 +1408,22 @@ export interface SubmissionEligibility {
   results: EligibilityResults;
 }
 
-/** By check, those that failed alone (settled 6). */
+/** The failure reasons by check, only for failed checks (settled 6). */
 export interface SubmissionFailureReasons {
-  /** Why the nonprofit is not valid. */
+  /** Why the validation request was rejected. */
   validation_request?: RequestFailure;
   /** Why the agent is not verified. */
   agent_verification?: AgentFailure;
-  /** What the watch lists say. */
+  /** The result of screening against watch lists. */
   compliance?: ComplianceFailure;
-  /** The check of what the organisation does. */
+  /** The check of the organisation's activities. */
   eligibility?: EligibilityFailure;
 }
 
 /** The check `compliance`. */
 export interface SubmissionMonitoring {
   /**
-   * How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
    * `validation_request_failed`; more may come.
    */
   status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
@@ -1438,18 +1442,18 @@ export interface SubmissionOrganisation {
 /** What is missing, and of whom. */
 export interface SubmissionRequirement {
   /**
-   * The check that waits for it. Today one of `agent_verification`, `compliance`, `eligibility`,
+   * The check that needs this requirement. Today one of `agent_verification`, `compliance`, `eligibility`,
    * `validation_request`; more may come.
    */
   check: "agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {});
   /**
-   * Names it for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
+   * Code for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
    * come.
    */
   code: "association" | "confirmation" | "registration_evidence" | "review" | (string & {});
   /** Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come. */
   from: "applicant" | "nonprofit" | "reviewer" | (string & {});
-  /** For people; may be reworded. */
+  /** A message for people; its wording may change. */
   message: string;
   /** Alternatives, each of which will do. */
   accepted: Array<string>;
@@ -1469,11 +1473,11 @@ export interface SubmissionValidationRequest {
   id: string;
   /** Its name. */
   name: string;
-  /** When it was accepted, in UTC; null unless it was. */
+  /** When it was accepted, in UTC; null if it was not. */
   acceptedAt: string | null;
-  /** When it was rejected, in UTC; null unless it was. */
+  /** When it was rejected, in UTC; null if it was not. */
   rejectedAt: string | null;
-  /** What kinds of organisation it is. */
+  /** The types of the organisation. */
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
 }
 
@@ -1505,9 +1509,9 @@ export interface User {
   deletedAt: string | null;
 }
 
-/** The answer to a change of a user's default organisation. */
+/** The response to a change of a user's default organisation. */
 export interface UserOrganisation {
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId: string;
   /** The organisation. */
   organisationId: string;
@@ -1519,17 +1523,17 @@ export interface UserOrganisation {
 export interface ValidationInvite {
   /** Its identifier. */
   id: string;
-  /** How it stands. Today one of `complete`, `expired`, `open`; more may come. */
+  /** The status. Today one of `complete`, `expired`, `open`; more may come. */
   status: "complete" | "expired" | "open" | (string & {});
-  /** The submission configuration that the hosted form goes by. */
+  /** The submission configuration of the hosted form. */
   hostedConfigId: string | null;
-  /** Where the applicant is sent after the form; null for a page of ours. */
+  /** Where the applicant is redirected after the form; null for our own page. */
   redirectUrl: string | null;
   /** Language of pages and emails (RFC 5646). */
   language: string;
   /** The hosted form. */
   url: string;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -1543,13 +1547,13 @@ export interface ValidationRequest {
   id: string;
   /** Once it is accepted. */
   organisationId: string | null;
-  /** What kinds of organisation it is. */
+  /** The types of the organisation. */
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
   /** Its name. */
   name: string;
   /** Name of the registry. */
   registryName: string;
-  /** Its number in the registry. */
+  /** The registration number in the registry. */
   registryId: string;
   /** Email address. */
   email: string | null;
@@ -1571,17 +1575,17 @@ export interface ValidationRequest {
   createdAt: string;
   /** When it was deleted, in UTC; null unless it was. */
   deletedAt: string | null;
-  /** When it was accepted, in UTC; null unless it was. */
+  /** When it was accepted, in UTC; null if it was not. */
   acceptedAt: string | null;
-  /** When it was rejected, in UTC; null unless it was. */
+  /** When it was rejected, in UTC; null if it was not. */
   rejectedAt: string | null;
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /** Why it was rejected, for programs; null if it was not. */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
-  /** Whether it is covered by a group exemption of the IRS; null outside of the United States. */
+  /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
-  /** Documents that were attached. */
+  /** The attached documents. */
   documents: Array<ValidationRequestDocument>;
 }
 
@@ -1591,7 +1595,7 @@ export interface ValidationRequestDocument {
   id: string;
   /** The validation request. */
   validationRequestId: string;
-  /** How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  /** The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
   status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
   /** Its address. */
   url: string;
@@ -1609,7 +1613,7 @@ export interface ValidationRequestDocument {
 export interface ValidationRequestDossier {
   /** `sandbox` or `production`. */
   environment: string;
-  /** When this answer was made, in UTC. */
+  /** When this response was generated, in UTC. */
   generatedAt: string;
   /** The validation request. */
   validationRequest: DossierValidationRequest;
@@ -1620,13 +1624,13 @@ export interface ValidationRequestDossier {
   notScreenedReason: string | null;
   /** The evaluations, oldest first. */
   evaluations: Array<DossierEvaluation>;
-  /** What people were asked, oldest first. */
+  /** The reviews, oldest first. */
   reviews: Array<DossierReview>;
   /** The decisions, oldest first. */
   decisions: Array<DossierDecision>;
-  /** Documents that were attached. */
+  /** The attached documents. */
   documents: Array<DossierDocument>;
-  /** Key and signature over the whole answer. */
+  /** The key ID and the signature over the whole response. */
   seal: string;
 }
 
@@ -1634,9 +1638,9 @@ export interface ValidationRequestDossier {
 export interface ValidationSubmission {
   /** Its identifier. */
   id: string;
-  /** How it stands. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come. */
+  /** The status. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come. */
   status: "failed" | "pending" | "processed" | "succeeded" | (string & {});
-  /** The invite that it came by. */
+  /** The invite that was used. */
   validationInviteId: string | null;
   /** Once the details prove valid. */
   organisationId: string | null;
@@ -1654,15 +1658,15 @@ export interface ValidationSubmission {
   monitoring: SubmissionMonitoring | null;
   /** The eligibility subscription. */
   eligibilitySubscriptionId: string | null;
-  /** The check of what the organisation does. */
+  /** The check of the organisation's activities. */
   eligibility: SubmissionEligibility | null;
   /** The agent verification. */
   agentVerificationId: string | null;
   /** The check of the person who applies. */
   agentVerification: SubmissionAgentVerification | null;
-  /** The configuration that it went by. */
+  /** The submission configuration that was used. */
   configuration: SubmissionConfiguration | null;
-  /** Your own data: texts by name. */
+  /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
   /** The answers to your own questions, by their `id`. */
   partnerFields: Record<string, string | number> | null;
@@ -1684,11 +1688,11 @@ export interface ValidationSubmissionConfiguration {
   id: string;
   /** Its name. */
   name: string | null;
-  /** Name, colour and logo that it shows. */
+  /** Name, colour and logo of the hosted form. */
   branding: Branding;
-  /** Whether invites that name no configuration go by this one. */
+  /** Whether invites without a configuration use this one. */
   isDefault: boolean;
-  /** The checks that follow, in this order. */
+  /** The checks that are run, in this order. */
   checks: Array<"agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {})>;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
@@ -1712,11 +1716,11 @@ export interface ValidationSubmissionDocument {
   id: string;
   /** Null until the submission is made. */
   validationSubmissionId: string | null;
-  /** The invite that it came by. */
+  /** The invite that was used. */
   validationInviteId: string | null;
-  /** Which kind it is. Today one of `agent_verification`, `validation_request`; more may come. */
+  /** The type. Today one of `agent_verification`, `validation_request`; more may come. */
   type: "agent_verification" | "validation_request" | (string & {});
-  /** How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  /** The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
   status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
   /** Its address. */
   url: string;
@@ -1724,27 +1728,27 @@ export interface ValidationSubmissionDocument {
   createdAt: string;
 }
 
-/** One POST; `statusCode` is null when no whole answer came, and `error` says why. */
+/** One POST to a receiver; `statusCode` is null if there was no complete response, and `error` gives the reason. */
 export interface WebhookAttempt {
-  /** Counts the attempts, from 1. */
+  /** The number of the attempt, starting at 1. */
   number: number;
   /** When it was sent, in UTC. */
   attemptedAt: string;
-  /** How long it took, in milliseconds. */
+  /** The duration in milliseconds. */
   durationMs: number;
-  /** HTTP status of the answer; null if no whole one came. */
+  /** HTTP status of the response; null if there was no complete one. */
   statusCode: number | null;
-  /** Why no whole answer came; null if one did. */
+  /** Why there was no complete response; null if there was one. */
   error: string | null;
-  /** The first part of what the receiver answered. */
+  /** The beginning of the receiver's response. */
   responseBody: string | null;
 }
 
-/** One event on its way to one subscription; `reason` tells what began it. */
+/** The delivery of one event to one subscription; `reason` is its cause. */
 export interface WebhookDelivery {
   /** Its identifier. */
   id: string;
-  /** The subscription that it is for. */
+  /** The subscription of the delivery. */
   webhookSubscriptionId: string;
   /** The event that is delivered. */
   eventId: string;
@@ -1752,23 +1756,23 @@ export interface WebhookDelivery {
   eventType: string;
   /** The event's number, without gaps for each partner. */
   sequence: number | null;
-  /** What began the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come. */
+  /** The cause of the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come. */
   reason: "event" | "replay" | "resend" | "test" | (string & {});
-  /** How it stands. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come. */
+  /** The status. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come. */
   status: "cancelled" | "failed" | "pending" | "succeeded" | (string & {});
   /** The attempts so far, oldest first. */
   attempts: Array<WebhookAttempt>;
-  /** When it is tried again, in UTC; null when it is not. */
+  /** When the next attempt is due, in UTC; null if there is none. */
   nextAttemptAt: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
-  /** When it arrived or was given up, in UTC; null until then. */
+  /** When the delivery succeeded or failed for good, in UTC; null until then. */
   finishedAt: string | null;
 }
 
-/** How many deliveries were begun. */
+/** The number of deliveries that were started. */
 export interface WebhookReplay {
-  /** How many deliveries were begun. */
+  /** The number of deliveries that were started. */
   scheduled: number;
 }
 
@@ -1792,15 +1796,15 @@ export interface WebhookSubscription {
   events: Array<string>;
   /** Its address. */
   url: string;
-  /** Signs what is sent. Keep it to yourself. */
+  /** The secret that signs webhooks. Do not share it. */
   secret: string | null;
-  /** Until when the secret before this one signs too, in UTC; null when it does not. */
+  /** Until when the previous secret is also used to sign, in UTC; null if it is not used any more. */
   previousSecretExpiresAt: string | null;
-  /** How it stands. Today one of `active`, `suspended`; more may come. */
+  /** The status. Today one of `active`, `suspended`; more may come. */
   status: "active" | "suspended" | (string & {});
-  /** Whether deliveries arrive. Today one of `failing`, `healthy`; more may come. */
+  /** Whether deliveries succeed. Today one of `failing`, `healthy`; more may come. */
   health: "failing" | "healthy" | (string & {});
-  /** When its deliveries began to fail, in UTC; null while they arrive. */
+  /** When deliveries started to fail, in UTC; null if the last one succeeded. */
   failingSince: string | null;
   /** When a delivery last arrived, in UTC; null if none has. */
   lastSuccessAt: string | null;
@@ -1940,7 +1944,7 @@ export interface ListDonationSessionsParameters {
 export interface CreateDonationSession {
   /** The organisation. */
   organisationId: string;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId?: string | null;
   /**
    * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
@@ -2026,11 +2030,11 @@ export interface ListDonationsParameters {
   organisationId?: string;
   /** Only those in this status. */
   status?: "ACTIVE" | "REQUESTED_PAYMENT" | "RECEIVED_PAYMENT" | "DISBURSED" | "CANCELLED";
-  /** Only those that this donation request asks for. */
+  /** Only donations of this donation request. */
   donationRequestId?: string;
   /** The donation session of hosted donations. */
   sessionId?: string;
-  /** Only those made by this giving link. */
+  /** Only donations made through this giving link. */
   givingLinkId?: string;
   /** The donor's whole address, in any case. */
   email?: string;
@@ -2048,7 +2052,7 @@ export interface CreateDonation {
   currencyCode: string;
   /** Without it, the default organisation of the user. */
   organisationId?: string | null;
-  /** Your user who gives. */
+  /** Your user who donates. */
   userId?: string | null;
   /** One of the two names is enough. */
   firstName?: string | null;
@@ -2056,7 +2060,7 @@ export interface CreateDonation {
   lastName?: string | null;
   /** Email address. */
   email?: string | null;
-  /** Whether the nonprofit may write to the donor. */
+  /** Whether the nonprofit may contact the donor. */
   consentedToBeContactedByOrg?: "yes" | "no";
   /** Whether the nonprofit is not told who gave. */
   anonymous?: "yes" | "no";
@@ -2173,7 +2177,7 @@ export interface CreateGiftAid {
   roadName: string;
   /** City or town. */
   city: string;
-  /** Country, as it is written in an address. */
+  /** Country, as written in an address. */
   country: string;
   /** Postcode. */
   postcode: string;
@@ -2207,7 +2211,7 @@ export interface CreateGivingLink {
   slug?: string | null;
   /** Donors choose one of these; with a single one there is no choice. */
   organisationIds?: Array<string> | null;
-  /** The category of which donors choose an organisation; null where organisations are named. */
+  /** The category from which donors choose an organisation; null if `organisationIds` is set. */
   categoryId?: string | null;
   /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
   suggestedAmounts?: Array<number> | null;
@@ -2253,7 +2257,7 @@ export interface UpdateGivingLink {
   text?: string | null;
   /** Donors choose one of these; with a single one there is no choice. */
   organisationIds?: Array<string> | null;
-  /** The category of which donors choose an organisation; null where organisations are named. */
+  /** The category from which donors choose an organisation; null if `organisationIds` is set. */
   categoryId?: string | null;
   /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
   suggestedAmounts?: Array<number> | null;
@@ -2272,9 +2276,9 @@ export interface UpdateGivingLink {
   designations?: Array<string> | null;
   /** Shown with what was raised. */
   goal?: number | null;
-  /** Whether the page says how much was raised, and by how many donors. */
+  /** Whether the page shows the amount raised and the number of donors. */
   showsProgress?: boolean;
-  /** Whether donors may name somebody in whose honour they give. */
+  /** Whether donors can dedicate their donation to somebody. */
   offersDedication?: boolean;
   /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
   allowedOrigins?: Array<string> | null;
@@ -2285,7 +2289,7 @@ export interface UpdateGivingLink {
   successUrl?: string | null;
   /** Merged key by key into the current metadata; a key set to null is removed. */
   metadata?: Record<string, string | null> | null;
-  /** Whether its register lists it as active. */
+  /** Whether the register lists the organisation as active. */
   active?: boolean;
   /** When it expires, in UTC. */
   expiresAt?: string | null;
@@ -2459,7 +2463,7 @@ export interface ListSandboxMailsParameters {
 export interface Simulate {
   /** The record. */
   id: string;
-  /** What happens to the record. */
+  /** The action to simulate. */
   action: "donate" | "pay" | "request" | "settle" | "disburse" | "return" | "release" | "reassign" | "refund" | "dispute" | "accept" | "confirm_email" | "approve" | "reject" | "expire" | "reopen" | "succeed_check" | "fail_check" | "set_results" | "uphold" | "reverse" | "fail_next" | "expire_card" | "renew_card" | "fail" | "suspend" | "update";
   /** In the currency's minor unit, such as cents. */
   amount?: number | null;
@@ -2473,7 +2477,7 @@ export interface Simulate {
   email?: string | null;
   /** Whether the nonprofit is not told who gave. */
   anonymous?: "yes" | "no";
-  /** Whether the nonprofit may write to the donor. */
+  /** Whether the nonprofit may contact the donor. */
   consentedToBeContactedByOrg?: "yes" | "no";
   /** The number of a test card. */
   card?: string;
@@ -2603,15 +2607,15 @@ export interface ListValidationSubmissionConfigurationsParameters {
 export interface CreateValidationSubmissionConfiguration {
   /** Its name. */
   name?: string | null;
-  /** Name, colour and logo that it shows. */
+  /** Name, colour and logo of the hosted form. */
   branding?: NewBranding | null;
   /** Whether it takes the place of the present default. */
   isDefault?: boolean;
-  /** The checks that follow, in this order. */
+  /** The checks that are run, in this order. */
   checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
-  /** Categories of watch lists whose flags fail the check `compliance`. */
+  /** Watch list categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
   /** Ids of GET /v1/activity-tags; null: every one. */
   allowedActivitySubTags?: Array<string> | null;
@@ -2625,15 +2629,15 @@ export interface CreateValidationSubmissionConfiguration {
 export interface UpdateValidationSubmissionConfiguration {
   /** Its name. */
   name?: string | null;
-  /** Name, colour and logo that it shows. */
+  /** Name, colour and logo of the hosted form. */
   branding?: NewBranding;
-  /** Whether invites that name no configuration go by this one. */
+  /** Whether invites without a configuration use this one. */
   isDefault?: boolean;
-  /** The checks that follow, in this order. */
+  /** The checks that are run, in this order. */
   checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
-  /** Categories of watch lists whose flags fail the check `compliance`. */
+  /** Watch list categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
   /** Ids of GET /v1/activity-tags; null: every one. */
   allowedActivitySubTags?: Array<string> | null;
@@ -2653,7 +2657,7 @@ export interface SetValidationSubmissionConfigurationLogo {
 export interface CreateValidationSubmissionDocument {
   /** The validation submission. */
   validationSubmissionId?: string | null;
-  /** The invite that it came by. */
+  /** The invite that was used. */
   validationInviteId?: string | null;
   /** Which check it is for: the nonprofit's, or the applicant's. */
   type: "validation_request" | "agent_verification";
@@ -2792,7 +2796,7 @@ export interface UpdateWebhookSubscription {
   events?: Array<string>;
   /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
   url?: string;
-  /** How it stands. */
+  /** The status. */
   status?: "active" | "suspended";
 }
 

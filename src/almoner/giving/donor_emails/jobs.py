@@ -1,4 +1,4 @@
-"""What donors are told of their transfer, of money that went back, and of another nonprofit. Jobs hold an id each."""
+"""Composes emails to donors about bank transfers, refunds and reassignments. Jobs contain only an ID."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -95,7 +95,7 @@ async def compose_transfer(
 
 
 async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """Held money, which never was a gift, went back: how much, and why."""
+    """The email about the refund of an unallocated payment: how much, and why."""
     held = await suspense.get(tx, job.details.id)
     if held.donation_id is None:
         return None
@@ -113,7 +113,10 @@ async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[Abo
 
 
 async def compose_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """A gift went back, and what becomes of its receipt. Partners that have the money tell their donors."""
+    """The email about a refund and the changed receipt.
+
+    Partners that collected the money notify their donors themselves.
+    """
     refund = await refunds.get(tx, job.details.id)
     donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
     whose = await reassignments.organisation_at(tx, donation, refund.ended_at or job.due_at)
@@ -138,7 +141,7 @@ async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
 
 
 async def compose_reassignment(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """A gift is for another nonprofit: which, why, and what the donor can do; None where all of it is back."""
+    """The email about a reassignment, with the reason and the donor's options; None after a full refund."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
     made = await reassignments.newest_reassignment(tx, donation.id)
     stored = donation.money - donation.refunded.money if donation.refunded else donation.money

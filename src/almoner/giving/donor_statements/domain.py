@@ -37,12 +37,12 @@ class StatementPeriod:
 
     @property
     def since(self) -> datetime:
-        """The moment it begins."""
+        """The start of the period."""
         return datetime.combine(self.first, time(), self._zone).astimezone(UTC)
 
     @property
     def until(self) -> datetime:
-        """The moment after its end."""
+        """The end of the period (exclusive)."""
         return datetime.combine(self.last + _DAY, time(), self._zone).astimezone(UTC)
 
     @property
@@ -122,7 +122,7 @@ class DonorStatementLine:
 
 @dataclass(frozen=True, slots=True)
 class StatementTotal:
-    """What the lines of one currency come to, in minor units."""
+    """The total of the lines in one currency, in minor units."""
 
     currency: str
     given_minor: int
@@ -163,5 +163,5 @@ class DonorStatement:
 
     @property
     def totals(self) -> list[StatementTotal]:
-        """What the donations come to."""
+        """The totals of the donations."""
         return totals_by_currency(self.lines)

@@ -62,7 +62,7 @@ class StatementPages:
 
     @with_error_pages
     async def show_request(self, request: Request) -> Response:
-        """What a statement is, and the button that has the link mailed."""
+        """The page that explains the statement, with a button to request the link."""
         donation_id, visit = self._gift(request)
         return await self._offer(donation_id, visit)
 

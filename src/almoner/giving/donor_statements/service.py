@@ -23,7 +23,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendStatementLink(msgspec.Struct, frozen=True):
-    """Which link, to the donor of which donation."""
+    """The link to email, and the donation of its donor."""
 
     link: UUID
     donation: UUID
@@ -47,7 +47,7 @@ async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
 
 
 async def request_link(tx: Tx, donation_id: UUID) -> bool:
-    """Have a link mailed to the donor of a donation; False when that was done often enough of late. Raises NotFound."""
+    """Email a statement link to a donation's donor; False if the limit was reached. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     link_id = await requested_emails.request_email(tx, partner, "statement", email)
@@ -58,7 +58,7 @@ async def request_link(tx: Tx, donation_id: UUID) -> bool:
 
 
 async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
-    """Who issues the partner's receipts, as it is called now."""
+    """The current name of the issuer of the partner's receipts."""
     partner = Partner(receipt.partner_id)
     return await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name
 

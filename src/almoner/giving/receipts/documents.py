@@ -27,7 +27,7 @@ def _press() -> PdfRenderer:
 
 
 class ReceiptDocuments:
-    """Makes mails and documents of receipts, in the donor's language."""
+    """Creates the emails and documents of receipts, in the donor's language."""
 
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages

@@ -63,7 +63,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class ReassignedOrganisation:
-    """Whom a donation is for now that was made for another nonprofit, and since when."""
+    """The nonprofit to which a donation was reassigned, and when."""
 
     organisation: str
     at: datetime
@@ -175,7 +175,7 @@ def blocking_reason(donation: Donation) -> str | None:
 
 
 def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressStep]:
-    """The stages of a donation, each with its moment."""
+    """The stages of a donation, each with its time."""
     moments = {
         DonationStage.RECEIVED: receipt.received_at,
         DonationStage.SETTLED: donation.settlement.at if donation.settlement else None,
@@ -186,7 +186,7 @@ def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressS
 
 
 def waiting_message_key(steps: list[ProgressStep], reason: str | None) -> str | None:
-    """The key of the message that says why a gift is not further, in the donor's words; None when it has arrived."""
+    """The catalogue key that tells the donor why a donation waits; None once it has been paid out."""
     for step in steps:
         if step.current:
             if reason in _STANDS_STILL:

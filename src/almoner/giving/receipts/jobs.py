@@ -29,7 +29,7 @@ class _PaidDonation(msgspec.Struct):
 
 
 class SendReceipt(msgspec.Struct, frozen=True):
-    """Of which donation, and when its money came."""
+    """The donation, and when its payment was received."""
 
     id: UUID
     partner: UUID

@@ -71,7 +71,7 @@ class DonationStatusPages:
 
     @with_error_pages
     async def download(self, request: Request) -> Response:
-        """The receipt as it was attached to the mail, byte for byte."""
+        """Download the receipt exactly as it was attached to the email."""
         async with self._db.read() as tx:
             receipt = await service.get(tx, self._visited(request))
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{receipt.file_name}"'}

@@ -134,7 +134,7 @@ async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[
 
 
 async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationProgress:
-    """What the private page shows. Raises NotFound."""
+    """Load the content of the private status page. Raises NotFound."""
     receipt = await get(tx, donation_id)
     partner = Partner(receipt.partner_id)
     donation = await donations.get(tx, partner, donation_id)

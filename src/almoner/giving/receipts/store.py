@@ -60,7 +60,7 @@ async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[
 
 
 async def issuer_name(tx: Tx, partner: Partner) -> str | None:
-    """What the issuer is called, where it has a name of its own."""
+    """The issuer's own name, if it is set."""
     name: str | None = await tx.fetchval("select name from receipt_issuer where partner_id = $1", partner.id)
     return name
 
@@ -121,7 +121,7 @@ async def insert(tx: Tx, partner: Partner, receipt: Receipt) -> None:
 
 
 async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
-    """Whom receipts of the partner name now."""
+    """The donee that the partner's receipts currently name."""
     row = await tx.fetchrow(
         "select * from receipt_donee where partner_id = $1 and approved_at is not null and ended_at is null", partner.id
     )

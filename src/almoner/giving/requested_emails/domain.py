@@ -5,6 +5,6 @@ from typing import Final, Literal
 
 EmailPurpose = Literal["statement", "regular-donations", "dedication"]
 MAX_EMAILS: Final = 3
-"""Of one purpose, to one address, within ``EMAILS_WITHIN``."""
+"""The maximum number of emails of one purpose to one address within ``EMAILS_WITHIN``."""
 EMAILS_WITHIN: Final = timedelta(hours=24)
 """An email that was not sent by then is not sent any more."""

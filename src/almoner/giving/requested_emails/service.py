@@ -1,4 +1,4 @@
-"""How often an address is sent an email that a visitor of a page asks for."""
+"""Limits how often visitors of pages can have an email sent to an address."""
 
 from datetime import datetime
 from typing import Final
@@ -12,7 +12,7 @@ _BATCH: Final = 1000
 
 
 async def request_email(tx: Tx, partner: Partner, purpose: EmailPurpose, email: str) -> UUID | None:
-    """Record that an email is to be sent; its id, or None when that was done often enough of late."""
+    """Record that an email is to be sent; returns its ID, or None if the limit was reached."""
     recipient_hash = tx.vault.keyed_hash("requested-email", partner.id.bytes + email.lower().encode())
     await store.lock_recipient(tx, recipient_hash)
     since = tx.real_now - domain.EMAILS_WITHIN

@@ -9,12 +9,12 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def lock_recipient(tx: Tx, recipient_hash: bytes) -> None:
-    """Whoever else asks for an email to this address waits until the transaction ends."""
+    """Lock an email address until the transaction ends, against concurrent requests."""
     await tx.execute("select pg_advisory_xact_lock($1)", int.from_bytes(recipient_hash[:8], signed=True))
 
 
 async def count_since(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash: bytes, since: datetime) -> int:
-    """How many emails of a purpose were asked for since a real moment."""
+    """Count the emails of a purpose that were requested since a given real time."""
     return int(
         await tx.fetchval(
             """

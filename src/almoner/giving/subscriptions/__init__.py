@@ -1,1 +1,1 @@
-"""Regular gifts: plans that donors agree to, and their dates."""
+"""Regular donations: plans that donors agree to, and their dates."""

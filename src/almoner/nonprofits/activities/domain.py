@@ -73,7 +73,7 @@ class RetaggingCompleted:
 
 
 RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", RetaggingCompleted)
-"""Told when all bodies were gone through by the rules."""
+"""Reported when the rules have been applied to all organisations."""
 
 
 def stable_tag_id(kind: str, code: str) -> UUID:
@@ -106,11 +106,11 @@ def _tag(row: Mapping[str, Any]) -> Tag:
 
 _FILE: Final = load_data_file("tags.json")
 VERSION: Final = datetime.fromisoformat(_FILE["version"])
-"""Of the file: when the tags were last changed."""
+"""The version of the file, set when the tags change."""
 TAGS: Final[Mapping[UUID, Tag]] = {tag.id: tag for tag in map(_tag, _FILE["tags"])}
-"""By id, in the order of the file."""
+"""The tags by ID, in the order of the file."""
 SUB_TAGS: Final[Mapping[str, SubTag]] = {sub.code: sub for tag in TAGS.values() for sub in tag.sub_tags}
-"""By code, in the order of the file."""
+"""The sub-tags by code, in the order of the file."""
 _PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
 
 

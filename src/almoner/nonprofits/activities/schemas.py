@@ -33,7 +33,7 @@ class ActivityTagOut(ResponseRecord, object_name="activity_tag"):
 
 
 def activity_tag_out(tx: Tx, tag: Tag) -> ActivityTagOut:
-    """The answer for one tag."""
+    """The response for one tag."""
     at = iso_timestamp(VERSION)
     return ActivityTagOut(
         id=tx.ids.text("activitytag", tag.id),

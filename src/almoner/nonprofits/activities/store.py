@@ -12,7 +12,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 SOURCE: Final = "activity-tags"
-"""What stands in the history in place of a format of files."""
+"""The source that the history shows for changes of tags."""
 
 
 @dataclass(frozen=True, slots=True)

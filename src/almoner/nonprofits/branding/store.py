@@ -1,4 +1,4 @@
-"""SQL for what organisations have said of how they are shown."""
+"""SQL for organisations' own branding."""
 
 from collections.abc import Collection
 from uuid import UUID

@@ -54,7 +54,7 @@ async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) ->
 
 @routes.delete("/v1/categories/{id}", key=SECRET, scope="categories:write")
 async def delete_category(call: ApiCall, id: CategoryId) -> None:
-    """Delete a category; its organisations stay."""
+    """Delete a category. Its organisations are not deleted."""
     await service.delete(call.tx, call.partner, id)
 
 
@@ -73,7 +73,7 @@ async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile)
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)
 async def add_organisation_to_category(call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId) -> None:
-    """Add an organisation to a category; doing it again changes nothing."""
+    """Add an organisation to a category. Adding it again changes nothing."""
     await service.add_organisation(call.tx, call.partner, category_id, organisation_id)
 
 

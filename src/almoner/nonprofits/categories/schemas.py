@@ -56,7 +56,7 @@ class CategoryOut(ResponseRecord, object_name="Category"):
 
 
 def category_out(tx: Tx, category: Category) -> CategoryOut:
-    """The answer for one category."""
+    """The response for one category."""
     return CategoryOut(
         id=tx.ids.text("category", category.id),
         name=category.name,

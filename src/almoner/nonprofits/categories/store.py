@@ -110,7 +110,7 @@ async def list_by_organisation(
 
 
 async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> bool:
-    """Put an organisation that the partner may see into a category; False when there is none such. Twice is once."""
+    """Add an organisation that the partner can see to a category; False if there is none. Idempotent."""
     return bool(
         await tx.fetchval(
             """

@@ -24,9 +24,9 @@ _ROWS: Final = json.loads(files("almoner.nonprofits.countries").joinpath("countr
 COUNTRIES: Final[Mapping[str, Country]] = {
     row["code"]: Country(row["code"], row["name"], row["currency"], row["endonyms"]) for row in _ROWS
 }
-"""By three-letter code, in the order of the codes."""
+"""The countries by three-letter code, in the order of the codes."""
 ALPHA3_BY_ALPHA2: Final[Mapping[str, str]] = {row["code2"]: row["code"] for row in _ROWS}
-"""The three letters of a country that is written with two."""
+"""Three-letter country codes by two-letter code."""
 
 
 def currency_of(country_code: str) -> str | None:

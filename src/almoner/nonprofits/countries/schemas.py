@@ -22,5 +22,5 @@ class CountryOut(ResponseRecord, object_name="Country"):
 
 
 def country_out(row: CountryListing) -> CountryOut:
-    """The answer for one country."""
+    """The response for one country."""
     return CountryOut(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))

@@ -1,4 +1,4 @@
-"""SQL for what sources say of numbers, for judging how bodies stand."""
+"""SQL for what sources say about registration numbers, to determine the legal status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class StatusSubject:
 
 @across_partners("registers")
 async def list_sources(tx: Tx, registry_id: UUID) -> list[StatusSource]:
-    """What was loaded for a registry."""
+    """List the loaded sources of a registry."""
     rows = await tx.fetch(
         """
         select code, registry_id, lists_organisations, unverified, data_as_of from register_source
@@ -137,7 +137,7 @@ async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes:
 
 @across_partners("registers")
 async def list_subjects(tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]) -> list[StatusSubject]:
-    """The published bodies of these numbers."""
+    """List the published organisations with these numbers."""
     rows = await tx.fetch(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
         registry_id,

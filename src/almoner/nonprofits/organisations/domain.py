@@ -306,7 +306,7 @@ class DisplayChanged:
 
 
 DISPLAY_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", DisplayChanged)
-"""Told when an organisation is to be shown otherwise."""
+"""Reported when the branding of an organisation changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,7 @@ RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
 async def reindex_organisations(
     db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
 ) -> ReindexReport:
-    """Check and repair the search index of all organisations.
-
-    It may be stopped and begun again.
-    """
+    """Check and repair the search index of all organisations; can be resumed."""
     done = ReindexReport()
     after: UUID | None = _FIRST
     while after is not None:

@@ -29,5 +29,5 @@ async def notify_followers_of_load(
 
 @tasks.reacts_to(DISPLAY_CHANGED)
 async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[DisplayChanged]) -> None:
-    """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
+    """Notify followers of organisations whose branding changed, once for several changes in quick succession."""
     await service.notify_followers(tx, followers, list(dict.fromkeys(one.organisation for one in changed)))

@@ -85,7 +85,7 @@ def extract_search_terms(text: str) -> tuple[str, ...]:
 
 
 def canonical_words(words: Iterable[str]) -> list[str]:
-    """Words with one spelling for those that have several, to compare names by."""
+    """Words with variant spellings unified, for comparing names."""
     return [abbreviations.expand(word) for word in words]
 
 
@@ -100,7 +100,10 @@ def _truncate_words(found: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is typed, as words. ``needed`` are those that a result must have, ``unfinished`` may be half a word."""
+    """A parsed search query.
+
+    ``needed``: words that a result must have. ``unfinished``: the last word may be incomplete.
+    """
 
     text: str
     words: tuple[str, ...]
@@ -109,7 +112,7 @@ class SearchQuery:
 
     @classmethod
     def parse(cls, text: str) -> "SearchQuery":
-        """The words of a query; when it has weak ones only, those are needed. A blank at the end finishes a word."""
+        """Parse a query. If it has only weak words, those are needed. A trailing space finishes the last word."""
         found = tuple(_truncate_words(split_words(text)[:MAX_QUERY_WORDS]))
         unfinished = found[-1] if found and not text[-1:].isspace() else None
         strong = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]

@@ -101,7 +101,7 @@ class ResultRanker:
         return [found for _, found in sorted(map(self._placed, candidates), key=itemgetter(0))]
 
     def rank_candidate(self, candidate: SearchCandidate) -> RankedResult:
-        """How well one candidate answers."""
+        """Rank one candidate."""
         return self._placed(candidate)[1]
 
     def _placed(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":

@@ -1,4 +1,4 @@
-"""Lists of organisations as answers, by cursor or by page number (settled 1.1)."""
+"""Lists of organisations in responses, by cursor or page number (settled 1.1)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final

@@ -50,8 +50,8 @@ class MilestonesQuery(PageQuery):
 async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationOut]:
     """Search organisations.
 
-    With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last one
-    maybe unfinished. Without it the list is in the order of creation.
+    With `query`, the best matches come first: the words of a name in any order, with typos corrected, and the last word
+    may be incomplete. Without `query`, the list is in order of creation.
     """
     filters = await service.resolve_filters(
         call.tx, parse_filters(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
@@ -63,7 +63,10 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
 
 @routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=_DATA_AS_OF_HEADER)
 async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
-    """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
+    """Retrieve an organisation, as it is now or was on a date.
+
+    The header `Data-As-Of` contains the date of its register's data.
+    """
     if query.as_of is not None:
         return await results.respond_with_organisation(
             call, await service.get_as_of(call.tx, call.partner, id, query.as_of)
@@ -77,7 +80,7 @@ async def list_organisation_history(
 ) -> ListResponse[OrganisationChangeOut]:
     """List the changes of an organisation.
 
-    The list has what its register changed since it was first loaded.
+    The list has all changes by imports of its register since it was first imported.
     """
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)
@@ -93,8 +96,8 @@ async def list_organisation_history(
 async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
     """Retrieve an organisation by its registration number.
 
-    The registry is an id, code or name, and the number may be in any spelling. A 404 tells a number that the register
-    does not list, with `Data-As-Of`, from a register that is not loaded.
+    The registry is an ID, code or name, and the number can be in any format. A 404 has the header `Data-As-Of` if the
+    register does not list the number, and no such header if the register is not loaded.
     """
     return await results.respond_with_organisation(
         call, await service.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
@@ -103,13 +106,13 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
 
 @routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
 async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileOut:
-    """Retrieve what everybody may know of an organisation; no key is needed."""
+    """Retrieve the public information about an organisation; no API key is needed."""
     return profile_out(call.tx, await service.get_published(call.tx, id))
 
 
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
 async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingOut:
-    """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record."""
+    """Retrieve an organisation's branding. Values that the organisation has not set are those of its record."""
     return branding_out(call.tx, await service.get_branding(call.tx, call.partner, id))
 
 

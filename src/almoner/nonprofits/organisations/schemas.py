@@ -295,7 +295,7 @@ class MilestoneOut(ResponseRecord, object_name="milestone"):
 
 
 def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationOut:
-    """The answer for one organisation, with the caller's categories that it is in."""
+    """The response for one organisation, with the caller's categories that contain it."""
     return OrganisationOut(
         id=tx.ids.text("organisation", row.id),
         name=row.name,
@@ -368,7 +368,7 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
 
 
 def change_out(tx: Tx, row: OrganisationChange) -> OrganisationChangeOut:
-    """The answer for one change."""
+    """The response for one change."""
     before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
     return OrganisationChangeOut(
         iso_timestamp(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source
@@ -397,7 +397,7 @@ def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
 
 
 def branding_out(tx: Tx, row: Branding) -> OrganisationBrandingOut:
-    """The answer for one branding."""
+    """The response for one branding."""
     return OrganisationBrandingOut(
         organisation_id=tx.ids.text("organisation", row.organisation_id),
         display_name=row.display_name,
@@ -413,7 +413,7 @@ def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
 
 
 def milestone_out(tx: Tx, row: Milestone) -> MilestoneOut:
-    """The answer for one milestone."""
+    """The response for one milestone."""
     return MilestoneOut(
         id=tx.ids.text("milestone", row.id),
         amount=row.amount_minor,

@@ -53,13 +53,13 @@ Scope = Partner | AllPartners
 
 
 class NotifyFollowers(msgspec.Struct, frozen=True):
-    """Of what which load changed."""
+    """The import whose changes followers are notified of."""
 
     load: UUID
 
 
 NOTIFY_FOLLOWERS: Final = JobKind("organisations.tell", NotifyFollowers)
-"""The job that tells followers what a load changed."""
+"""The job that notifies followers of the changes of an import."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
 
@@ -87,7 +87,7 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
 
 
 async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
-    """What these organisations are called where people read it; those that the scope may not see are left out."""
+    """Readable names of these organisations, except those that the scope cannot see."""
     if not organisation_ids:
         return {}
     found = await store.find_many(tx, scope, list(organisation_ids))
@@ -275,7 +275,7 @@ async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
 
 
 async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
-    """Have the followers of one told, once, that it is shown otherwise now."""
+    """Notify the followers of an organisation, once, that its branding changed."""
     await outbox.emit_internal(tx, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
 
 
@@ -330,6 +330,6 @@ async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> sch
 
 
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:
-    """These organisations in this order, without those that the scope may not see."""
+    """These organisations in this order, except those that the scope cannot see."""
     records = await store.find_many(tx, scope, list(ids)) if ids else {}
     return [records[id_] for id_ in ids if id_ in records]

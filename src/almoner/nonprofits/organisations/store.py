@@ -166,7 +166,7 @@ async def registries_of_principal_records(
 
 @across_partners("registers")
 async def principal_ids_by_record(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """All records of these organisations, with the one that answers for each."""
+    """All records of these organisations, with the principal record of each."""
     rows = await tx.fetch(
         """
         select id, id as principal from organisation where id = any($1::uuid[])

@@ -25,7 +25,7 @@ _RECORDS: Final = "c.organisation_id in (select id from organisation where id = 
 
 @dataclass(frozen=True, slots=True)
 class BrandingSnapshot:
-    """An organisation's branding at a moment."""
+    """An organisation's branding at a given time."""
 
     display_name: str | None
     description: str | None
@@ -217,14 +217,14 @@ class NotificationProgress:
 
 
 async def start_notification(tx: Tx, load_id: UUID) -> None:
-    """From here on the followers of what the load changed are to be told."""
+    """Start to notify the followers of what the import changed."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
     )
 
 
 async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | None:
-    """How far it is, locked until the transaction ends; None where nothing was begun."""
+    """The progress of a notification, locked until the transaction ends; None if none was started."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
         "where load_id = $1 for no key update",
@@ -234,7 +234,7 @@ async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | Non
 
 
 async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | None) -> None:
-    """The followers of organisations up to this one were told; None: all were."""
+    """Record that the followers up to this organisation were notified; None: all of them."""
     await tx.execute(
         """
         update organisation_change_notification set last_notified_id = coalesce($2::uuid, last_notified_id),

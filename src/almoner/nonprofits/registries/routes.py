@@ -18,7 +18,7 @@ routes = Routes("Registries")
 
 @routes.get("/v1/registries", key=PUBLISHABLE, scope="registries:read")
 async def list_registries(call: ApiCall, query: RegistriesQuery) -> ListResponse[RegistryOut]:
-    """List the registries of a country: in the order of their codes, in one page."""
+    """List the registries of a country: in order of their codes, in one page."""
     rows = await service.list_by_country(call.tx, query.country_code)
     return call.unpaged_list_response(rows, lambda row: registry_out(call.tx, row), query)
 

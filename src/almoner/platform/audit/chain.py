@@ -201,7 +201,7 @@ def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], li
 
 
 async def chain_lag_seconds(tx: Tx) -> float:
-    """For how many seconds the oldest unchained entry has waited; 0 if there is none."""
+    """The age of the oldest unchained entry in seconds; 0 if there is none."""
     oldest: datetime | None = await tx.fetchval(
         f"""
         select min(e.at) from ({WAITING}) w cross join lateral (

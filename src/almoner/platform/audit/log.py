@@ -128,7 +128,7 @@ def named_values(entry: tuple[object, ...]) -> dict[str, object]:
 
 
 INSERT: Final = NamedStatement(insert_entries_sql("")).sql
-"""Of one entry; its parameters are ``EntryContext.entry_values``."""
+"""Inserts one entry; its parameters are ``EntryContext.entry_values``."""
 
 
 async def record_entry(
@@ -239,7 +239,7 @@ async def list_actors(tx: Tx, scope: UUID, limit: int) -> list[Actor]:
 
 
 async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
-    """How many entries with these actions a scope has since a moment, counted up to ``most``."""
+    """Count a scope's entries with these actions since a given time, up to ``most``."""
     found: int = await tx.fetchval(
         """
         select count(*) from unnest($2::text[]) as wanted (action) cross join lateral (

@@ -18,7 +18,7 @@ _LIMIT: Final = timedelta(hours=2)
 
 
 class ProveChain(msgspec.Struct, frozen=True):
-    """Of which scope."""
+    """The scope whose chain is verified."""
 
     scope: UUID
 
@@ -28,7 +28,7 @@ PROVE: Final = JobKind("audit.prove", ProveChain)
 
 @dataclass(frozen=True, slots=True)
 class ChainProof:
-    """What a proof found. ``broken``: the first fault."""
+    """The result of a verification. ``broken``: the first problem."""
 
     entries: int
     heads: int
@@ -70,6 +70,6 @@ async def enqueue_proof(tx: Tx, scope: UUID) -> None:
 
 
 async def find_proof(tx: Tx, scope: UUID) -> ChainProof | None:
-    """What the last proof of a scope found."""
+    """The result of the last verification of a scope."""
     row = await tx.fetchrow("select entries, heads, broken, proved_at from audit_proof where scope = $1", scope)
     return None if row is None else ChainProof(**row)

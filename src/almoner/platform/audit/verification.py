@@ -18,7 +18,7 @@ from almoner.platform.audit.heads import ChainEnd, SignedHead, UnreadableHeads
 from almoner.platform.database.transactions import Database, Tx
 
 Report = Callable[[int], None]
-"""Hears after each page how many entries of the scope were looked at."""
+"""Called after each page with the number of entries that were verified."""
 
 _PAGE: Final = 5000
 
@@ -82,7 +82,7 @@ async def verify_chain(
 ) -> ChainVerification:
     """Verify one chain from its first entry to its head.
 
-    ``folder``: where its heads were exported to. ``begun``: it must be there, whatever the database says.
+    ``folder``: the exported heads. ``begun``: the chain must exist, whatever the database contains.
     """
     walk = _ChainWalk(db, scope)
     try:

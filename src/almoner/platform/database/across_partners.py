@@ -1,4 +1,4 @@
-"""Statements over rows of partners that bind no partner: each says why, and a test finds those that do not."""
+"""Marks statements that read rows of all partners: each gives a reason, and a test finds those that do not."""
 
 from collections.abc import Callable
 from typing import Literal, TypeVar

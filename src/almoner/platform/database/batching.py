@@ -17,7 +17,7 @@ class CallBatcher(Generic[_K, _V]):
     """
 
     def __init__(self, work: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]], most: int = 250) -> None:
-        """``work`` answers with one value for each key, in their order."""
+        """``work`` returns one value for each key, in their order."""
         self._work = work
         self._most = most
         self._waiting: list[tuple[_K, asyncio.Future[_V]]] = []

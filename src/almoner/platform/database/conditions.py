@@ -17,7 +17,7 @@ class Conditions:
         return " and ".join(self._conditions)
 
     def add(self, condition: str, value: object) -> None:
-        """Add a condition; ``{}`` or ``{0}`` stands for the value's parameter."""
+        """Add a condition; ``{}`` or ``{0}`` is replaced by the value's parameter."""
         self.values.append(value)
         self._conditions.append(condition.format(f"${self._bound + len(self.values)}"))
 

@@ -254,7 +254,7 @@ async def read_server_state(tx: Tx, address: str) -> ServerState:
 
 
 async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str] = ()) -> DeploymentClaim | None:
-    """Claim an unclaimed database; None if somebody else did meanwhile."""
+    """Claim an unclaimed database; None if another process was faster."""
     deployment = uuid4()
     row = await tx.fetchrow(
         f"""

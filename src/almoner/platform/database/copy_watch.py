@@ -20,7 +20,7 @@ _TELL_AGAIN: Final = timedelta(hours=1)
 class CopyWatch:
     """Checks for signs of a copied database, raises the generation, and updates this process's identity.
 
-    ``check`` before anything is done, ``run`` until told to stop, ``close`` at the end.
+    Call ``check`` first, then ``run`` until stopped, and ``close`` at the end.
     """
 
     def __init__(self, db: Database, marks: DeploymentMarks, dsn: str, telemetry: Telemetry) -> None:

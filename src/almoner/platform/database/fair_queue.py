@@ -20,7 +20,7 @@ WAITING_PER_PLACE_WITH_MONEY: Final = 200
 
 
 class QueueClient(msgspec.Struct, frozen=True):
-    """For whom a task works: a partner or a client network. ``moves_money``: it is refused last."""
+    """The client of a task: a partner or a network. ``moves_money``: such requests are rejected last."""
 
     key: Hashable
     moves_money: bool = False

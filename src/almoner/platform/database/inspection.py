@@ -28,9 +28,10 @@ class DatabaseReport:
 
 
 async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseReport:
-    """Check a migrated database. Raises OSError or asyncpg.PostgresError.
+    """Check a migrated database.
 
-    ``clock_seconds``: how far its clock is ahead of ours. ``key_matches``: None where no process has left its value.
+    Raises OSError or asyncpg.PostgresError. ``clock_seconds``: the difference between its clock and ours.
+    ``key_matches``: None if no process has stored a check value yet.
     """
     connection = await asyncpg.connect(dsn)
     try:

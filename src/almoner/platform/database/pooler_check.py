@@ -1,4 +1,4 @@
-"""Whether a pooler stands between that gives each transaction another session and forgets prepared statements."""
+"""Detects a pooler that changes the session in each transaction and forgets prepared statements."""
 
 import asyncio
 from contextlib import suppress

@@ -62,9 +62,9 @@ _MOST_CACHED = 4096 * MEBIBYTE
 
 
 def shared_buffers_bytes(usable: int, data: int) -> int:
-    """The shared_buffers setting for a machine with this much memory, and this much data.
+    """The shared_buffers setting for a machine with this much memory and data.
 
-    The rest of a small database is in the operating system's cache, which gives way to whoever needs the memory.
+    A small database is also cached by the operating system, which can release this memory.
     """
     return max(min(usable // _BUFFERS_SHARE, data // _DATA_SHARE, _MOST_BUFFERS), _LEAST_BUFFERS)
 
@@ -72,7 +72,7 @@ def shared_buffers_bytes(usable: int, data: int) -> int:
 def effective_cache_bytes(usable: int) -> int:
     """The effective_cache_size setting for a machine with this much memory.
 
-    A start reads the records of bodies into memory where there is so much room.
+    With enough memory, the service loads all organisations into the cache at startup.
     """
     return min(usable // 2, _MOST_CACHED)
 

@@ -22,7 +22,7 @@ select current_setting('jit') as jit, current_setting('pg_trgm.similarity_thresh
 
 
 async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
-    """What a session of this role in this database lacks, as `name is value, not value`."""
+    """The settings that a session of this role lacks in this database, as `name is value, not value`."""
     found = await connection.fetchrow(_COMPARED, SESSION_SETTINGS["work_mem"])
     assert found is not None
     compared = {
@@ -41,7 +41,7 @@ async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> 
 
 
 async def statements(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
-    """What the owner of the database runs."""
+    """The statements that the owner of the database must run."""
     await connection.fetchval("select show_limit()")  # pg_trgm is loaded: its settings are no strangers then
     name = await connection.fetchval("select quote_ident(current_database())")
     return [f"alter database {name} set {setting} = '{value}'" for setting, value in SESSION_SETTINGS.items()]

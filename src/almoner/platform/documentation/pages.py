@@ -25,7 +25,7 @@ from almoner.platform.pages.translations import FALLBACK
 PREFIX: Final = "/docs"
 SITE: Final = Path(__file__).parent / "site"
 MARKDOWN: Final = Path(__file__).parents[4] / "docs"
-"""Of a clone; what is installed has the site alone."""
+"""The Markdown pages of a clone; an installed package contains only the built site."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _TYPES: Final = {

@@ -249,7 +249,7 @@ async def count_undispatched_events(tx: Tx) -> int:
 
 
 async def dispatch_lag_seconds(tx: Tx) -> float:
-    """The age of the oldest undispatched event; 0 if there is none."""
+    """The age of the oldest undispatched event in seconds; 0 if there is none."""
     oldest = await tx.fetchval(
         """
         select least(

@@ -10,7 +10,7 @@ from typing import Any, Final
 from almoner.platform.database.transactions import Tx
 
 SIZE: Final = 5000
-"""Of every block, as the database holds it too; it never changes."""
+"""The number of events in a block, also fixed in the database; it never changes."""
 _PARTNERS: Final = 16
 
 _WAITING: Final = f"""
@@ -39,7 +39,7 @@ with gone as (
 
 
 async def next_build_at(tx: Tx) -> datetime | None:
-    """When a full block of events waits to be counted; None if there is none."""
+    """When a full block of events is due to be counted; None if there is none."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"
     )

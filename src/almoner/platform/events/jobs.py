@@ -1,4 +1,4 @@
-"""Background work of events: adding them up, and removing those that partners were shown for long enough."""
+"""Background work of events: count blocks, and delete expired events."""
 
 from datetime import timedelta
 from typing import Final

@@ -52,7 +52,7 @@ class Event:
 
 
 def read_record(event: Event, record: type[T]) -> T:
-    """What a reaction needs of the ``eventData``."""
+    """The part of ``eventData`` that a reaction needs."""
     return msgspec.convert(event.event_data(), record)
 
 
@@ -61,7 +61,7 @@ class _Named(msgspec.Struct):
 
 
 def record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
-    """Of which records of a type (``donation``) the events tell, each once, in order."""
+    """The IDs of the events' records of a type (``donation``), without duplicates, in order."""
     named = (tx.ids.parse(record_type, read_record(event, _Named).id) for event in events)
     return list(dict.fromkeys(one for one in named if one is not None))
 
@@ -134,7 +134,7 @@ async def emit(tx: Tx, partner: UUID, event_type: str, record: object) -> UUID:
 
 
 async def emit_internal(tx: Tx, event: InternalEvent[T], record: T, *, partner: UUID | None = None) -> None:
-    """Tell other slices something in the caller's transaction. ``partner``: whom it concerns, if one."""
+    """Emit an internal event in the caller's transaction. ``partner``: the partner that it concerns, if any."""
     frozen = _prepare_event(tx, event.name, record)
     await tx.execute(_APPEND_INTERNAL, frozen.id, partner, frozen.type, frozen.payload, tx.now)
     _wake(tx)

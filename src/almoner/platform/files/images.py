@@ -9,7 +9,7 @@ from almoner.platform.files.uploads.files import CheckedFile
 
 LONGEST_SIDE: Final = 1024
 MEDIA_TYPES: Final = ("image/jpeg", "image/png", "image/heic")
-"""Of what is taken; what is made is a JPEG or a PNG."""
+"""The accepted media types; the result is always a JPEG or a PNG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,7 @@ def image_of_upload(checked: CheckedFile) -> Image:
 
 
 async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image:
-    """Decode an image in a child process and encode it anew, rotated and scaled down.
-
-    Raises FiletypeNotSupported.
-    """
+    """Decode an image in a child process and re-encode it, rotated and scaled down. Raises FiletypeNotSupported."""
     checker = UploadChecker()
     try:
         with tempfile.TemporaryFile() as file:

@@ -1,6 +1,6 @@
 """The TOML format that maps file columns to fields, for registers and bank statements.
 
-A mapping names what it takes; nothing else is ever read. It is checked whole, and told whole.
+Only named columns are read. A mapping is validated as a whole, and all problems are reported together.
 """
 
 import re

@@ -17,7 +17,7 @@ DOSSIERS: Final = "dossiers"
 """The purpose of the key that signs dossiers."""
 
 MARK: Final = b"almoner-ed25519:"
-"""What every seal begins with."""
+"""The prefix of every seal."""
 
 _KEY_ID_DIGITS, _SIGNATURE_DIGITS = 16, 128
 _SEAL: Final = re.compile(rb"almoner-ed25519:([0-9a-f]{%d}):([0-9a-f]{%d})" % (_KEY_ID_DIGITS, _SIGNATURE_DIGITS))

@@ -40,7 +40,7 @@ class Caller:
         return self.kind is kind or (kind is PUBLISHABLE and self.kind is SECRET)
 
     def has_scope(self, scope: str) -> bool:
-        """Whether the key has the scope; ``*`` grants all scopes except those that must be named."""
+        """Whether the key has the scope; ``*`` grants all scopes except those that must be granted explicitly."""
         return scope in self.scopes or (ALL_SCOPES in self.scopes and scope not in NAMED_ONLY)
 
 

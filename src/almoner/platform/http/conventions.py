@@ -130,7 +130,7 @@ def string_format(name: str) -> str | None:
 
 
 def field_example(name: str) -> object | None:
-    """An example value for a field with this name; None if the name does not tell."""
+    """An example value for a field with this name; None if the name implies none."""
     return _EXAMPLES.get(name)
 
 

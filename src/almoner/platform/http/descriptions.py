@@ -28,17 +28,17 @@ class Descriptions:
 
     @property
     def identifiers(self) -> Mapping[str, str]:
-        """What the identifiers of each type are."""
+        """Descriptions of the identifier types."""
         return self._identifiers
 
     def parameter(self, operation: str, name: str) -> str | None:
-        """What a parameter of an operation does."""
+        """The description of an operation's parameter."""
         key = name.removesuffix("[]")
         found: str | None = _find(self._parameters, f"{operation}.{key}", key)
         return found
 
     def example(self, place: str, name: str) -> Any:
-        """An example of a member of this name, or of a parameter; None if none is kept."""
+        """The example of a field or parameter with this name; None if there is none."""
         return _find(self._examples, f"{place}.{name}", name.removesuffix("[]"))
 
     def schema(self, name: str, schema: Schema) -> Schema:

@@ -36,12 +36,12 @@ class RequestRecorder(Protocol):
     """Keeps what partners may read of their requests."""
 
     def record(self, scope: Scope, line: RequestLine) -> None:
-        """Remember one answered request, with or without an API key."""
+        """Record one answered request, with or without an API key."""
         ...
 
 
 def request_id_text(value: UUID) -> str:
-    """As the ``Request-Id`` header has it."""
+    """The text of a ``Request-Id`` header."""
     return f"req_{value.hex}"
 
 
@@ -223,7 +223,7 @@ async def _send_in_pieces(message: Message, send: Send) -> None:
 
 
 def route_name(scope: Scope) -> str:
-    """The name of what answered: a declared route or a page's function; never the address, which may hold a token."""
+    """The name of the route or page function that answered; never the URL, which may contain a token."""
     if declared := scope.get("almoner.route"):
         return str(declared)
     return str(getattr(scope.get("endpoint"), "__name__", _UNROUTED))

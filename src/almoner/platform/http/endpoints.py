@@ -212,7 +212,7 @@ class Routes:
     def get(
         self, path: str, *, key: KeyKind, scope: str | None = None, tx: TxMode = "read", **options: Any
     ) -> Callable[[Handler], Handler]:
-        """Declare a read, which also answers HEAD."""
+        """Declare a read operation, which also answers HEAD."""
         return self.declare("GET", path, key=key, scope=scope, tx=tx, **options)
 
     def post(
@@ -222,7 +222,7 @@ class Routes:
         return self.declare("POST", path, key=key, scope=scope, **options)
 
     def put(self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any) -> Callable[[Handler], Handler]:
-        """Declare a write that is idempotent by itself."""
+        """Declare an idempotent write operation."""
         return self.declare("PUT", path, key=key, scope=scope, **options)
 
     def patch(

@@ -36,7 +36,7 @@ STATUS: Final = {
 }
 
 MAX_REASONS: Final = 100
-"""Sentences in one answer: of more, the first and how many there are."""
+"""The maximum number of reasons in one error response; the last one then says how many there are in total."""
 _SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
 
 

@@ -88,7 +88,7 @@ class _Known:
 def build_description(
     endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Collection[EventType]
 ) -> Schema:
-    """The whole description of a service that answers at ``server``."""
+    """Build the whole description of an API at ``server``."""
     events = list(events)
     known = _describe_components(endpoints, events, ids)
     links = operation_links.find_links(endpoints)

@@ -14,9 +14,9 @@ Links = Mapping[str, Schema]
 
 
 def find_links(endpoints: Sequence[Endpoint]) -> Links:
-    """Links by operation: from each source of an identifier to the operations that take it.
+    """Links by operation: from the source of an identifier to the operations that accept it.
 
-    The source is the POST that creates the record; where there is none, the list that finds it.
+    The source is the POST that creates the record or, if there is none, the list that contains it.
     """
     found: dict[str, Schema] = {}
     for type_, source in find_id_sources(endpoints).items():

@@ -71,7 +71,7 @@ _COMMON_ERRORS: Final = {
 
 
 def error_schemas(codes: Sequence[str]) -> Schema:
-    """What every answer but a success holds; ``codes`` are all that there are today."""
+    """Schemas of all error responses; ``codes``: all current error codes."""
     listed = {"type": "string", "description": "For programs: never changes its meaning."}
     return {
         "Error": {
@@ -220,7 +220,7 @@ def _error_name(problem: type[Problem]) -> str:
 
 WEBHOOK_TAG: Final = "Webhook deliveries"
 EVENT: Final = "Event"
-"""The schema of every event; ``eventType`` tells which of the others an event is."""
+"""The schema of every event; ``eventType`` selects the schema of its payload."""
 
 
 def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:

@@ -24,7 +24,7 @@ Kind = Literal["schemas", "parameters", "responses", "examples"]
 
 
 class Components:
-    """What the operations share, by kind and name. One name stands for one thing."""
+    """Shared components of the description by kind and name. Each name has one meaning."""
 
     def __init__(self) -> None:
         self.schemas: Schema = {}
@@ -63,7 +63,7 @@ def operation_name(endpoint: Endpoint) -> str:
 def record_schemas(
     endpoints: Sequence[Endpoint], events: Collection[EventType], ids: Ids
 ) -> tuple[Schema, dict[type[ResponseRecord], str]]:
-    """The schemas of all records in answers and events, and the name of each."""
+    """The schemas of all records in responses and events, and their names."""
     answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
     named = {record.object_name for record in answered}
     reported = [find_record(event.record) for event in events if event.record not in named]
@@ -93,7 +93,7 @@ def _apply_naming_conventions(field: str, property_: Schema, record: str) -> Non
 
 
 def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[type[RequestBody], str]]:
-    """The schemas of all bodies, each named as the first operation that takes it, and of what is in them."""
+    """The schemas of all request bodies, named after their first operation, and of their parts."""
     operations: dict[type[RequestBody], str] = {}
     for endpoint in endpoints:
         if endpoint.body is not None:
@@ -190,7 +190,7 @@ class IdentifierSchemas:
         return self._names[type_]
 
     def share(self, place: Any) -> Any:
-        """The same part of the description, with references in the place of identifiers."""
+        """The same part of the description, with references instead of inline identifiers."""
         if isinstance(place, list):
             return [self.share(item) for item in place]
         if not isinstance(place, dict):
@@ -207,7 +207,7 @@ class IdentifierSchemas:
 
 
 def mark_enum_extensible(schema: Schema) -> Schema:
-    """A schema in answers whose enum is open, so that new values do not break clients."""
+    """Mark an enum in responses as extensible, so that new values do not break clients."""
     if not isinstance(schema.get("enum"), list):
         return schema
     made = dict(schema)

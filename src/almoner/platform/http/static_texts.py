@@ -1,4 +1,4 @@
-"""Long texts that stay the same while the server runs, compressed for those that take it so."""
+"""Long texts that do not change while the server runs, compressed once for clients that accept it."""
 
 import gzip
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from almoner.platform.http.negotiation import accepts_gzip
 
 
 class StaticText:
-    """A text that is answered as it is, or compressed, which is done once."""
+    """A text in plain and compressed form; compressed only once."""
 
     def __init__(self, body: bytes, media_type: str) -> None:
         self._body = body
@@ -18,7 +18,7 @@ class StaticText:
         self._compressed = b""
 
     def response(self, request: Request, headers: Mapping[str, str]) -> Response:
-        """The answer in the coding that the request accepts."""
+        """The response in the encoding that the request accepts."""
         varied = {**headers, "Vary": "Accept-Encoding"}
         if not accepts_gzip(request.headers.get("accept-encoding")):
             return Response(self._body, 200, varied, self._media_type)

@@ -20,7 +20,7 @@ from almoner.platform.files.uploads.problems import (
 )
 
 OVERHEAD: Final = 64 * 1024
-"""What a body may hold beside its file (settled 1)."""
+"""The maximum size of a body beyond its file (settled 1)."""
 _MAX_PARTS: Final = 20
 """Of a body: an empty part is eight bytes, and takes a hundred and fifty."""
 

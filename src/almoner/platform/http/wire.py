@@ -81,7 +81,7 @@ def encode_envelope(record: ResponseRecord) -> bytes:
 
 
 class RequestBody(BaseModel):
-    """Base of request bodies: strict types, trimmed strings, no unknown members."""
+    """Base of request bodies: strict types, trimmed strings, no unknown fields."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -211,9 +211,9 @@ def _kept(value: object) -> object:
 MAX_TYPED = 4096
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
 Typed = BeforeValidator(_cleaned)
-"""Cleans what people type, before its length is checked; what is far longer than any field is refused as it is."""
+"""Cleans typed text before its length is checked; text that is far too long is rejected uncleaned."""
 TypedLines = BeforeValidator(_cleaned_lines)
-"""As ``Typed``, with line breaks."""
+"""Like ``Typed``, with line breaks."""
 Judged = BeforeValidator(_kept)
 """For a text that is ``judged``: on one line, without controls."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]

@@ -54,7 +54,7 @@ class BackgroundWorker:
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
     async def clock_waits_at(self, tx: Tx) -> datetime | None:
-        """The moment that the sandbox's clock does not move past until what is due then is done."""
+        """The time beyond which the sandbox clock does not move until all due work is done."""
         return await self.sweeper.clock_waits_at(tx)
 
     async def next_due_at(self, tx: Tx) -> datetime | None:

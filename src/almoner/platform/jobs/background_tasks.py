@@ -76,7 +76,7 @@ class Schedule:
         return _ERA + periods * self.every
 
     def period_number_at(self, moment: datetime) -> int:
-        """The number of the period that contains a moment; 0 without periods."""
+        """The number of the period that contains a timestamp; 0 without periods."""
         return 0 if self.every is None else (moment - _ERA) // self.every
 
 
@@ -123,7 +123,7 @@ ReactWith = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
 
 
 class Tasks:
-    """What a slice does in the background with nothing but the database."""
+    """Declares a slice's background work that needs only the database."""
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
@@ -153,7 +153,7 @@ class Tasks:
         return declare
 
     def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[React[_T]], React[_T]]:
-        """Declare what follows when slices tell something: ``react`` gets all that was told in a batch, in order."""
+        """Declare a reaction to an internal event; ``react`` gets all payloads of a batch, in order."""
 
         def declare(react: React[_T]) -> React[_T]:
             for event in events:
@@ -163,7 +163,7 @@ class Tasks:
         return declare
 
     def reacts_to_events(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
-        """As ``reacts_to``, for events that partners see too; see ``Reaction``."""
+        """Like ``reacts_to``, for public events; see ``Reaction``."""
 
         def declare(react: React[Event]) -> React[Event]:
             self._reactions += [Reaction(event_type, react) for event_type in event_types]
@@ -180,12 +180,12 @@ class Tasks:
         every: timedelta | None = None,
         clock_waits_at: Due | None = None,
     ) -> None:
-        """Declare what is done when its moment has passed; see ``Schedule``."""
+        """Declare a periodic job; see ``Schedule``."""
         self._schedules.append(Schedule(name, due, sweep, every, clock_waits_at))
 
 
 class TasksWith(Generic[_P]):
-    """As ``Tasks``, for what also needs a part of the deployment, which it is given first."""
+    """Like ``Tasks``, for background work that also needs a part of the deployment, passed as the first argument."""
 
     def __init__(self) -> None:
         self._declared: list[Callable[[Tasks, _P], object]] = []
@@ -193,7 +193,7 @@ class TasksWith(Generic[_P]):
     def job(
         self, kind: JobKind[_T], *, limit: timedelta | None = None
     ) -> Callable[[HandleWith[_P, _T]], HandleWith[_P, _T]]:
-        """As that of ``Tasks``."""
+        """Like ``Tasks.job``."""
 
         def declare(handle: HandleWith[_P, _T]) -> HandleWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.job(kind, limit=limit)(partial(handle, parts)))
@@ -202,7 +202,7 @@ class TasksWith(Generic[_P]):
         return declare
 
     def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
-        """As that of ``Tasks``."""
+        """Like ``Tasks.reacts_to``."""
 
         def declare(react: ReactWith[_P, _T]) -> ReactWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.reacts_to(*events)(partial(react, parts)))
@@ -218,7 +218,7 @@ class TasksWith(Generic[_P]):
         *,
         every: timedelta | None = None,
     ) -> None:
-        """As that of ``Tasks``."""
+        """Like ``Tasks.periodic``."""
         self._declared.append(
             lambda tasks, parts: tasks.periodic(name, partial(due, parts), partial(sweep, parts), every=every)
         )

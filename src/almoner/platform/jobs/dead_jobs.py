@@ -21,7 +21,7 @@ class NoSuchDeadJob(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class DeadJob:
-    """A job that gave up. ``attempts``: how often it was begun; ``failures``: how often in a row it failed."""
+    """A job that gave up. ``attempts``: how often it was started; ``failures``: consecutive failures."""
 
     id: int
     kind: str
@@ -50,7 +50,7 @@ class KindInQueue:
 
 
 async def list_kinds(tx: Tx) -> list[KindInQueue]:
-    """What the queue holds by kind: those whose oldest job has waited longest first."""
+    """The jobs in the queue by kind, longest waiting first."""
     rows = await tx.fetch(
         """
         select kind,

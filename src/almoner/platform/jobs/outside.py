@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 report_waiting: ContextVar[Callable[[bool], None] | None] = ContextVar("almoner_job_waits_outside", default=None)
-"""How the runner of this task's job hears that it begins to wait (True) or goes on (False)."""
+"""Called when the job starts to wait (True) and when it continues (False)."""
 
 
 @contextmanager

@@ -101,7 +101,7 @@ class JobKind(Generic[T]):
         await enqueue_jobs(tx, [self.new_job(details, due=due, lane=lane, unique=unique)])
 
     def decode(self, job: Job) -> JobOf[T]:
-        """As its handler gets it."""
+        """Decode the payload for the handler."""
         return JobOf(
             job.id,
             job.kind,
@@ -135,7 +135,7 @@ class JobDropped:
 
 
 Result = JobDone | JobRetry | JobDropped
-"""What becomes of a job."""
+"""The outcome of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class JobRecorded:
 
 
 Answer = Result | JobRecorded
-"""What a handler answers."""
+"""The result of a handler."""
 
 
 @dataclass(frozen=True, slots=True)

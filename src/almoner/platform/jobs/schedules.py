@@ -116,7 +116,7 @@ class ScheduleRunner:
         return [moment for moment in due if moment is not None]
 
     async def clock_waits_at(self, tx: Tx) -> datetime | None:
-        """The moment that the sandbox's clock does not move past by itself."""
+        """The time beyond which the sandbox clock does not move automatically."""
         waits = [await one.clock_waits_at(tx) for one in self._schedules if one.clock_waits_at is not None]
         return min((moment for moment in waits if moment is not None), default=None)
 

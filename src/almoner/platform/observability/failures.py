@@ -1,4 +1,4 @@
-"""What background loops do with exceptions: wait for a database that is away, tell all others without personal data."""
+"""How background loops handle exceptions: wait for an unavailable database, log others without personal data."""
 
 import traceback
 from typing import Final
@@ -29,7 +29,7 @@ CONNECTION_ERRORS: Final = (
     DiskSpaceLow,
     *TIMEOUT_ERRORS,
 )
-"""The database cannot be reached just now, has no room or takes too long: who asked is answered 503."""
+"""The database is unavailable, has no free connection or is too slow: the request gets 503."""
 
 UNAVAILABLE_ERRORS: Final = (*CONNECTION_ERRORS, asyncpg.InterfaceError)
 """As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong

@@ -1,4 +1,4 @@
-"""How much memory there is: that of the machine, or less where a container is held to less."""
+"""The available memory: that of the machine, or the limit of a container."""
 
 import os
 from collections.abc import Sequence

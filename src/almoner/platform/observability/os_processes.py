@@ -1,4 +1,4 @@
-"""What the operating system knows of a process, by its number."""
+"""Information about a process from the operating system, by its process ID."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ def has_process_ended(pid: int) -> bool:
 
 
 def read_process_column(pid: int, column: str) -> str:
-    """What is known of a process, by the name that ``ps`` gives to it; empty when there is none."""
+    """A property of a process, by its ``ps`` name; empty if there is no such process."""
     if not Path("/proc/self/stat").exists():
         command = ["/bin/ps", "-ww", "-o", f"{column}=", "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

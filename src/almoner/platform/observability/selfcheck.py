@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SelfcheckOutcome:
-    """What one self-check saw, and how long it took."""
+    """The result of one self-check, and how long it took."""
 
     findings: tuple[Finding, ...]
     checks: int
@@ -98,7 +98,7 @@ async def _run_check(tx: Tx, check: ConsistencyCheck) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """What the last self-check of the service saw of one promise."""
+    """The result of the last self-check of a running service, for one check."""
 
     name: str
     invariant: str
@@ -135,7 +135,7 @@ async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: Se
 
 
 async def list_records(tx: Tx) -> list[CheckRecord]:
-    """What the last self-check saw: broken promises first."""
+    """The results of the last self-check, failed checks first."""
     rows = await tx.fetch(
         """
         select name, invariant, advice, found, examples, checked_at from selfcheck_result
@@ -160,7 +160,7 @@ async def run_selfcheck(
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the nightly job asks, and where it tells what it found."""
+    """The checks of the nightly job, and where it reports findings."""
 
     checks: Sequence[ConsistencyCheck]
     telemetry: Telemetry

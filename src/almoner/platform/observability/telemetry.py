@@ -17,7 +17,7 @@ from almoner.platform.observability.log_lines import LogLineWriter, Write, stder
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """What one request leaves in the log. ``address`` is the client's; ``frames`` say where a failure was."""
+    """The log line of one request. ``address``: the client's. ``frames``: where a failure occurred."""
 
     at: datetime
     event: str
@@ -90,7 +90,7 @@ class Telemetry:
         self._write({"at": at, "event": event, **fields})
 
     def record_request(self, line: RequestLine, seconds: float) -> None:
-        """Count one answer and write its line."""
+        """Count one response and write its log line."""
         bound = self._bound.get((line.route, line.status))
         if bound is None:
             bound = (self.requests.labels(line.route, str(line.status)), self.seconds.labels(line.route))
@@ -127,7 +127,7 @@ class _LostLines(Collector):
 
 
 class DiskMetrics(Collector):
-    """What is free on the disk of the data folder; nothing is said of a folder that is not there."""
+    """Free space on the disk of the data directory; no metrics if the directory does not exist."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._free: FreeSpace | None = None
@@ -135,7 +135,7 @@ class DiskMetrics(Collector):
         registry.register(self)
 
     def set(self, free: FreeSpace | None, *, refused: bool) -> None:
-        """What was found, and whether writes are refused for it."""
+        """Set the measured values, and whether writes are refused."""
         self._free, self._refused = free, refused
 
     def collect(self) -> Iterator[Metric]:
@@ -182,7 +182,7 @@ class StoredCounter(Collector):
     """A counter that the database counts: it is the whole deployment's, and is set, not added to."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
-        """``name`` without the ``_total`` that it is told with."""
+        """``name``: without the ``_total`` suffix of the metric."""
         self._described = (name, documentation)
         self._labels = labels
         self._counted: dict[tuple[str, ...], int] = {}
@@ -201,7 +201,7 @@ class StoredCounter(Collector):
 
 
 class WatchlistMetrics:
-    """How the watch lists stand, of the whole deployment."""
+    """The state of the watch lists, for the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.age = Gauge(
@@ -268,7 +268,7 @@ class PayeeMetrics:
 
 
 class ReconciliationMetrics:
-    """What providers and our bank tell of and the ledger do not show yet."""
+    """What providers and our bank have reported and the ledger does not show yet."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(

@@ -117,7 +117,10 @@ class Tracing:
         span.end(ends)
 
     def outbound(self) -> aiohttp.TraceConfig:
-        """For the HTTP client: a span for each call, with the host alone. Others are not told of our traces."""
+        """For the HTTP client: a span for each call, with the host only.
+
+        Trace headers are not sent to other parties.
+        """
         config = aiohttp.TraceConfig()
 
         async def start(_session: object, context: SimpleNamespace, params: aiohttp.TraceRequestStartParams) -> None:

@@ -13,7 +13,7 @@ import idna
 from almoner.kit.text import clean_code
 
 MAX_LENGTH: Final = 254
-"""Of an address in ASCII (RFC 5321, erratum 1690)."""
+"""The maximum length of an address in ASCII (RFC 5321, erratum 1690)."""
 _MAX_LOCAL: Final = 64
 _MAX_DOMAIN: Final = 253
 _LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")

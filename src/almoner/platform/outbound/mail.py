@@ -11,11 +11,11 @@ from almoner.platform.database.transactions import Tx
 
 
 class MailRefused(Exception):
-    """The mail server refused the mail for good."""
+    """The mail server rejected the email for good."""
 
 
 class MailDelayed(Exception):
-    """The mail could not be sent now; try again later."""
+    """The email could not be sent now; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class MailTransport(Protocol):
     """Sends emails: an SMTP server or the sandbox's mailbox."""
 
     async def send(self, mail: Mail) -> None:
-        """Send the mail. Raises MailRefused or MailDelayed."""
+        """Send the email. Raises MailRefused or MailDelayed."""
         ...
 
 
@@ -71,13 +71,13 @@ class GuardedMailTransport:
         self._identity = identity
 
     async def send(self, mail: Mail) -> None:
-        """Send the mail. Also raises UnreleasedDatabaseCopy."""
+        """Send the email. Also raises UnreleasedDatabaseCopy."""
         self._identity.ensure_active()
         await self._transport.send(mail)
 
 
 async def store_in_mailbox(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
-    """Store a mail in the sandbox's mailbox; duplicates by ID are skipped."""
+    """Store an email in the sandbox's mailbox; duplicates by ID are skipped."""
     tag = await tx.execute(
         """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",

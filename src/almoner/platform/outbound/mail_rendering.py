@@ -74,7 +74,7 @@ def _part(macro: Callable[..., str], context: Context, *values: object, **option
 
 
 class MailRenderer(PageRenderer):
-    """Renders the mails of one slice: ``<name>.html``, the subject from its block, and the text from what it shows."""
+    """Renders the emails of one slice from ``<name>.html``, with subject and plain text."""
 
     @property
     def _templates(self) -> Environment:
@@ -112,7 +112,7 @@ class MailRenderer(PageRenderer):
         to: str,
         attachments: Sequence[Attachment] = (),
     ) -> Mail:
-        """The mail of a template, in this language; ``facts`` are what the template reads, as they were typed."""
+        """Render the email of a template in a language; ``facts`` are its unescaped values."""
         shown = {**facts, "brand": brand, "brand_links": _own_links(brand.links)}
         made = self.render_text(template, language, **shown)
         return Mail(

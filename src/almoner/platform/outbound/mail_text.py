@@ -1,4 +1,4 @@
-"""The plain text of a mail, made from its HTML, so that each mail has one template."""
+"""The plain text of an email, generated from its HTML, so that each email has only one template."""
 
 import re
 from collections.abc import Callable

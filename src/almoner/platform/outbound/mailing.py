@@ -1,4 +1,4 @@
-"""Handing a mail over: again while nobody takes it, for as long as it is of use, and not once it is refused."""
+"""Sends an email: retried while no mail server accepts it, for as long as it is useful, until it is rejected."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,12 +33,12 @@ RETRY_FOR_ONE_DAY: Final = MailRetryPolicy(_MINUTE, _MINUTE, 60 * 24)
 
 @dataclass(frozen=True, slots=True)
 class MailSent:
-    """A mail server has taken the mail."""
+    """A mail server accepted the email."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailUndeliverable:
-    """It is not tried again. ``refused``: for good, by the mail server; else it was tried for long enough."""
+    """The email is not retried. ``refused``: a mail server rejected it for good; otherwise the retries are used up."""
 
     reason: str
     refused: bool
@@ -47,7 +47,7 @@ class MailUndeliverable:
 async def send_mail(
     transport: MailTransport, mail: Mail, attempt: int, policy: MailRetryPolicy
 ) -> MailSent | MailUndeliverable | JobRetry:
-    """Hand a mail over, the first attempt being 1; what became of it."""
+    """Send an email and return the outcome; the first attempt is 1."""
     try:
         with waiting_outside():
             await transport.send(mail)

@@ -25,7 +25,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class DailyChart:
-    """The last days, oldest first, and their sum beside that of as many days before."""
+    """The totals of the last days, oldest first, and the total of as many days before."""
 
     bars: list[Bar]
     total: int

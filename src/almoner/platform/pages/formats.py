@@ -101,7 +101,7 @@ def format_short_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> 
 
 
 def country_name(code: str, locale: Locale) -> str:
-    """The name of a country (three letters) in the language, or the code."""
+    """The name of a country (three letters) in the language; the code if it is unknown."""
     aliases = get_global("territory_aliases").get(code, [code])
     return str(locale.territories.get(aliases[0], code))
 
@@ -134,7 +134,7 @@ def format_wait(seconds: int, locale: Locale) -> str:
 
 
 def zone_name(zone: tzinfo, locale: Locale) -> str:
-    """A time zone by its place: ``Berlin``; UTC as it is."""
+    """A time zone by its city, such as ``Berlin``; UTC unchanged."""
     if str(zone) in ("UTC", "Etc/UTC"):
         return "UTC"
     return dates.get_timezone_location(zone, locale=locale, return_city=True)

@@ -19,7 +19,7 @@ NO_PAGE: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex, nofollow",
 }
-"""Of answers that are no page: redirects, whose addresses may hold a token, and documents."""
+"""Headers of responses other than pages: redirects, whose URL may contain a token, and documents."""
 
 _HSTS: Final = "max-age=31536000; includeSubDomains"
 
@@ -46,7 +46,7 @@ class InlineSources:
 
 
 def nonce_sources(nonce: str) -> InlineSources:
-    """Of a page that is rendered for one request."""
+    """CSP sources of a page that is rendered for one request."""
     return InlineSources([f"'nonce-{nonce}'"], [f"'nonce-{nonce}'"])
 
 

@@ -9,7 +9,7 @@ from almoner.platform.http.lazy_application import LazyApplication
 
 
 class LazyRoutes(BaseRoute):
-    """All that is below a path; to be looked up after the routes that are there at once."""
+    """Routes below a path that are loaded on first use; matched after all other routes."""
 
     def __init__(self, prefix: str, load: Callable[[], Sequence[Route]]) -> None:
         """``load``: imports the pages and makes their routes, with those for addresses that are none."""

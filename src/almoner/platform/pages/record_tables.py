@@ -1,4 +1,4 @@
-"""What tables, facts and timelines of records are made of, on the pages of members and operators: pure."""
+"""Building blocks of record tables, facts and timelines on pages of members and operators; pure."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -69,7 +69,7 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell shows. ``href``: where it leads, on the first column."""
+    """The content of a cell. ``href``: its link, in the first column."""
 
     column: Column
     value: object
@@ -100,9 +100,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    """One step. ``label``, ``note``: keys, or words where pages are in English alone.
+    """One step of a timeline.
 
-    ``at``: an ISO moment where it is known. ``amount``: in minor units of ``currency``.
+    ``label``, ``note``: catalogue keys, or text on pages that exist only in English. ``at``: an ISO timestamp, if
+    known. ``amount``: in minor units of ``currency``.
     """
 
     label: str

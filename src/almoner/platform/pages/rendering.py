@@ -163,7 +163,7 @@ class PageRenderer:
         )
 
     def format_day(self, at: date | datetime, language: Language) -> str:
-        """A day, or that of a moment in the issuer's time zone, in the language."""
+        """Format a date, or the date of a timestamp in the issuer's time zone, in the language."""
         day = self.deployment.issuer_day_at(at) if isinstance(at, datetime) else at
         return formats.format_day(day, language.locale)
 

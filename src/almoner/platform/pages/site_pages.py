@@ -39,7 +39,7 @@ class SitePages:
 
 
 def is_page_request(request: Request) -> bool:
-    """Whether a browser asks for a page, rather than a program for JSON."""
+    """Whether the request comes from a browser that expects a page, not from a program that expects JSON."""
     path = request.url.path
     if path.startswith(("/v1/", "/scim/")) or path in ("/v1", "/scim"):
         return False

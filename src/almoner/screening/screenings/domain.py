@@ -16,14 +16,14 @@ COMPARED: Final = InternalEvent("internal.watchlist_compared", WatchlistLoadEven
 
 MatchSide = Mapping[str, str]
 SubjectType = Literal["organisation", "agent_verification"]
-"""Of which record a subject is: bodies are compared with bodies, applicants with persons."""
+"""The type of record that a subject is: organisations are screened against organisations, applicants against people."""
 MatchDecision = Literal["open", "confirmed", "cleared"]
 """``open``: a person has to decide whether the two are the same."""
 ManualResult = Literal["clear"] | Category
-"""What a person found of names that cannot be compared: nothing, or a list of this category that has one of them."""
+"""A reviewer's finding for names that cannot be compared: on no list, or on a list in this category."""
 
 HOME_COUNTRIES: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA"))
-"""Countries whose registers are read: so many bodies are there that to be there too tells little."""
+"""Countries with imported registers: a shared country means little there, because so many organisations are in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class ScreenedSubject:
 
     @property
     def kind(self) -> SubjectKind:
-        """As what it is compared."""
+        """The kind of entries that it is screened against."""
         return "person" if self.type == "agent_verification" else "organisation"
 
 
 @dataclass(frozen=True, slots=True)
 class ScreeningChanged:
-    """Of which record a subject's matches have changed. ``decided``: by a person."""
+    """The record whose matches have changed. ``decided``: by a reviewer."""
 
     type: SubjectType
     id: UUID
@@ -199,7 +199,7 @@ class ScreeningMatch:
         return replace(self, decided=decided).updated_with_hit(hit)
 
     def as_ended(self) -> "ScreeningMatch":
-        """As it is when the two no longer agree; what was decided stays known."""
+        """The match once the two no longer agree; past decisions are kept."""
         return replace(self, current=False, awaiting_review=False)
 
     def without_monitoring(self) -> "ScreeningMatch":

@@ -32,7 +32,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class IndexedEntry:
-    """One entry as it is compared."""
+    """One list entry, prepared for comparison."""
 
     list: str
     kind: Kind
@@ -42,7 +42,7 @@ class IndexedEntry:
 
     @property
     def key(self) -> str:
-        """By what the list knows it."""
+        """The list's own key of the entry."""
         return self.compared.id.partition("/")[2]
 
 
@@ -83,7 +83,7 @@ def _parse_party(address: ListedAddress) -> Party:
 
 
 def normalise_identifier(text: str) -> str | None:
-    """A number as both sides have it: letters and digits alone. None for what is too short to tell anybody apart."""
+    """A number reduced to letters and digits for comparison; None if it is too short to be distinctive."""
     plain = "".join(one for one in text.upper() if one.isalnum())
     return plain if len(plain) > 4 and any(one.isdigit() for one in plain) else None
 
@@ -133,7 +133,7 @@ def _address_keys(street: str | None, places: Iterable[str | None]) -> Iterator[
 
 
 class ScreeningIndex:
-    """Entries of lists, by whom is compared with them."""
+    """Prepared list entries, by kind of subject."""
 
     def __init__(self, entries: Iterable[IndexedEntry], versions: Sequence[WatchlistVersion]) -> None:
         stored = tuple(entries)

@@ -57,14 +57,14 @@ async def screen(
 
 
 async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult | None:
-    """Compare a watched subject as it looked last; None where it is watched no more."""
+    """Screen a watched subject again with its stored details; None if it is no longer watched."""
     lists = await screener.current_watchlists(tx)
     stored = await store.lock_subject_by_id(tx, subject)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
 async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
-    """What is known of a record now, without comparing it."""
+    """The current result of a record, without screening it."""
     stored = await store.find_screened_subject(tx, who.type, who.id)
     return ScreeningResult(
         who.kind,
@@ -76,12 +76,12 @@ async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
 
 
 async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
-    """What people decided of a record, also where the two agree no more."""
+    """List reviewers' decisions on a record, including those on ended matches."""
     return await store.list_decided_matches(tx, who.type, who.id)
 
 
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
-    """One match, its subject locked until the transaction ends; None where there is none, or it is forgotten."""
+    """Get one match with its subject locked until the transaction ends; None if it does not exist or was erased."""
     match = await store.find_match(tx, match_id)
     if match is None or await store.lock_subject_by_id(tx, match.subject) is None:
         return None
@@ -96,7 +96,7 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
-    """Store what a person decided of a match that is held; False where there is nothing to decide any more."""
+    """Store a reviewer's decision on a locked match; False if there is nothing to decide any more."""
     if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
@@ -125,7 +125,7 @@ async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult |
 
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
-    """Take back what was decided of a match that is held; False where nothing was."""
+    """Undo the decision on a locked match; False if there is none."""
     if not await store.reopen_match(tx, match.id, current=_still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
@@ -172,7 +172,7 @@ async def list_affected_subjects(
 
 
 async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
-    """What a load brought or changed, to compare with."""
+    """An index of the entries that a list import added or changed."""
     changes = await watchlists.get_load_changes(tx, load_id)
     fresh = (index_entry(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
     versions = [version for version in await watchlists.list_versions(tx) if version.load.list == changes.list]

@@ -285,7 +285,7 @@ async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 @across_partners("registers")
 async def find_screened_subject(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
-    """A record as it looked when it was compared last."""
+    """A record as it was when it was last screened."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", who_type, subject_id
     )
@@ -294,7 +294,7 @@ async def find_screened_subject(tx: Tx, who_type: str, subject_id: UUID) -> Stor
 
 @across_partners("registers")
 async def find_subject(tx: Tx, subject: UUID) -> StoredSubject | None:
-    """A subject as it looked when it was compared last."""
+    """A subject as it was when it was last screened."""
     row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
     return _stored(row) if row else None
 

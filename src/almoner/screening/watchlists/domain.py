@@ -11,7 +11,7 @@ from almoner.kit.events import InternalEvent
 Category = Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMedia", "controversial"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 Kind = Literal["person", "organisation", "vessel", "aircraft", "unknown"]
-"""What is listed; ``unknown`` where the list does not say whether it is a person."""
+"""The kind of a listed entry; ``unknown`` if the list does not say whether it is a person."""
 SubjectKind = Literal["organisation", "person"]
 """Who is compared."""
 KINDS_BY_SUBJECT: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
@@ -37,7 +37,7 @@ class ListedName:
 
 @dataclass(frozen=True, slots=True)
 class ListedAddress:
-    """One address: in one line, and its country (three letters) where that is known."""
+    """One address on one line, and its country (three letters), if known."""
 
     text: str
     country: str | None
@@ -77,12 +77,12 @@ class RejectedEntry:
 
 
 SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
-"""Lists of which every entry stands in another one under the same number: that one takes their place."""
+"""Lists whose entries are all in another list under the same numbers; the other list replaces them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchlistLoadEvent:
-    """Which list, and which load of it. ``load`` has the columns of ``Load``."""
+    """The list and its import. ``load`` has the columns of ``Load``."""
 
     list: str
     load: UUID
@@ -145,7 +145,7 @@ class WatchlistLoad:
 
 @dataclass(frozen=True, slots=True)
 class WatchlistVersion:
-    """A list as it is loaded now."""
+    """The current version of a list."""
 
     code: str
     title: str
@@ -165,7 +165,7 @@ class WatchlistVersion:
 
 @dataclass(frozen=True, slots=True)
 class WatchlistEntry:
-    """What a list says of somebody, from a load on. ``category`` of the entry within is never None."""
+    """An entry of a list, starting with one import. ``category`` of the entry is never None."""
 
     list: str
     listed: ListedEntity
@@ -176,7 +176,7 @@ class WatchlistEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoadChanges:
-    """What a load changed. ``changed``: as it was, and as it is."""
+    """The changes of an import. ``changed``: pairs of old and new entries."""
 
     list: str
     added: Sequence[WatchlistEntry]

@@ -20,7 +20,10 @@ def refusal_reasons(
     before: int,
     published: tuple[datetime | None, datetime | None],
 ) -> Iterator[str]:
-    """What is wrong with a load, a sentence each. ``published``: it, and what is loaded, are of these moments."""
+    """The problems of an import, one sentence each.
+
+    ``published``: the publication times of the new and the current version.
+    """
     if entries < max(source.min_entries, 1):
         yield f"the list has {entries:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
     if bad > max(_FEW_BAD, _MOST_BAD * (entries + bad)):

@@ -1,4 +1,4 @@
-"""What a watch list's reader gives; one adapter for each format."""
+"""The interface of a watch list reader; one adapter for each format."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ class WatchlistSource(Protocol):
 
     @property
     def title(self) -> str:
-        """What people call it, with its publisher."""
+        """The name of the list, with its publisher."""
         ...
 
     @property
@@ -28,7 +28,7 @@ class WatchlistSource(Protocol):
 
     @property
     def category(self) -> Category | None:
-        """What a hit means; None where each entry says so itself."""
+        """The category of a match; None if each entry has its own."""
         ...
 
     @property
@@ -48,8 +48,8 @@ class WatchlistSource(Protocol):
 
 @runtime_checkable
 class DatedWatchlist(Protocol):
-    """A source whose files say of which moment they are."""
+    """A source whose files contain their publication time."""
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """The moment; None where these do not say it. Raises WatchlistRefused."""
+        """The publication time; None if the files do not contain it. Raises WatchlistRefused."""
         ...

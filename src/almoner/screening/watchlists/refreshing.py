@@ -26,7 +26,7 @@ from almoner.screening.watchlists.store_refresh import Status
 
 
 class RefreshWatchlist(msgspec.Struct, frozen=True):
-    """Which."""
+    """The list to refresh."""
 
     list: str
 

@@ -19,12 +19,12 @@ _AT_ONCE: Final = 2_000
 
 
 async def list_entries(tx: Tx, code: str, after: str) -> list[WatchlistEntry]:
-    """What a list says now, the next ones after a key in the order of keys."""
+    """A page of the current entries of a list, in the order of their keys."""
     return await store.list_current_entries(tx, code, after, _AT_ONCE)
 
 
 async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
-    """What a load changed. Raises NotFound."""
+    """The changes of an import. Raises NotFound."""
     of = await get_load(tx, load_id)
     came = {one.listed.key: one for one in await store.entries_added_by_load(tx, load_id)}
     ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, load_id)}

@@ -1,4 +1,4 @@
-"""SQL for watch lists: versions, and what each said from one load until another."""
+"""SQL for watch lists: their versions, and the entries of each version."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -112,7 +112,7 @@ async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
 
 
 async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> None:
-    """These entries are said until now."""
+    """End these entries with the current import."""
     await tx.execute(
         """
         update watchlist_entry set until_load = $3
@@ -125,7 +125,7 @@ async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> 
 
 
 async def insert_entries(tx: Tx, entries: Iterable[WatchlistEntry]) -> None:
-    """These are said from now on."""
+    """Start these entries with the current import."""
     waiting = iter(entries)
     while batch := list(islice(waiting, _AT_ONCE)):
         await tx.execute(
@@ -214,7 +214,7 @@ async def find_load(tx: Tx, load_id: UUID) -> WatchlistLoad | None:
 
 
 async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
-    """Whether a load covers other categories, of bodies or of persons, than the good one before it."""
+    """Whether an import covers different categories than the previous one, for organisations or people."""
     return bool(
         await tx.fetchval(
             """
@@ -245,13 +245,13 @@ async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> lis
 
 
 async def entries_added_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
-    """What a load brought."""
+    """The entries that an import added."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
 async def entries_ended_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
-    """What a load ended."""
+    """The entries that an import ended."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 

@@ -43,7 +43,7 @@ from almoner.validation.requests import service as validation_requests
 
 
 class ReviewAgent(msgspec.Struct, frozen=True):
-    """Which. ``then``: what a test value asks for instead."""
+    """The verification to review. ``then``: the action of a test value."""
 
     verification: UUID
     then: Action | None
@@ -245,7 +245,7 @@ async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[Age
 
 
 async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
-    """Record the nonprofit's answer; a reviewer decides with it. Raises NotFound, InvalidState."""
+    """Record the nonprofit's answer, which a reviewer takes into account. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, verification_id)) is None:
         raise NotFound

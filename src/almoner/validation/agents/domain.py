@@ -161,7 +161,7 @@ class AgentVerification:
 
     @property
     def display_language(self) -> str:
-        """The language of the applicant's mails and pages."""
+        """The language of the applicant's emails and pages."""
         return self.preferred_language or self.language
 
     @property
@@ -190,7 +190,7 @@ class AgentVerification:
         return self.is_open and self.expires_at is not None and now >= self.expires_at
 
     def with_expiry_applied(self, now: datetime) -> "AgentVerification":
-        """The verification at this moment, with its expiry applied (S3)."""
+        """The verification at the current time, with its expiry applied (S3)."""
         if not self.is_overdue(now):
             return self
         assert self.expires_at is not None, "what is overdue has a moment"
@@ -259,7 +259,7 @@ class AgentVerification:
         return replace(self, expires_at=until)
 
     def without_answer_deadline(self) -> "AgentVerification":
-        """The verification once no answer of the nonprofit is awaited any more.
+        """The verification once no answer from the nonprofit is expected any more.
 
         Raises InvalidState outside the review.
         """
@@ -287,9 +287,9 @@ ConfirmationMethod = Literal["link", "code", "sandbox"]
 
 @dataclass(frozen=True, slots=True)
 class RepresentationRequest:
-    """The question to a nonprofit whether this applicant represents it.
+    """The request to a nonprofit to confirm that an applicant represents it.
 
-    ``email``: None once it was forgotten; ``answer``: None until it is given.
+    ``email``: None after deletion; ``answer``: None until it is given.
     """
 
     id: UUID

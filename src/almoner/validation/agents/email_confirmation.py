@@ -15,7 +15,7 @@ from almoner.validation.agents.evaluate import EvaluationStep
 
 
 class SendConfirmation(msgspec.Struct, frozen=True):
-    """Which."""
+    """The confirmation email to send."""
 
     confirmation: UUID
 

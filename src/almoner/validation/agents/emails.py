@@ -1,4 +1,4 @@
-"""The mails about agents, in the agent's language: to the applicant, and to the nonprofit."""
+"""The emails about agents, in the agent's language: to the applicant, and to the nonprofit."""
 
 from typing import Final
 from uuid import UUID
@@ -20,7 +20,7 @@ ANSWER: Final = "answer"
 
 
 async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfirmation]) -> Email | None:
-    """The mail with link and code; None when there is nothing to confirm any more."""
+    """The email with link and code; None if there is nothing to confirm any more."""
     confirmation_id = job.details.confirmation
     verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:
@@ -46,7 +46,7 @@ async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfi
 
 
 async def compose_representation_request(tx: Tx, mails: MailRenderer, job: JobOf[AskNonprofit]) -> Email | None:
-    """The question to the nonprofit; None when nobody waits for its answer any more."""
+    """The request to the nonprofit; None if no answer is needed any more."""
     verification, asked = await agent_review.get_representation_request(tx, job.details.verification)
     if asked.email is None or verification.status != "pending_review" or not asked.is_answerable_at(tx.now):
         return None

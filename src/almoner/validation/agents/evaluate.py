@@ -55,7 +55,7 @@ class NonprofitEvidence:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOutcome:
-    """Whether the rules let the agent through; if not, the reasons for a reviewer."""
+    """Whether the rules approve the agent; if not, the reasons for a reviewer."""
 
     passes: bool
     reasons: tuple[str, ...]
@@ -87,7 +87,7 @@ def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
 
 
 def find_mail_domain(email: str, known: NonprofitEvidence) -> str | None:
-    """The domain whose mail host must be looked up; None if the rules decide without it."""
+    """The domain whose mail host must be looked up; None if the rules can decide without it."""
     domain = internet_domains.domain_of_email(email)
     without = evaluate_agent(email, None, known, takes_mail=True)
     return domain.host if domain is not None and without.passes else None

@@ -63,7 +63,7 @@ class Domain:
 
     @property
     def is_institutional(self) -> bool:
-        """Whether it belongs to a university, a government or the like, which host many bodies."""
+        """Whether the domain belongs to a university, a government or the like, which host many organisations."""
         return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
 
     @property
@@ -83,7 +83,7 @@ class Domain:
 
     @property
     def has_mixed_scripts(self) -> bool:
-        """Whether one label mixes letters of several scripts, as lookalikes do."""
+        """Whether one label mixes letters of several scripts, as lookalike domains do."""
         return any(len(scripts_in_text(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property

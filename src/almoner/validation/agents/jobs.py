@@ -1,4 +1,4 @@
-"""Reviews by rule, mails, and what follows from validation requests and from time."""
+"""Reviews by rule, emails, and reactions to validation requests and expiries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Which hosts take mail, and the watch lists."""
+    """What agent jobs need: the mail host lookup, and the watch lists."""
 
     hosts: MailHosts
     screener: Screener
@@ -69,7 +69,7 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> Non
 
 @review_tasks.job(agent_review.REVIEW)
 async def review(parts: Parts, work: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
-    """Review by rule, or do what a test value asks for."""
+    """Review by rule, or apply a test value."""
     verification_id = job.details.verification
     if (asked_for := job.details.then) is not None:
         async with work.db.write() as tx:

@@ -81,7 +81,7 @@ class AgentPages:
 
     @with_error_pages
     async def open_representation_link(self, request: Request) -> Response:
-        """As for the applicant."""
+        """Open the link of a nonprofit, as for applicants."""
         return self._open(request, ANSWER)
 
     async def confirmation_page(self, request: Request) -> Response:
@@ -104,7 +104,7 @@ class AgentPages:
 
     @with_error_pages
     async def submit_confirmation(self, request: Request) -> Response:
-        """The button, the code, or the wish for a new mail."""
+        """Confirm by button or code, or request a new email."""
         verification_id = self._verification_id(request)
         by_link = self._visit(request, CONFIRM, verification_id)
         visit = by_link or self._visit(request, _CODE, verification_id)
@@ -130,7 +130,7 @@ class AgentPages:
 
     @with_error_pages
     async def show_representation_request(self, request: Request) -> Response:
-        """The question with two buttons, or that no answer is needed."""
+        """Show the request with two buttons, or that no answer is needed."""
         verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
         async with self._db.read() as tx:

@@ -33,11 +33,11 @@ class AgentReviewHandler:
         return REJECTIONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock the verification until the transaction ends; None where there is none."""
+        """Lock the verification until the transaction ends; None if it does not exist."""
         return await service.lock_review_subject(tx, subject_id)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """Who applies for whom, what the nonprofit answered, all that was seen, and documents. Raises NotFound."""
+        """Load the applicant, the nonprofit's answer, all findings and documents. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         facts = [
             *_facts(found),

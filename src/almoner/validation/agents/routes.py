@@ -44,8 +44,8 @@ async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery
 async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) -> AgentVerificationOut:
     """Create an agent verification.
 
-    It checks that somebody is who they say they are, and speaks for a nonprofit. The applicant is sent an email with
-    a link and a code, and has 30 days to confirm the address by either of them.
+    It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant a link and a
+    code, and the applicant has 30 days to confirm the address with either of them.
     """
     return verification_out(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
 
@@ -60,7 +60,7 @@ async def get_agent_verification(call: ApiCall, id: VerificationId) -> AgentVeri
 async def update_agent_verification(
     call: ApiCall, id: VerificationId, body: AgentVerificationPatch
 ) -> AgentVerificationOut:
-    """Change an agent verification's metadata, key by key. Nothing else of it can change."""
+    """Change an agent verification's metadata, key by key. Nothing else can be changed."""
     if body.metadata is UNSET:
         return verification_out(call.tx, await service.get(call.tx, call.partner, id))
     return verification_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))

@@ -47,7 +47,7 @@ class AgentVerificationsQuery(PageQuery):
 
 
 def filters_of(query: AgentVerificationsQuery) -> AgentFilters:
-    """What the query narrows the list by."""
+    """The filters in a query."""
     return AgentFilters(query.status, query.email, query.start_date, query.end_date)
 
 
@@ -149,7 +149,7 @@ class AgentVerificationOut(ResponseRecord, object_name="agent_verification"):
 
 
 def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
-    """The answer for one verification that is true at this moment, and the record in its events."""
+    """The API representation of a verification at the current time, also used in its events."""
     organisation, request = verification.organisation, verification.validation_request
     named = None if organisation is None else _organisation(tx, organisation)
     asked = None if request is None else AgentRequestOut(tx.ids.text("validationrequest", request.id), request.name)

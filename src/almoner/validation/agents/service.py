@@ -101,7 +101,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
-    """Have one more mail sent to the applicant; whether the limits allow it, and something is to be confirmed."""
+    """Send the applicant another email; returns whether the limits and the status allow it."""
     return await email_confirmation.resend_confirmation(tx, verification_id)
 
 
@@ -141,7 +141,7 @@ async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) ->
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
-    """One verification, true at this moment. Raises NotFound."""
+    """Get one verification at the current time. Raises NotFound."""
     if (found := await store.find(tx, scope, verification_id)) is None:
         raise NotFound
     return found.with_expiry_applied(tx.now)
@@ -161,13 +161,13 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
 ) -> tuple[list[AgentVerification], int]:
-    """One page and the exact total, true at this moment."""
+    """One page at the current time, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.with_expiry_applied(tx.now) for row in rows], total
 
 
 async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | None:
-    """Lock one until the transaction ends; None where there is none."""
+    """Lock one verification until the transaction ends; None if it does not exist."""
     try:
         return transitions.review_subject_for(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
     except NotFound:

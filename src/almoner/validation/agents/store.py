@@ -141,7 +141,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int) -> list[AgentVerification]:
-    """Those whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
+    """Lock verifications that are due, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 order by a.expires_at limit $2 for no key update of a skip locked",
         tx.now,
@@ -256,7 +256,7 @@ async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
 
 
 async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence[EvaluationStep]) -> None:
-    """Store what a look at a verification saw."""
+    """Store the steps of an evaluation."""
     await tx.executemany(
         """
         insert into agent_verification_step (
@@ -268,7 +268,7 @@ async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence
 
 
 async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
-    """What was seen of a verification and when, oldest first."""
+    """List the evaluation steps of a verification with their times, oldest first."""
     rows = await tx.fetch(
         """
         select name, verdict, code, source, data_as_of, facts, checked_at

@@ -11,7 +11,7 @@ from almoner.validation.agents.domain import Answer, OfficialContact, Representa
 
 
 async def insert_confirmation(tx: Tx, new: EmailConfirmation) -> None:
-    """Store a mail that is to be sent; the codes of earlier ones are void by it."""
+    """Store an email to send, which voids the codes of earlier ones."""
     await tx.execute(
         "insert into agent_confirmation (id, verification_id, sent_at) values ($1, $2, $3)",
         new.id,
@@ -31,7 +31,7 @@ with recursive one (id) as (
 
 @across_partners("held")
 async def list_confirmation_send_times(tx: Tx, verification_id: UUID) -> list[datetime]:
-    """When mails of a verification were sent, and of those that it took the place of, in real time."""
+    """When emails were sent for a verification and for those that it replaced, in real time."""
     return [row["sent_at"] for row in await tx.fetch(_SEND_TIMES, verification_id)]
 
 
@@ -49,7 +49,7 @@ async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> lis
 
 
 async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation | None:
-    """One mail."""
+    """Find one email."""
     row = await tx.fetchrow(
         "select id, verification_id, sent_at, failed_attempts from agent_confirmation where id = $1", confirmation_id
     )
@@ -57,7 +57,7 @@ async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation 
 
 
 async def find_latest_confirmation(tx: Tx, verification_id: UUID) -> EmailConfirmation | None:
-    """The mail whose code counts."""
+    """Find the email with the valid code."""
     row = await tx.fetchrow(
         """
         select id, verification_id, sent_at, failed_attempts from agent_confirmation
@@ -76,7 +76,7 @@ async def record_code_attempt(tx: Tx, confirmation_id: UUID) -> None:
 
 
 async def insert_representation_request(tx: Tx, new: RepresentationRequest) -> None:
-    """Store a question that is to be mailed."""
+    """Store a request to email."""
     await tx.execute(
         """
         insert into agent_representation_request (id, verification_id, email, asked_at, expires_at) values ($1, $2, $3,
@@ -103,7 +103,7 @@ async def find_representation_request(tx: Tx, verification_id: UUID) -> Represen
 
 
 async def record_representation_answer(tx: Tx, question: RepresentationRequest, given: Answer) -> None:
-    """Store the answer to a question; its verification is locked."""
+    """Store the answer to a request; its verification is locked."""
     await tx.execute(
         "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
         question.id,

@@ -152,7 +152,7 @@ def candidates_from_evaluation(evaluation: Evaluation) -> list[Candidate]:
 
 
 MAX_CORRECTIONS: Final = 5
-"""Of one request: enough to find the right number, too few to try a register through."""
+"""The maximum number of corrections of a request: enough to find the right number, too few to search a register."""
 
 _WRONG_NUMBER_REASONS: Final = frozenset(
     "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees member_not_named "

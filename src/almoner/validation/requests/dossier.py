@@ -33,7 +33,7 @@ _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """Everything known about one request at a moment."""
+    """Everything known about one request at a given time."""
 
     request: ValidationRequest
     evaluations: Sequence[Evaluation]
@@ -68,7 +68,7 @@ class DossierReasonOut(msgspec.Struct, frozen=True):
 
 
 class DossierEvaluationOut(msgspec.Struct, frozen=True, rename="camel"):
-    """One evaluation, as it was made and by the threshold of then."""
+    """One evaluation, with the threshold at its time."""
 
     evaluated_at: str
     occasion: str
@@ -81,7 +81,7 @@ class DossierEvaluationOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DossierReviewOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What a person was asked, and what became of the question."""
+    """A review with its questions and outcome."""
 
     asked_at: str
     reasons: list[DossierReasonOut]
@@ -223,5 +223,5 @@ def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
 
 
 def message_for_code(code: str) -> str:
-    """What a code of a step or reason says to people."""
+    """The display text for the code of a step or reason."""
     return REVIEW_REASONS.get(code) or f"{code.replace('_', ' ').capitalize()}."

@@ -31,7 +31,7 @@ async def evaluate(threshold: float, work: JobContext, job: JobOf[service.Evalua
 
 @tasks.job(service.REEVALUATE_PENDING)
 async def reevaluate_pending(work: JobContext, job: JobOf[service.ReevaluatePending]) -> Result:
-    """Have the pending requests of a registry evaluated anew, a batch in each transaction."""
+    """Re-evaluate the pending requests of a registry, a batch in each transaction."""
     registry, after = job.details.registry, _FIRST
     while True:
         async with work.db.write() as tx:

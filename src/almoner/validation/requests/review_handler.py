@@ -32,12 +32,12 @@ class RequestReviewHandler:
         return REJECTION_REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock the request until the transaction ends; None where there is none."""
+        """Lock the request until the transaction ends; None if it does not exist."""
         held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
         return service.review_subject_for(held) if held else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """What was asked, what the last evaluation saw, and what it was handed in with. Raises NotFound."""
+        """Load the request, its last evaluation and its documents. Raises NotFound."""
         request = await service.get(tx, ALL_PARTNERS, subject_id)
         made = await service.find_latest_evaluation(tx, subject_id)
         return ReviewEvidence(

@@ -54,8 +54,8 @@ async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery
 async def create_validation_request(call: ApiCall, body: ValidationRequestIn) -> ValidationRequestOut:
     """Create a validation request.
 
-    It asks whether a nonprofit is what an official registry says of it. It is decided by itself where the register
-    lists it as active under this name; otherwise by a person.
+    It checks a nonprofit against an official registry. If the register lists the nonprofit as active under this name,
+    the request is accepted automatically. Otherwise, a reviewer decides.
     """
     return request_out(call.tx, await service.create(call.tx, call.partner, nonprofit_details_of(body)))
 
@@ -75,10 +75,10 @@ async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequ
     also=PDF,
 )
 async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> ValidationRequestDossierOut | RawResponse:
-    """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+    """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
 
-    JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it: the key
-    is at /.well-known/almoner-keys.
+    The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify it
+    with the key at /.well-known/almoner-keys.
     """
     wanted = negotiate_media_type(call.headers.get("accept"), ("application/json", PDF))
     async with call.db.read() as tx:
@@ -98,5 +98,8 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
     errors=UPLOAD_ERRORS,
 )
 async def add_validation_request_document(call: ApiCall, id: RequestId, upload: StoredFile) -> ValidationRequestOut:
-    """Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole request."""
+    """Upload a document as evidence.
+
+    The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. The response is the whole request.
+    """
     return request_out(call.tx, await service.attach_document(call.tx, call.partner, id, upload))

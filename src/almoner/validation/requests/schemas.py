@@ -48,7 +48,7 @@ class ValidationRequestsQuery(PageQuery):
 
 
 def filters_of(query: ValidationRequestsQuery) -> RequestFilters:
-    """What the query narrows the list by."""
+    """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return RequestFilters(query.status, words, query.start_date, query.end_date)
 
@@ -90,7 +90,7 @@ class ValidationRequestIn(RequestBody):
 
 
 def nonprofit_details_of(body: ValidationRequestIn) -> NonprofitDetails:
-    """What the body says of the nonprofit."""
+    """The nonprofit's details in the body."""
     return NonprofitDetails(
         name=body.name,
         registry_name=body.registry_name,
@@ -155,13 +155,13 @@ class DossierValidationRequestOut(_RequestOut):
 
 
 def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
-    """The answer for one request, and the record in its events."""
+    """The API representation of a request, also used in its events."""
     documents = [document_out(tx, request.id, document) for document in request.documents]
     return ValidationRequestOut(**_fields(tx, request), documents=documents)
 
 
 def dossier_request_out(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOut:
-    """The same for a document that is read years later."""
+    """The same for a document that will be read years later."""
     return DossierValidationRequestOut(**_fields(tx, request))
 
 

@@ -46,7 +46,7 @@ Scope = Partner | AllPartners
 
 
 class Evaluate(msgspec.Struct, frozen=True):
-    """Which request, why, and what a test value asks for instead."""
+    """The request to evaluate, why, and the action of a test value."""
 
     request: UUID
     occasion: domain.Occasion
@@ -57,7 +57,7 @@ EVALUATE: Final = JobKind("validation_requests.evaluate", Evaluate)
 
 
 class ReevaluatePending(msgspec.Struct, frozen=True):
-    """Of which registry."""
+    """The registry whose requests are re-evaluated."""
 
     registry: UUID
 
@@ -175,12 +175,12 @@ async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list
 
 
 def cursor_position_of(request: ValidationRequest, sort: Sort) -> Position:
-    """Where a request stands in a list that is sorted so."""
+    """The position of a request in a sorted list."""
     return store.cursor_position_of(request, sort)
 
 
 def review_subject_for(request: ValidationRequest) -> ReviewSubject:
-    """What is reviewed."""
+    """The subject of the review."""
     asked = request.details
     return ReviewSubject(
         "validation_request", request.id, request.partner_id, asked.country_code, queue_script(asked.name)
@@ -265,7 +265,7 @@ async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | Non
 
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """One request, locked until the transaction ends; None where there is none."""
+    """Get one request, locked until the transaction ends; None if it does not exist."""
     held = await store.get_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [held]))[0] if held else None
 
@@ -277,7 +277,7 @@ async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
 
 
 MAX_RELATED: Final = 50
-"""Other requests that are looked at beside one."""
+"""The maximum number of related requests shown with a request."""
 _EVENTS: Final = {"accepted": domain.APPROVED, "rejected": domain.REJECTED}
 
 

@@ -254,7 +254,7 @@ def _conditions(filters: RequestFilters) -> Conditions:
 
 
 def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:
-    """Where a request stands in its list."""
+    """The position of a request in its list."""
     return (normalise_search_text(request.details.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
 
 

@@ -77,7 +77,7 @@ async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
 
 @across_partners("held")
 async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
-    """The last evaluation of a request as it is now; None before the first, and right after a correction."""
+    """The last evaluation of a request; None before the first one, and right after a correction."""
     row = await tx.fetchrow(
         f"""
         {_EVALUATIONS} join validation_request r on r.id = e.validation_request_id

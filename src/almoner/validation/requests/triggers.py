@@ -21,5 +21,5 @@ ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 
 
 def sandbox_action_of(name: str) -> Action | None:
-    """The sandbox action that the name asks for; None for an ordinary name."""
+    """The sandbox action that a name asks for; None for an ordinary name."""
     return ACTIONS.get(name)

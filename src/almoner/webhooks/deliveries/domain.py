@@ -126,7 +126,7 @@ def next_retry_at(
 
 
 def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | None:
-    """The wait that a receiver asks for, in seconds or as an HTTP date against real time; None when it is neither."""
+    """The delay that a receiver requests, in seconds or as an HTTP date in real time; None if it is neither."""
     if header is None:
         return None
     text = header.strip()
@@ -149,7 +149,7 @@ def redirect_text(status: int, location: str | None) -> str | None:
 
 
 def truncate_response(body: bytes) -> str | None:
-    """The beginning of the receiver's answer, as text that PostgreSQL can hold; None when it was empty."""
+    """The beginning of the receiver's response, as text that PostgreSQL can store; None if it was empty."""
     text = body[:_MAX_RESPONSE_BODY].decode("utf-8", "replace").replace("\x00", "�")
     while len(text.encode()) > _MAX_RESPONSE_BODY:
         text = text[:-1]

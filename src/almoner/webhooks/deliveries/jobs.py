@@ -37,7 +37,7 @@ _random: Final = SystemRandom()
 
 @tasks.job(service.EXPIRE)
 async def expire(work: JobContext, job: JobOf[service.ExpireDeliveries]) -> Answer:
-    """End what a paused receiver has held back for too long."""
+    """Expire deliveries that a paused receiver has held back for too long."""
     ended = 1
     while ended:
         async with work.db.write() as tx:

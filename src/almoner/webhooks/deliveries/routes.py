@@ -1,4 +1,4 @@
-"""Endpoints of deliveries: look at them, send again, try out (settled 8)."""
+"""Endpoints of deliveries: list, replay, test (settled 8)."""
 
 from typing import Annotated
 from uuid import UUID
@@ -42,16 +42,16 @@ async def list_webhook_deliveries(
 
 @routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
 async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> WebhookDeliveryOut:
-    """Send a test event to a subscription; the list of deliveries shows how it went."""
+    """Send a test event to a subscription. The list of deliveries shows the result."""
     return delivery_out(call.tx, await service.send_test_event(call.tx, call.partner, id))
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
 async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayIn) -> WebhookReplayOut:
-    """Send the events of a window again to one subscription.
+    """Resend the events of a period to one subscription.
 
-    They have the same ids and bytes: at most 10,000 events that began at most 30 days ago, of the types that the
-    subscription names.
+    The events have the same IDs and bodies. A period has at most 10,000 events of the subscription's types, and starts
+    at most 30 days ago.
     """
     return WebhookReplayOut(
         await service.replay_events(
@@ -62,15 +62,15 @@ async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayI
 
 @routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
 async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> WebhookReplayOut:
-    """Send an event again.
+    """Resend an event.
 
-    It has the same id and bytes, and goes to one subscription or to all that listen to its type.
+    The event has the same ID and body, and goes to one subscription or to all that are subscribed to its type.
     """
     return WebhookReplayOut(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
 
 
 @routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)
 async def list_webhook_source_addresses(call: ApiCall) -> WebhookSourceAddressesOut:
-    """Retrieve the addresses that webhook deliveries come from."""
+    """Retrieve the IP addresses that webhooks are sent from."""
     deployment = call.db.deployment
     return WebhookSourceAddressesOut(deployment.environment, list(deployment.source_addresses))

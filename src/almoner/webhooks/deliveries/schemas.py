@@ -13,7 +13,7 @@ from almoner.webhooks.subscriptions.domain import Reason
 
 
 class DeliveriesQuery(PageQuery):
-    """Which deliveries to list."""
+    """Filters of a list of deliveries."""
 
     status: Status | None = Field(None, description="Only those in this status.")
 
@@ -27,7 +27,7 @@ class ResendIn(RequestBody):
 
 
 class ReplayIn(RequestBody):
-    """Which events to send again."""
+    """The events to replay."""
 
     start_date: DayOrMoment | None = Field(
         None,
@@ -39,13 +39,13 @@ class ReplayIn(RequestBody):
 
 
 class WebhookReplayOut(ResponseRecord, object_name="webhook_replay"):
-    """How many deliveries were begun."""
+    """The number of deliveries that were started."""
 
     scheduled: int
 
 
 class WebhookAttemptOut(ResponseRecord):
-    """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
+    """One POST to a receiver; `statusCode` is null if there was no complete response, and `error` gives the reason."""
 
     number: int
     attempted_at: str
@@ -56,7 +56,7 @@ class WebhookAttemptOut(ResponseRecord):
 
 
 class WebhookDeliveryOut(ResponseRecord, object_name="webhook_delivery"):
-    """One event on its way to one subscription; `reason` tells what began it."""
+    """The delivery of one event to one subscription; `reason` is its cause."""
 
     id: str
     webhook_subscription_id: str
@@ -79,7 +79,7 @@ class WebhookSourceAddressesOut(ResponseRecord, object_name="webhook_source_addr
 
 
 def delivery_out(tx: Tx, delivery: Delivery) -> WebhookDeliveryOut:
-    """The answer for one delivery."""
+    """The response for one delivery."""
     return WebhookDeliveryOut(
         id=tx.ids.text("webhookdelivery", delivery.id),
         webhook_subscription_id=tx.ids.text("webhooksubscription", delivery.subscription_id),

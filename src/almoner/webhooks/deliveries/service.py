@@ -40,7 +40,7 @@ from almoner.webhooks.subscriptions.domain import (
 
 
 class Deliver(msgspec.Struct, frozen=True):
-    """Which delivery: its id in hexadecimal."""
+    """The delivery, by its ID in hexadecimal."""
 
     delivery: str
 
@@ -49,7 +49,7 @@ DELIVER: Final = JobKind("webhooks.deliver", Deliver)
 
 
 class ExpireDeliveries(msgspec.Struct, frozen=True):
-    """Of which subscription."""
+    """The subscription."""
 
     subscription: UUID
 

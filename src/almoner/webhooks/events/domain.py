@@ -14,7 +14,7 @@ class UnknownSubscription(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class SequencedEvent:
-    """One event that has its number. ``payload``: the envelope, byte for byte as it is delivered."""
+    """One numbered event. ``payload``: the envelope, byte for byte as it is delivered."""
 
     id: UUID
     sequence: int
@@ -25,7 +25,7 @@ class SequencedEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events: of a type, from a moment (inclusive), until a moment (exclusive); None stands for all."""
+    """A filter for events by type and period (start inclusive, end exclusive); None: not filtered."""
 
     type: str | None = None
     starts: datetime | None = None

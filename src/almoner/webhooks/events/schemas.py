@@ -32,7 +32,7 @@ Record = Annotated[
 
 
 class EventsQuery(PageQuery):
-    """Which events to list, in the order of their sequence."""
+    """Filters of a list of events in the order of their sequence."""
 
     type: Annotated[str, Field(max_length=100), AfterValidator(_known_event_type)] | None = Field(
         None, description="Only events of this type."
@@ -54,7 +54,7 @@ class EventsQuery(PageQuery):
         return self
 
     def to_filter(self) -> EventFilter:
-        """The filter that the query asks for."""
+        """Convert to a filter."""
         return EventFilter(self.type, self.start_date, self.end_date)
 
 

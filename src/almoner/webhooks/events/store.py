@@ -107,7 +107,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
 
 
 async def last_sequence(tx: Tx, partner: Partner) -> int:
-    """The number of the newest event, 0 where there is none."""
+    """The sequence number of the newest event; 0 if there is none."""
     found = await tx.fetchval("select last_sequence from event_counter where partner_id = $1", partner.id)
     return int(found or 0)
 

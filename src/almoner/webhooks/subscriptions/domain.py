@@ -62,7 +62,7 @@ Concern = Literal["warn", "suspend"]
 
 @dataclass(frozen=True, slots=True)
 class ReceiverAnswer:
-    """How one delivery attempt ended, for the receiver's health."""
+    """The outcome of one delivery attempt, for the receiver's health."""
 
     started_at: datetime
     duration: timedelta
@@ -110,7 +110,7 @@ class ReceiverHealth:
 
     @property
     def status(self) -> HealthStatus:
-        """What partners are told."""
+        """The health status in the API."""
         return "healthy" if self.failing_since is None else "failing"
 
     @property
@@ -167,11 +167,11 @@ class WebhookSubscription:
     health: ReceiverHealth = ReceiverHealth()
 
     def signing_secrets(self, now: datetime) -> list[str]:
-        """The secrets to sign with at a moment, the newest first."""
+        """The secrets to sign with at a given time, newest first."""
         return [self.secret, *(old.secret for old in self.previous_secrets if old.until > now)]
 
     def previous_secret_expires_at(self, now: datetime) -> datetime | None:
-        """When the last replaced secret stops signing; None when there is none any more."""
+        """When the replaced secret stops signing; None if there is none any more."""
         return max((old.until for old in self.previous_secrets if old.until > now), default=None)
 
 
@@ -240,7 +240,7 @@ def find_event_type_problems(events: Sequence[str], known: Collection[str]) -> l
 
 
 def event_type_problem(event: str, known: Collection[str]) -> str | None:
-    """What is wrong with an event type that somebody names, if anything."""
+    """The problem of an event type, if there is one."""
     if event == EVERY_EVENT or event in known:
         return None
     return f"'{event[:100]}' is not an event type; the reference lists them, and * stands for all"

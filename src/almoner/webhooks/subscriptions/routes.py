@@ -35,7 +35,7 @@ async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -
 
 @routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> WebhookSubscriptionOut:
-    """Subscribe an address to events; to those that name donors with the scope `donations:personal` alone."""
+    """Subscribe a URL to events. Events with donors' personal data require the scope `donations:personal`."""
     return subscription_out(
         call.tx,
         await service.create(call.tx, call.partner, body.url, body.events, personal=call.caller.has_scope(PERSONAL)),
@@ -52,10 +52,7 @@ async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> Webhook
 async def update_webhook_subscription(
     call: ApiCall, id: SubscriptionId, body: SubscriptionPatch
 ) -> WebhookSubscriptionOut:
-    """Change a subscription.
-
-    You can change its address or events, and suspend or resume it.
-    """
+    """Change a subscription. You can change its URL or events, and suspend or resume it."""
     personal = call.caller.has_scope(PERSONAL)
     changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status, personal=personal)
     return subscription_out(call.tx, changed)
@@ -63,15 +60,16 @@ async def update_webhook_subscription(
 
 @routes.delete("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
 async def delete_webhook_subscription(call: ApiCall, id: SubscriptionId) -> None:
-    """Delete a subscription; nothing more is delivered to it."""
+    """Delete a subscription. No more events are delivered to it."""
     await service.delete(call.tx, call.partner, id)
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: RotationIn) -> WebhookSubscriptionOut:
-    """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+    """Rotate a subscription's secret.
 
-    `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays on
-    the old secret until you call this again with `confirm` true, or until the 24 hours are over.
+    The old secret is also used for 24 hours. During this time, `webhook-signature` contains a signature for each
+    secret. `Service-Signature` uses the old secret until you call this again with `confirm` true, or until the 24 hours
+    are over.
     """
     return subscription_out(call.tx, await service.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))

@@ -38,7 +38,7 @@ def _known_event_type(event: str) -> str:
 
 
 class SubscriptionsQuery(PageQuery):
-    """Which subscriptions to list."""
+    """Filters of a list of subscriptions."""
 
     event: Annotated[str, AfterValidator(_known_event_type)] | None = Field(
         None, max_length=100, description="Only those that receive this event type."
@@ -93,7 +93,7 @@ class WebhookSubscriptionOut(ResponseRecord, object_name="webhook_subscription")
 
 
 def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool = True) -> WebhookSubscriptionOut:
-    """The answer for one subscription; its secret is left out of lists and events."""
+    """The response for one subscription; its secret is left out of lists and events."""
     return WebhookSubscriptionOut(
         id=tx.ids.text("webhooksubscription", subscription.id),
         events=list(subscription.events),

@@ -45,7 +45,7 @@ from almoner.webhooks.subscriptions.store import list_unwell as list_unwell
 
 
 class RemoveLanes(msgspec.Struct, frozen=True):
-    """Of which subscription."""
+    """The subscription."""
 
     subscription: UUID
 
@@ -154,7 +154,7 @@ async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
 
 
 async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, confirm: bool) -> WebhookSubscription:
-    """Give a new secret, the old one signing beside it for 24 h; ``confirm`` ends that at once. Raises NotFound."""
+    """Create a new secret; the old one also signs for 24 hours unless ``confirm`` ends this now. Raises NotFound."""
     before = await _lock(tx, partner, subscription_id)
     if confirm:
         changed = replace(before, previous_secrets=(), updated_at=tx.now)

@@ -172,8 +172,8 @@ class AsyncAgentVerificationsResource:
     ) -> AgentVerification:
         """Create an agent verification.
 
-        It checks that somebody is who they say they are, and speaks for a nonprofit. The applicant is sent an
-        email with a link and a code, and has 30 days to confirm the address by either of them.
+        It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant
+        a link and a code, and the applicant has 30 days to confirm the address with either of them.
 
         Needs a secret key with the scope `agent_verifications:write`.
 
@@ -235,7 +235,7 @@ class AsyncAgentVerificationsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> AgentVerification:
-        """Change an agent verification's metadata, key by key. Nothing else of it can change.
+        """Change an agent verification's metadata, key by key. Nothing else can be changed.
 
         Needs a secret key with the scope `agent_verifications:write`.
 
@@ -348,7 +348,7 @@ class AsyncCategoriesResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Add an organisation to a category; doing it again changes nothing.
+        """Add an organisation to a category. Adding it again changes nothing.
 
         Needs a secret key with the scope `categories:write`.
 
@@ -447,7 +447,7 @@ class AsyncCategoriesResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Delete a category; its organisations stay.
+        """Delete a category. Its organisations are not deleted.
 
         Needs a secret key with the scope `categories:write`.
 
@@ -536,10 +536,10 @@ class AsyncDisbursementsResource:
         status: Literal["PENDING", "SENT", "PAID", "RETURNED"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[Disbursement]:
-        """List payouts to nonprofits, newest first.
+        """List disbursements to nonprofits, newest first.
 
-        A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows
-        with each donation that settles.
+        A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent
+        yet. It grows with each donation that settles.
 
         Needs a secret key with the scope `disbursements:read`.
 
@@ -571,7 +571,7 @@ class AsyncDisbursementsResource:
         *,
         timeout: float | None = None,
     ) -> Disbursement:
-        """Retrieve a payout to a nonprofit.
+        """Retrieve a disbursement to a nonprofit.
 
         Needs a secret key with the scope `disbursements:read`.
 
@@ -601,7 +601,8 @@ class AsyncDonationRequestsResource:
         page_size: int | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationRequest]:
-        """List donation requests, newest first: what you are asked to transfer for direct donations.
+        """List donation requests, newest first. A donation request asks you to transfer the money for direct
+        donations.
 
         Needs a secret key with the scope `donation_requests:read`.
 
@@ -698,7 +699,7 @@ class AsyncDonationSessionsResource:
         Needs a secret key with the scope `donation_sessions:write`.
 
         organisation_id: The organisation.
-        user_id: Your user who gives.
+        user_id: Your user who donates.
         success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
             session's id. Without it a success screen is shown.
         currency: ISO 4217 code.
@@ -782,7 +783,8 @@ class AsyncDonationSubscriptionsResource:
         email: str | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationSubscription]:
-        """List donation subscriptions, newest first: the plans of donors who give regularly.
+        """List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular
+        donations.
 
         Needs a secret key with the scope `donation_subscriptions:read`.
 
@@ -844,9 +846,9 @@ class AsyncDonationSubscriptionsResource:
     ) -> DonationSubscription:
         """Change a donation subscription.
 
-        You can change its metadata, key by key, its amount and its frequency. What makes the donor give less
-        holds at once. What makes the donor give more waits as `pendingChange` until the donor agrees to it on a
-        page whose link is mailed; a later request takes its place.
+        You can change its metadata, key by key, its amount and its frequency. A change that lowers what the
+        donor pays applies immediately. A change that raises it stays in `pendingChange` until the donor agrees
+        to it on a page whose link we email. A later request replaces it.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -874,7 +876,7 @@ class AsyncDonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """End a donation subscription for good. A gift that is being charged at this moment still arrives.
+        """End a donation subscription for good. A donation that is being charged right now can still succeed.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -899,8 +901,9 @@ class AsyncDonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged
-        later.
+        """Pause a donation subscription that is `active` or `past_due`.
+
+        Donations that are missed during the pause are not charged later.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -926,7 +929,7 @@ class AsyncDonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Resume a donation subscription that is `paused`: it goes on with its next date.
+        """Resume a donation subscription that is `paused`. It continues with its next date.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -950,9 +953,7 @@ class AsyncDonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Skip the next gift of a donation subscription.
-
-        The subscription must be `active` or `past_due`.
+        """Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -1003,9 +1004,9 @@ class AsyncDonationsResource:
         user_id: Only those of this user.
         organisation_id: Only those for this organisation.
         status: Only those in this status.
-        donation_request_id: Only those that this donation request asks for.
+        donation_request_id: Only donations of this donation request.
         session_id: The donation session of hosted donations.
-        giving_link_id: Only those made by this giving link.
+        giving_link_id: Only donations made through this giving link.
         email: The donor's whole address, in any case.
         start_date: Created then or later.
         end_date: Created before then.
@@ -1050,20 +1051,21 @@ class AsyncDonationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Donation:
-        """Create a direct donation: you have the money, and are asked for it with the others of the period.
+        """Create a direct donation.
 
-        It is `ACTIVE` until then, and can be cancelled or given another organisation.
+        You have collected the money for it. The next donation request asks you to transfer it. Until then, the
+        donation is `ACTIVE`, and you can cancel it or change its organisation.
 
         Needs a secret key with the scope `donations:write`.
 
         amount: In the currency's minor unit.
         currency_code: ISO 4217 code.
         organisation_id: Without it, the default organisation of the user.
-        user_id: Your user who gives.
+        user_id: Your user who donates.
         first_name: One of the two names is enough.
         last_name: Last name.
         email: Email address.
-        consented_to_be_contacted_by_org: Whether the nonprofit may write to the donor.
+        consented_to_be_contacted_by_org: Whether the nonprofit may contact the donor.
         anonymous: Whether the nonprofit is not told who gave.
         gift_aid_id: Without it, the newest declaration of the user that covers the gift.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
@@ -1271,7 +1273,7 @@ class AsyncEligibilitySubscriptionsResource:
     ) -> EligibilitySubscription:
         """Create an eligibility subscription.
 
-        It decides whether what a nonprofit does is what you support, now and whenever that changes.
+        It checks whether you support what a nonprofit does, now and whenever this changes.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
@@ -1326,7 +1328,7 @@ class AsyncEligibilitySubscriptionsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> EligibilitySubscription:
-        """Change an eligibility subscription's metadata, key by key. Nothing else of it can change.
+        """Change an eligibility subscription's metadata, key by key. Nothing else can be changed.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
@@ -1350,7 +1352,7 @@ class AsyncEligibilitySubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> EligibilitySubscription:
-        """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results.
+        """Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
@@ -1376,7 +1378,7 @@ class AsyncEligibilitySubscriptionsResource:
         page_size: int | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[EligibilityEvaluation]:
-        """List the decisions with what each rested on: the rule of every activity, and what was left out.
+        """List the evaluations with their evidence: the rule of every activity, and what was left out.
 
         Needs a secret key with the scope `eligibility_subscriptions:read`.
 
@@ -1480,9 +1482,10 @@ class AsyncEventsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookReplay:
-        """Send an event again.
+        """Resend an event.
 
-        It has the same id and bytes, and goes to one subscription or to all that listen to its type.
+        The event has the same ID and body, and goes to one subscription or to all that are subscribed to its
+        type.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -1527,8 +1530,8 @@ class AsyncGiftAidResource:
     ) -> GiftAid:
         """Create a Gift Aid declaration.
 
-        It holds for gifts from now on and of the past four years unless you say otherwise. With a publishable
-        key the answer holds `id` and `createdAt` alone.
+        It covers donations from now on and from the past four years, unless you set another period. With a
+        publishable key, the response contains only `id` and `createdAt`.
 
         Needs a publishable or a secret key with the scope `gift_aid:write`.
 
@@ -1538,7 +1541,7 @@ class AsyncGiftAidResource:
         building_name_number: Name or number of the donor's house.
         road_name: Road.
         city: City or town.
-        country: Country, as it is written in an address.
+        country: Country, as written in an address.
         postcode: Postcode.
         user_id: With a publishable key it counts only while a donation session of the user is open.
         covers_from: The first gift that it covers: at most four years ago, which is also the default.
@@ -1636,7 +1639,7 @@ class AsyncGivingLinksResource:
         text: Shown as your words.
         slug: The end of its address; never changed nor given again. Without it, one is made of the title.
         organisation_ids: Donors choose one of these; with a single one there is no choice.
-        category_id: The category of which donors choose an organisation; null where organisations are named.
+        category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
         suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
             ones.
         minimum: The least donation; never below the currency's own.
@@ -1743,7 +1746,7 @@ class AsyncGivingLinksResource:
         title: Shown as your words, beside the organisation's name.
         text: Shown as your words.
         organisation_ids: Donors choose one of these; with a single one there is no choice.
-        category_id: The category of which donors choose an organisation; null where organisations are named.
+        category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
         suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
             ones.
         minimum: The least donation; never below the currency's own.
@@ -1754,14 +1757,14 @@ class AsyncGivingLinksResource:
         designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
             no choice.
         goal: Shown with what was raised.
-        shows_progress: Whether the page says how much was raised, and by how many donors.
-        offers_dedication: Whether donors may name somebody in whose honour they give.
+        shows_progress: Whether the page shows the amount raised and the number of donors.
+        offers_dedication: Whether donors can dedicate their donation to somebody.
         allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
             none.
         success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
             session's id. Without it a success screen is shown.
         metadata: Merged key by key into the current metadata; a key set to null is removed.
-        active: Whether its register lists it as active.
+        active: Whether the register lists the organisation as active.
         expires_at: When it expires, in UTC.
         """
         return await self._core.record(
@@ -1874,7 +1877,7 @@ class AsyncMonetaryDonationVerificationsResource:
     ) -> MonetaryDonationVerification:
         """Create a monetary donation verification.
 
-        It checks that an organisation may be paid what was given for it. It is pending for 30 days. An
+        It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An
         organisation has at most one that is pending or approved.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
@@ -1922,9 +1925,7 @@ class AsyncMonetaryDonationVerificationsResource:
         metadata: Dict[str, str | None] | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> MonetaryDonationVerification:
-        """Change the metadata of a monetary donation verification.
-
-        It is changed key by key.
+        """Change the metadata of a monetary donation verification. It is changed key by key.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
 
@@ -2001,9 +2002,9 @@ class AsyncMonitoringSubscriptionsResource:
     ) -> MonitoringSubscription:
         """Create a monitoring subscription.
 
-        It compares an organisation with watch lists and its register, now and whenever one of them changes.
-        With a validation request it begins once that is accepted. The results are known a moment after the
-        answer.
+        It screens an organisation against watch lists and checks its register, now and whenever one of them
+        changes. With a validation request, it starts once the request is accepted. The results are available a
+        moment after the response.
 
         Needs a secret key with the scope `monitoring_subscriptions:write`.
 
@@ -2050,7 +2051,7 @@ class AsyncMonitoringSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> MonitoringSubscription:
-        """Cancel a monitoring subscription. Its results stay as they are.
+        """Cancel a monitoring subscription. Its results do not change any more.
 
         Needs a secret key with the scope `monitoring_subscriptions:write`.
 
@@ -2076,7 +2077,7 @@ class AsyncMonitoringSubscriptionsResource:
         page_size: int | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[MonitoringChange]:
-        """List each change of the results with what it rests on: lists, versions, matches, scores and decisions.
+        """List each change of the results with its evidence: lists, versions, matches, scores and decisions.
 
         Needs a secret key with the scope `monitoring_subscriptions:read`.
 
@@ -2126,8 +2127,8 @@ class AsyncOrganisationsResource:
     ) -> AsyncPages[Organisation]:
         """Search organisations.
 
-        With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the
-        last one maybe unfinished. Without it the list is in the order of creation.
+        With `query`, the best matches come first: the words of a name in any order, with typos corrected, and
+        the last word may be incomplete. Without `query`, the list is in order of creation.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2187,8 +2188,8 @@ class AsyncOrganisationsResource:
     ) -> Organisation:
         """Retrieve an organisation by its registration number.
 
-        The registry is an id, code or name, and the number may be in any spelling. A 404 tells a number that
-        the register does not list, with `Data-As-Of`, from a register that is not loaded.
+        The registry is an ID, code or name, and the number can be in any format. A 404 has the header `Data-As-
+        Of` if the register does not list the number, and no such header if the register is not loaded.
 
         Needs a secret key with the scope `organisations:read`.
 
@@ -2217,8 +2218,9 @@ class AsyncOrganisationsResource:
         as_of: date | datetime | None = None,
         timeout: float | None = None,
     ) -> Organisation:
-        """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's
-        data.
+        """Retrieve an organisation, as it is now or was on a date.
+
+        The header `Data-As-Of` contains the date of its register's data.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2241,7 +2243,7 @@ class AsyncOrganisationsResource:
         *,
         timeout: float | None = None,
     ) -> OrganisationBranding:
-        """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record.
+        """Retrieve an organisation's branding. Values that the organisation has not set are those of its record.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2267,7 +2269,7 @@ class AsyncOrganisationsResource:
     ) -> AsyncPages[OrganisationChange]:
         """List the changes of an organisation.
 
-        The list has what its register changed since it was first loaded.
+        The list has all changes by imports of its register since it was first imported.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2320,7 +2322,7 @@ class AsyncOrganisationsResource:
         *,
         timeout: float | None = None,
     ) -> OrganisationProfile:
-        """Retrieve what everybody may know of an organisation; no key is needed.
+        """Retrieve the public information about an organisation; no API key is needed.
 
         Needs no key.
 
@@ -2349,7 +2351,7 @@ class AsyncRegistriesResource:
         country_code: str,
         timeout: float | None = None,
     ) -> AsyncPages[Registry]:
-        """List the registries of a country: in the order of their codes, in one page.
+        """List the registries of a country: in order of their codes, in one page.
 
         Needs a publishable or a secret key with the scope `registries:read`.
 
@@ -2589,14 +2591,14 @@ class AsyncSandboxResource:
         Needs a secret key with the scope `sandbox`.
 
         id: The record.
-        action: What happens to the record.
+        action: The action to simulate.
         amount: In the currency's minor unit, such as cents.
         currency_code: ISO 4217 code.
         first_name: First name.
         last_name: Last name.
         email: Email address.
         anonymous: Whether the nonprofit is not told who gave.
-        consented_to_be_contacted_by_org: Whether the nonprofit may write to the donor.
+        consented_to_be_contacted_by_org: Whether the nonprofit may contact the donor.
         card: The number of a test card.
         way: How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`.
         frequency: How often the donor gives: one of the session's `frequencies`, the first one unless it is
@@ -2658,9 +2660,7 @@ class AsyncUsersResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> User:
-        """Create a user.
-
-        A user ties the donations of somebody in your product together.
+        """Create a user. A user connects the donations of one person in your product.
 
         Needs a secret key with the scope `users:write`.
         """
@@ -2703,7 +2703,7 @@ class AsyncUsersResource:
         *,
         timeout: float | None = None,
     ) -> HasGiftAid:
-        """Retrieve the id of a user's newest gift aid declaration; 404 if there is none.
+        """Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none.
 
         Needs a secret key with the scope `users:read`.
 
@@ -2725,7 +2725,7 @@ class AsyncUsersResource:
         organisation_id: str,
         timeout: float | None = None,
     ) -> UserOrganisation:
-        """Choose the default organisation of a user's gifts.
+        """Choose the default organisation of a user's donations.
 
         Needs a secret key with the scope `users:write`.
 
@@ -2906,8 +2906,8 @@ class AsyncValidationRequestsResource:
     ) -> ValidationRequest:
         """Create a validation request.
 
-        It asks whether a nonprofit is what an official registry says of it. It is decided by itself where the
-        register lists it as active under this name; otherwise by a person.
+        It checks a nonprofit against an official registry. If the register lists the nonprofit as active under
+        this name, the request is accepted automatically. Otherwise, a reviewer decides.
 
         Needs a secret key with the scope `validation_requests:write`.
 
@@ -2978,8 +2978,9 @@ class AsyncValidationRequestsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationRequest:
-        """Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole
-        request.
+        """Upload a document as evidence.
+
+        The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. The response is the whole request.
 
         Needs a secret key with the scope `validation_requests:write`.
 
@@ -3005,10 +3006,11 @@ class AsyncValidationRequestsResource:
         *,
         timeout: float | None = None,
     ) -> ValidationRequestDossier:
-        """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+        """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and
+        why.
 
-        JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check
-        it: the key is at /.well-known/almoner-keys.
+        The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can
+        verify it with the key at /.well-known/almoner-keys.
 
         Needs a secret key with the scope `validation_requests:read`.
 
@@ -3029,10 +3031,11 @@ class AsyncValidationRequestsResource:
         *,
         timeout: float | None = None,
     ) -> bytes:
-        """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+        """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and
+        why.
 
-        JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check
-        it: the key is at /.well-known/almoner-keys.
+        The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can
+        verify it with the key at /.well-known/almoner-keys.
 
         Needs a secret key with the scope `validation_requests:read`.
 
@@ -3097,17 +3100,16 @@ class AsyncValidationSubmissionConfigurationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationSubmissionConfiguration:
-        """Create a submission configuration: which checks an application runs, what fails them, how its form
-        looks.
+        """Create a submission configuration: the checks of an application, their rules, and the look of its form.
 
         Needs a secret key with the scope `validation_configurations:write`.
 
         name: Its name.
-        branding: Name, colour and logo that it shows.
+        branding: Name, colour and logo of the hosted form.
         is_default: Whether it takes the place of the present default.
-        checks: The checks that follow, in this order.
+        checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
-        compliance_flags: Categories of watch lists whose flags fail the check `compliance`.
+        compliance_flags: Watch list categories whose flags make the check `compliance` fail.
         allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
         email_verification: Whether applicants confirm their email address.
         partner_fields: Your own questions in the hosted form.
@@ -3174,18 +3176,19 @@ class AsyncValidationSubmissionConfigurationsResource:
         partner_fields: List[NewPartnerField] | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> ValidationSubmissionConfiguration:
-        """Change a submission configuration. What it says of flags and activities counts for what runs under it,
-        too.
+        """Change a submission configuration.
+
+        Changes of flags and activities also apply to existing subscriptions with this configuration.
 
         Needs a secret key with the scope `validation_configurations:write`.
 
         id: The submission configuration's identifier.
         name: Its name.
-        branding: Name, colour and logo that it shows.
-        is_default: Whether invites that name no configuration go by this one.
-        checks: The checks that follow, in this order.
+        branding: Name, colour and logo of the hosted form.
+        is_default: Whether invites without a configuration use this one.
+        checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
-        compliance_flags: Categories of watch lists whose flags fail the check `compliance`.
+        compliance_flags: Watch list categories whose flags make the check `compliance` fail.
         allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
         email_verification: Whether applicants confirm their email address.
         partner_fields: Your own questions in the hosted form.
@@ -3218,9 +3221,10 @@ class AsyncValidationSubmissionConfigurationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationSubmissionConfiguration:
-        """Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+        """Upload the logo that the hosted form shows.
 
-        It is shown in a square: one that is none is centred in one, with transparent edges.
+        The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent edges if
+        necessary.
 
         Needs a secret key with the scope `validation_configurations:write`.
 
@@ -3257,15 +3261,16 @@ class AsyncValidationSubmissionDocumentsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationSubmissionDocument:
-        """Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
+        """Upload a document of a submission or an open invite.
 
-        A submission that was answered takes documents while an appeal is open, and no others. A publishable key
-        uploads documents of open invites alone.
+        The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. Once a submission has a result, it
+        accepts documents only while an appeal is open. With a publishable key, you can only upload documents of
+        open invites.
 
         Needs a publishable or a secret key with the scope `validation_submissions:write`.
 
         validation_submission_id: The validation submission.
-        validation_invite_id: The invite that it came by.
+        validation_invite_id: The invite that was used.
         type: Which check it is for: the nonprofit's, or the applicant's.
         file: The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes.
         """
@@ -3377,11 +3382,10 @@ class AsyncValidationSubmissionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> ValidationSubmission:
-        """Create a validation submission: every check of the configuration starts, and the application ends in one
-        answer.
+        """Create a validation submission.
 
-        With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and
-        the answer shows nothing personal.
+        All checks of the configuration start, and lead to one result. With a publishable key, an open invite is
+        required, `metadata` and `validationRequestId` are rejected, and the response contains no personal data.
 
         Needs a publishable or a secret key with the scope `validation_submissions:write`.
 
@@ -3454,7 +3458,7 @@ class AsyncValidationSubmissionsResource:
         *,
         timeout: float | None = None,
     ) -> ValidationSubmission:
-        """Retrieve a validation submission: where each check stands, and what is missing.
+        """Retrieve a validation submission: the status of each check, and what is missing.
 
         Needs a secret key with the scope `validation_submissions:read`.
 
@@ -3477,9 +3481,10 @@ class AsyncValidationSubmissionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Appeal:
-        """Appeal against a failed submission: another operator looks at it again, within ten business days.
+        """Appeal against a failed submission.
 
-        The applicant can do the same on the application's own page. One appeal is open at a time.
+        Another operator reviews the decision within ten business days. The applicant can also appeal on the
+        application's status page. A submission can have one open appeal at a time.
 
         Needs a secret key with the scope `validation_submissions:write`.
 
@@ -3571,7 +3576,7 @@ class AsyncWebhookSourceAddressesResource:
         *,
         timeout: float | None = None,
     ) -> WebhookSourceAddresses:
-        """Retrieve the addresses that webhook deliveries come from.
+        """Retrieve the IP addresses that webhooks are sent from.
 
         Needs no key.
         """
@@ -3635,7 +3640,7 @@ class AsyncWebhookSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookSubscription:
-        """Subscribe an address to events; to those that name donors with the scope `donations:personal` alone.
+        """Subscribe a URL to events. Events with donors' personal data require the scope `donations:personal`.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3684,16 +3689,14 @@ class AsyncWebhookSubscriptionsResource:
         status: Literal["active", "suspended"] | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> WebhookSubscription:
-        """Change a subscription.
-
-        You can change its address or events, and suspend or resume it.
+        """Change a subscription. You can change its URL or events, and suspend or resume it.
 
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
         events: Event types, at least one; `*` stands for all of them.
         url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
-        status: How it stands.
+        status: The status.
         """
         return await self._core.record(
             Call(
@@ -3711,7 +3714,7 @@ class AsyncWebhookSubscriptionsResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Delete a subscription; nothing more is delivered to it.
+        """Delete a subscription. No more events are delivered to it.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3767,10 +3770,10 @@ class AsyncWebhookSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookReplay:
-        """Send the events of a window again to one subscription.
+        """Resend the events of a period to one subscription.
 
-        They have the same ids and bytes: at most 10,000 events that began at most 30 days ago, of the types
-        that the subscription names.
+        The events have the same IDs and bodies. A period has at most 10,000 events of the subscription's types,
+        and starts at most 30 days ago.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3799,10 +3802,11 @@ class AsyncWebhookSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookSubscription:
-        """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+        """Rotate a subscription's secret.
 
-        `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it
-        stays on the old secret until you call this again with `confirm` true, or until the 24 hours are over.
+        The old secret is also used for 24 hours. During this time, `webhook-signature` contains a signature for
+        each secret. `Service-Signature` uses the old secret until you call this again with `confirm` true, or
+        until the 24 hours are over.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3830,7 +3834,7 @@ class AsyncWebhookSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> WebhookDelivery:
-        """Send a test event to a subscription; the list of deliveries shows how it went.
+        """Send a test event to a subscription. The list of deliveries shows the result.
 
         Needs a secret key with the scope `webhooks:write`.
 

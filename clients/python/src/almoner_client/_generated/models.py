@@ -21,11 +21,11 @@ class ActivitySubTag(Record):
     name: str
     """Its name."""
     tag: TagName
-    """The tag that it belongs to."""
+    """The tag of the sub-tag."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     rule: str
-    """What gave it, such as `ntee:B25`."""
+    """The rule that assigned the activity, such as `ntee:B25`."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -46,7 +46,7 @@ class ActivityTag(Record):
     name: str
     """Its name."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     sub_tags: List[SubTag]
     """The sub-tags."""
     created_at: datetime
@@ -126,15 +126,15 @@ class AgentVerification(Record):
     language: str
     """Language of pages and emails (RFC 5646)."""
     status: str
-    """How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
-    `rejected`; more may come.
+    """The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+    more may come.
     """
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
     """Why it was rejected, for programs; null if it was not."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     external_action_required: bool
     """Somebody outside the service must act next: the applicant or the nonprofit."""
     created_at: datetime
@@ -156,7 +156,7 @@ class Appeal(Record):
     validation_submission_id: str
     """The validation submission."""
     status: str
-    """How it stands. Today one of `open`, `reversed`, `upheld`; more may come."""
+    """The status. Today one of `open`, `reversed`, `upheld`; more may come."""
     text: str | None
     """Null 30 days after the decision, when it is forgotten."""
     due_at: datetime
@@ -173,9 +173,9 @@ class Benefits(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"fair_value": "fairValue"}
     description: str
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     fair_value: int
-    """Its fair market value, in the minor unit of the session's currency."""
+    """The fair market value of the benefits, in the minor unit of the session's currency."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,16 +201,16 @@ class Category(Record):
     name: str
     """Its name."""
     attributes: Dict[str, str | bool | int | float] | None
-    """Your own data: texts, numbers and truth values by name."""
+    """Your own data: text, numbers and booleans by key."""
     image_url: str | None
-    """Address of its image; null without one."""
+    """URL of the image; null if there is none."""
     created_at: datetime
     """When it was created, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComplianceFailure(Record):
-    """What the watch lists say."""
+    """The findings of the watch lists."""
 
     results: MonitoringResults
     """What was found."""
@@ -228,7 +228,7 @@ class Country(Record):
     has_registry: bool
     """Whether a register of this country is loaded."""
     endonyms: Dict[str, str]
-    """Its name in its own languages, by language tag."""
+    """The country's name in its own languages, by language tag."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +237,7 @@ class CountrySpecificProperties(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"usa_group_exempt": "usaGroupExempt"}
     usa_group_exempt: bool | None
-    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+    """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,15 +261,15 @@ class Disbursement(Record):
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     status: str
-    """How it stands. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come."""
+    """The status. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come."""
     waiting_reason: str | None
-    """Why the next run does not send it; null if it does."""
+    """Why the disbursement waits; null if the next run sends it."""
     end_to_end_id: str
-    """What the payment is called at the banks."""
+    """The reference that identifies the payment at the banks."""
     created_at: datetime
     """When it was created, in UTC."""
     paid_at: datetime | None
-    """When the bank confirmed it, in UTC; null until then."""
+    """When the bank confirmed the payment, in UTC; null until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,20 +302,20 @@ class Donation(Record):
     id: str
     """Its identifier."""
     user_id: str | None
-    """Your user who gives."""
+    """Your user who donates."""
     organisation_id: str
     """The organisation."""
     type: str
-    """Which kind it is. Today one of `direct`, `hosted`; more may come."""
+    """The type. Today one of `direct`, `hosted`; more may come."""
     hosted: HostedDonation | None
-    """The session that it came from; null for a direct donation."""
+    """The donation session of the donation; null for a direct donation."""
     amount: int
     """In the currency's minor unit, such as cents."""
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     status: str
-    """How it stands. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`;
-    more may come.
+    """The status. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more
+    may come.
     """
     first_name: str | None
     """Empty where the donor has one name alone."""
@@ -324,15 +324,15 @@ class Donation(Record):
     email: str | None
     """Email address."""
     consented_to_be_contacted_by_org: str
-    """Whether the nonprofit may write to the donor. Today one of `no`, `yes`; more may come."""
+    """Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come."""
     anonymous: str
     """Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come."""
     gift_aid_id: str | None
-    """The Gift Aid declaration that covers it."""
+    """The Gift Aid declaration that covers the donation."""
     donation_request_id: str | None
-    """The donation request that asks for its money; of direct donations alone."""
+    """The donation request for this donation; only for direct donations."""
     subscription: DonationSeries
-    """Whether it is one of a series."""
+    """Whether the donation belongs to a subscription."""
     giving_link_id: str | None
     """The giving link that it was made by."""
     designation: str | None
@@ -340,25 +340,25 @@ class Donation(Record):
     dedication: str | None
     """In whose honour or memory the donor made it."""
     metadata: Dict[str, str]
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     created_at: datetime
     """When it was created, in UTC."""
     cancelled_at: datetime | None
-    """When it was cancelled, in UTC; null unless it was."""
+    """When it was cancelled, in UTC; null if it was not."""
     settled_at: datetime | None
-    """When its money arrived, in UTC; null until then."""
+    """When the donation was settled, in UTC; null until then."""
     settled_amount: SettledAmount | None
-    """What arrived after conversion; null until it is settled."""
+    """The amount received after fees; null until the donation is settled."""
     disbursed_at: datetime | None
-    """When the nonprofit was paid, in UTC; null until then."""
+    """When the donation was paid to the nonprofit, in UTC; null until then."""
     reassigned_at: datetime | None
-    """When it went to another organisation, in UTC; null unless it did."""
+    """When the donation was reassigned to another organisation, in UTC; null if it was not."""
     reassigned_from_organisation_id: str | None
-    """The organisation that it was given to first; null unless it was reassigned."""
+    """The original organisation of the donation; null if it was not reassigned."""
     refunded_at: datetime | None
-    """When it was refunded, in UTC; null unless it was."""
+    """When it was refunded, in UTC; null if it was not."""
     refunded_amount: int | None
-    """What was refunded, in the currency's minor unit; null for nothing."""
+    """The refunded amount, in the currency's minor unit; null if nothing was refunded."""
     disputed_at: datetime | None
     """When the donor's bank last claimed the payment back. Kept afterwards."""
     dispute_status: str | None
@@ -384,11 +384,11 @@ class DonationRequest(Record):
     id: str
     """Its identifier."""
     status: str
-    """How it stands. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come."""
+    """The status. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come."""
     amount: int
     """In the currency's minor unit, such as cents."""
     paid_amount: int
-    """What has arrived of it, in the currency's minor unit."""
+    """The amount received so far, in the currency's minor unit."""
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     reference: str
@@ -406,7 +406,7 @@ class DonationSeries(Record):
     """`initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's."""
 
     initial: bool
-    """True for a one-off gift, and for the first of a series."""
+    """True for a one-off donation, and for the first donation of a subscription."""
     id: str | None
     """The donation subscription's identifier; null for a one-off gift."""
 
@@ -429,33 +429,33 @@ class DonationSession(Record):
     id: str
     """Its identifier."""
     status: str
-    """How it stands. Today one of `completed`, `expired`, `open`; more may come."""
+    """The status. Today one of `completed`, `expired`, `open`; more may come."""
     organisation_id: str
     """The organisation."""
     user_id: str | None
-    """Your user who gives."""
+    """Your user who donates."""
     language: str | None
     """Language of pages and emails (RFC 5646)."""
     currency: str | None
     """ISO 4217 code of the currency, such as `USD`."""
     success_url: str | None
-    """Where the donor is sent after giving; null for a page of ours."""
+    """Where the donor is redirected after donating; null for our own page."""
     url: str
     """The hosted page."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     frequencies: List[str]
     """Among which the donor chooses how often to give."""
     benefits: Benefits | None
-    """What the donor receives in return; null for nothing."""
+    """Goods or services that the donor receives in return; null if there are none."""
     suggested_amounts: List[int] | None
-    """Amounts to choose from, in minor units; null: the currency's usual ones."""
+    """Amounts to choose from, in minor units; null for the currency's default amounts."""
     minimum: int | None
-    """The least donation, in minor units; null: that of the currency."""
+    """The minimum donation, in minor units; null for the currency's default."""
     maximum: int | None
-    """The largest donation, in minor units; null: that of the currency."""
+    """The maximum donation, in minor units; null for the currency's default."""
     designations: List[str] | None
-    """Purposes of which the donor chooses one; null: nothing is asked."""
+    """Purposes from which the donor chooses one; null if there is no choice."""
     offers_dedication: bool
     """The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid."""
     giving_link_id: str | None
@@ -507,7 +507,7 @@ class DonationSubscription(Record):
     organisation_id: str
     """The organisation."""
     user_id: str | None
-    """Your user who gives."""
+    """Your user who donates."""
     first_name: str | None
     """Empty where the donor has one name alone."""
     last_name: str | None
@@ -523,7 +523,7 @@ class DonationSubscription(Record):
     pause_reason: str | None
     """Who paused it; `organisation_cannot_receive`: the nonprofit may not receive."""
     cancelled_at: datetime | None
-    """When it was cancelled, in UTC; null unless it was."""
+    """When it was cancelled, in UTC; null if it was not."""
     cancellation_reason: str | None
     """Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
     days. `revoked`: the donor told the bank to stop.
@@ -537,7 +537,7 @@ class DonationSubscription(Record):
     total_amount: int
     """What they come to, in the currency's minor unit; refunds are not taken off."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -554,7 +554,7 @@ class DossierDecision(Record):
         "decided_at": "decidedAt",
     }
     verdict: str
-    """What came of it."""
+    """The outcome."""
     reason_code: str | None
     """Why it was rejected, for programs; null if it was not."""
     decided_by: str
@@ -584,9 +584,9 @@ class DossierDocument(Record):
     sha256: str
     """Hash of the file, hexadecimal."""
     scan_status: str
-    """What the virus scan said."""
+    """The result of the virus scan."""
     flags: List[str]
-    """What is remarkable about the file."""
+    """Warnings about the file."""
     created_at: datetime
     """When it was created, in UTC."""
     deleted_at: datetime | None
@@ -595,21 +595,21 @@ class DossierDocument(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DossierEvaluation(Record):
-    """One evaluation, as it was made and by the threshold of then."""
+    """One evaluation, with the threshold at its time."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"evaluated_at": "evaluatedAt", "organisation_id": "organisationId"}
     evaluated_at: datetime
     """When it was evaluated, in UTC."""
     occasion: str
-    """Why it was looked at."""
+    """Why the subscription was evaluated."""
     outcome: str
-    """What came of it."""
+    """The outcome."""
     reasons: List[DossierReason]
-    """Why a person was asked."""
+    """Why a reviewer has to decide."""
     agreement: float | None
     """How well the given name agrees with the register's, from 0 to 1."""
     threshold: float
-    """The agreement from which a name is accepted, from 0 to 1."""
+    """The minimum similarity at which a name is accepted, from 0 to 1."""
     organisation_id: str | None
     """The organisation."""
     steps: List[DossierStep]
@@ -621,24 +621,24 @@ class DossierReason(Record):
     """Why a person was asked."""
 
     code: str
-    """Names it for programs."""
+    """Code for programs."""
     message: str
-    """For people; may be reworded."""
+    """A message for people; its wording may change."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DossierReview(Record):
-    """What a person was asked, and what became of the question."""
+    """A review with its questions and outcome."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"asked_at": "askedAt", "ended_at": "endedAt"}
     asked_at: datetime
     """When a person was asked, in UTC."""
     reasons: List[DossierReason]
-    """Why a person was asked."""
+    """Why a reviewer has to decide."""
     status: str
-    """How it stands."""
+    """The status."""
     ended_at: datetime | None
-    """When it ended, in UTC; null while it goes on."""
+    """When it ended, in UTC; null if it has not ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -649,15 +649,15 @@ class DossierStep(Record):
     name: str
     """Its name."""
     verdict: str
-    """What came of it."""
+    """The outcome."""
     code: str
-    """Names it for programs."""
+    """Code for programs."""
     source: str | None
-    """The published list that it comes from."""
+    """The published list that contains the data."""
     data_as_of: datetime | None
     """The day of the register's data."""
     facts: Dict[str, Any]
-    """What was compared, by name."""
+    """The facts that were compared, by name."""
     unverified: bool
     """Whether the reader of its source was never run on a real file."""
 
@@ -687,13 +687,13 @@ class DossierValidationRequest(Record):
     organisation_id: str | None
     """Once it is accepted."""
     organisation_types: List[str]
-    """What kinds of organisation it is."""
+    """The types of the organisation."""
     name: str
     """Its name."""
     registry_name: str
     """Name of the registry."""
     registry_id: str
-    """Its number in the registry."""
+    """The registration number in the registry."""
     email: str | None
     """Email address."""
     address_line1: str | None
@@ -715,15 +715,15 @@ class DossierValidationRequest(Record):
     deleted_at: datetime | None
     """When it was deleted, in UTC; null unless it was."""
     accepted_at: datetime | None
-    """When it was accepted, in UTC; null unless it was."""
+    """When it was accepted, in UTC; null if it was not."""
     rejected_at: datetime | None
-    """When it was rejected, in UTC; null unless it was."""
+    """When it was rejected, in UTC; null if it was not."""
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
     """Why it was rejected, for programs; null if it was not."""
     usa_group_exempt: bool | None
-    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+    """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -755,15 +755,15 @@ class EligibilityDecidedSubTag(Record):
     name: str
     """Its name."""
     tag: EligibilityTag
-    """The tag that it belongs to."""
+    """The tag of the sub-tag."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
     """When it last changed, in UTC."""
     rule: str
-    """What gave it, such as `ntee:B25`."""
+    """The rule that assigned the activity, such as `ntee:B25`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -784,11 +784,11 @@ class EligibilityEvaluation(Record):
     organisation_id: str
     """The record that answered for the organisation."""
     eligibility_status: str | None
-    """Whether what it does is allowed."""
+    """Whether the organisation's activities are allowed."""
     allowed_activity_sub_tags: List[str] | None
     """What the configuration allowed; null for everything."""
     findings: List[EligibilityFinding]
-    """What was found, by activity."""
+    """The finding for each activity."""
     told: bool
     """Whether the results became others, so that an event was sent."""
 
@@ -798,7 +798,7 @@ class EligibilityFailure(Record):
     """What it does, and what of that is not allowed."""
 
     status: str
-    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
     `pending_validation_request`, `validation_request_failed`; more may come.
     """
     results: EligibilityResults
@@ -807,23 +807,26 @@ class EligibilityFailure(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class EligibilityFinding(Record):
-    """What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives."""
+    """The finding for one activity.
+
+    `rule` is the rule that assigned it; null for a suggested activity without a rule.
+    """
 
     id: str
     """Its identifier."""
     name: str
     """Its name."""
     rule: str | None
-    """What gave it, such as `ntee:B25`."""
+    """The rule that assigned the activity, such as `ntee:B25`."""
     suggested: bool
     """Whether you suggested it."""
     verdict: str
-    """What came of it. Today one of `confirmed`, `left_out`, `rejected`; more may come."""
+    """The outcome. Today one of `confirmed`, `left_out`, `rejected`; more may come."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EligibilityResults(Record):
-    """What was decided."""
+    """The results of an eligibility subscription."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "eligibility_status": "eligibilityStatus",
@@ -833,7 +836,7 @@ class EligibilityResults(Record):
     eligibility_status: str | None
     """`pass` when at least one confirmed activity is allowed; null until it is known."""
     confirmed_activity_sub_tags: List[EligibilityDecidedSubTag]
-    """Activities that are certain."""
+    """Activities that have been confirmed."""
     rejected_activity_sub_tags: List[EligibilityDecidedSubTag]
     """Those of them that the configuration does not allow."""
 
@@ -848,9 +851,9 @@ class EligibilitySubTag(Record):
     name: str
     """Its name."""
     tag: EligibilityTag
-    """The tag that it belongs to."""
+    """The tag of the sub-tag."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -879,17 +882,17 @@ class EligibilitySubscription(Record):
     validation_request_id: str | None
     """The validation request."""
     configuration_id: str | None
-    """The submission configuration whose rules apply; null for those of the service."""
+    """The submission configuration whose rules apply; null for the default rules."""
     suggested_activity_sub_tags: List[EligibilitySubTag]
     """Those that you suggested; none with a test value of the sandbox."""
     status: str
-    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
     `pending_validation_request`, `validation_request_failed`; more may come.
     """
     results: EligibilityResults
     """What was found."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -906,7 +909,7 @@ class EligibilityTag(Record):
     name: str
     """Its name."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -936,7 +939,7 @@ class Event(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class GiftAid(Record):
-    """A declaration. With a publishable key only `id` and `createdAt` are told."""
+    """A declaration. With a publishable key, the response contains only `id` and `createdAt`."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "created_at": "createdAt",
@@ -954,7 +957,7 @@ class GiftAid(Record):
     created_at: datetime
     """When it was created, in UTC."""
     user_id: str | None
-    """Your user who gives."""
+    """Your user who donates."""
     title: str | None
     """How the donor is addressed, such as `Dr`."""
     first_name: str | None
@@ -968,13 +971,13 @@ class GiftAid(Record):
     city: str | None
     """City or town."""
     country: str | None
-    """Country, as it is written in an address."""
+    """Country, as written in an address."""
     postcode: str | None
     """Postcode."""
     covers_from: datetime | None
-    """The first moment that it covers, in UTC."""
+    """The start of the period that the declaration covers, in UTC."""
     covers_to: datetime | None
-    """It covers gifts before this moment, in UTC; null for good."""
+    """The end of the period that the declaration covers, in UTC (exclusive); null if it has no end."""
     deleted_at: datetime | None
     """When it was deleted, in UTC; null unless it was."""
 
@@ -1002,45 +1005,45 @@ class GivingLink(Record):
     url: str
     """The page."""
     slug: str
-    """The end of its address."""
+    """The end of the link's URL."""
     qr_code: QrCode
-    """Its address as a picture to print."""
+    """The URL as a QR code to print."""
     title: str
     """Job title."""
     text: str | None
     """The message as plain text."""
     image_url: str | None
-    """Address of its image; null without one."""
+    """URL of the image; null if there is none."""
     organisation_ids: List[str] | None
-    """Of which donors choose one; null where a category is named."""
+    """The organisations from which donors choose one; null if `categoryId` is set."""
     category_id: str | None
-    """The category of which donors choose an organisation; null where organisations are named."""
+    """The category from which donors choose an organisation; null if `organisationIds` is set."""
     suggested_amounts: List[int] | None
-    """Amounts to choose from, in minor units; null: the currency's usual ones."""
+    """Amounts to choose from, in minor units; null for the currency's default amounts."""
     minimum: int | None
-    """The least donation, in minor units; null: that of the currency."""
+    """The minimum donation, in minor units; null for the currency's default."""
     maximum: int | None
-    """The largest donation, in minor units; null: that of the currency."""
+    """The maximum donation, in minor units; null for the currency's default."""
     currencies: List[str] | None
-    """Of which donors choose one; null: of those that the organisation receives."""
+    """The currencies from which donors choose one; null for all that the organisation can receive."""
     frequencies: List[str]
-    """How often donors may give."""
+    """How often donors can donate."""
     designations: List[str] | None
-    """Purposes of which the donor chooses one; null: nothing is asked."""
+    """Purposes from which the donor chooses one; null if there is no choice."""
     goal: int | None
-    """In minor units; shown on the page."""
+    """The fundraising goal in minor units, shown on the page."""
     shows_progress: bool
-    """Whether the page says how much was raised, and by how many donors."""
+    """Whether the page shows the amount raised and the number of donors."""
     offers_dedication: bool
-    """Whether donors may name somebody in whose honour they give."""
+    """Whether donors can dedicate their donation to somebody."""
     allowed_origins: List[str] | None
-    """Sites that may show its form in a dialog; null: none."""
+    """Sites that can show the form in a dialog; null for none."""
     success_url: str | None
-    """Where the donor is sent after giving; null for a page of ours."""
+    """Where the donor is redirected after donating; null for our own page."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     active: bool
-    """Whether its register lists it as active."""
+    """Whether the register lists the organisation as active."""
     expires_at: datetime | None
     """When it expires, in UTC."""
     created_at: datetime
@@ -1076,9 +1079,9 @@ class MatchExplanation(Record):
         "not_as_typed": "notAsTyped",
     }
     found_by: str
-    """What of it the query found."""
+    """The part of the organisation that matches the query."""
     likeness: int | None
-    """How alike the name and the query are, from 0 to 100."""
+    """The similarity of the name and the query, from 0 to 100."""
     as_typed: bool | None
     """Whether it has all words of the query as they were typed."""
     not_as_typed: List[str] | None
@@ -1095,7 +1098,7 @@ class Milestone(Record):
     amount: int
     """In the currency's minor unit, such as cents."""
     reward: str
-    """What reaching it makes possible."""
+    """What will happen when the milestone is reached."""
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     organisation_id: str
@@ -1107,11 +1110,11 @@ class MonetaryDonationCheck(Record):
     """One check."""
 
     type: str
-    """Which kind it is. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`;
-    more may come.
+    """The type. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more may
+    come.
     """
     status: str
-    """How it stands. Today one of `failed`, `pending`, `succeeded`; more may come."""
+    """The status. Today one of `failed`, `pending`, `succeeded`; more may come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1131,13 +1134,13 @@ class MonetaryDonationVerification(Record):
     organisation_id: str
     """The organisation."""
     status: MonetaryDonationVerificationStatus
-    """How it stands."""
+    """The status."""
     checks: List[MonetaryDonationCheck]
     """All four."""
     rejection_reason_code: str | None
     """Why it was rejected, for programs; null if it was not."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -1154,14 +1157,14 @@ class MonetaryDonationVerificationStatus(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"awaiting_answer_from_organisation": "awaitingAnswerFromOrganisation"}
     type: str
-    """Which kind it is. Today one of `approved`, `expired`, `pending`, `rejected`; more may come."""
+    """The type. Today one of `approved`, `expired`, `pending`, `rejected`; more may come."""
     awaiting_answer_from_organisation: bool
-    """What the organisation has to do or answer."""
+    """Whether the organisation still has to provide something or answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringCategory(Record):
-    """What the lists of a category say."""
+    """The findings of the lists in a category."""
 
     status: str | None
     """Null until a list of the category was looked into, while a match is decided, and where a name cannot be
@@ -1171,7 +1174,7 @@ class MonitoringCategory(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringChange(Record):
-    """Results as they became at a moment, why, and what they rest on."""
+    """The results as they became at a given time, with their cause and evidence."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"compliance_flags": "complianceFlags"}
     at: datetime
@@ -1185,9 +1188,9 @@ class MonitoringChange(Record):
     compliance_flags: List[str] | None
     """The categories whose flags failed compliance then."""
     sources: List[MonitoringSource]
-    """The published lists that it rests on."""
+    """The published lists on which the data is based."""
     matches: List[MonitoringMatch]
-    """Entries of watch lists that may be the organisation."""
+    """Watch list entries that may be the organisation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1222,7 +1225,7 @@ class MonitoringOrganisation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringRegistration(Record):
-    """What the register says."""
+    """The finding of the register."""
 
     active: str | None
     """Null until it is known; where no register tells, too."""
@@ -1230,7 +1233,7 @@ class MonitoringRegistration(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringResults(Record):
-    """What is known. Every member is null until it is."""
+    """The results of a monitoring subscription. Every field is null until its result is known."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "compliance_status": "complianceStatus",
@@ -1244,20 +1247,20 @@ class MonitoringResults(Record):
     sanction: MonitoringCategory
     """Sanctions lists."""
     hate_speech: MonitoringCategory
-    """Lists of bodies that spread hatred."""
+    """Lists of organisations that spread hate."""
     commercial: MonitoringCategory
     """Lists of commercial offences."""
     adverse_media: MonitoringCategory
     """Reports of wrongdoing in the media."""
     controversial: MonitoringCategory
-    """Lists of bodies that are widely disputed."""
+    """Lists of organisations that are controversial."""
     registration: MonitoringRegistration
-    """What its register says."""
+    """The information in the register."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringSource(Record):
-    """A list that was looked into for a category, and in which version."""
+    """A list that was checked for a category, and its version."""
 
     list: str
     """Name of the watch list."""
@@ -1292,9 +1295,9 @@ class MonitoringSubscription(Record):
     validation_request_id: str | None
     """The validation request."""
     configuration_id: str | None
-    """The submission configuration whose rules apply; null for those of the service."""
+    """The submission configuration whose rules apply; null for the default rules."""
     status: str
-    """How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    """The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
     `validation_request_failed`; more may come.
     """
     organisation: MonitoringOrganisation | None
@@ -1302,7 +1305,7 @@ class MonitoringSubscription(Record):
     results: MonitoringResults
     """What was found."""
     sources: List[MonitoringSource]
-    """The published lists that it rests on."""
+    """The published lists on which the data is based."""
     matches: List[MonitoringMatch]
     """What the flags rest on, what is not decided yet, and what is not the organisation."""
     created_at: datetime
@@ -1336,11 +1339,11 @@ class NewPartnerField(Body):
     """A question of your own in the hosted form."""
 
     id: str
-    """Your name for the question, which its answer is given under."""
+    """Your ID for the question; answers use the same ID."""
     type: Literal["short_text", "long_text", "choice", "number", "url"]
-    """Which kind it is."""
+    """The type."""
     required: bool | Omitted = OMITTED
-    """Whether applicants have to answer it."""
+    """Whether applicants must answer the question."""
     labels: Dict[str, str]
     """By language tag: at least one, of up to 300 characters."""
     choices: List[NewPartnerFieldChoice] | Omitted = OMITTED
@@ -1349,10 +1352,10 @@ class NewPartnerField(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class NewPartnerFieldChoice(Body):
-    """One answer to choose."""
+    """One choice of a question."""
 
     value: str
-    """What is answered, for programs."""
+    """The value of the answer, for programs."""
     labels: Dict[str, str]
     """By language tag: at least one, of up to 300 characters."""
 
@@ -1388,7 +1391,7 @@ class Organisation(Record):
     display_name: str | None
     """The name to show, if it differs from the registered one."""
     description: str
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     country_code: str
     """Three letters (ISO 3166-1 alpha-3)."""
     registry: str
@@ -1396,11 +1399,11 @@ class Organisation(Record):
     registry_name: str
     """Name of the registry."""
     registry_id: str
-    """Its number in the registry."""
+    """The registration number in the registry."""
     types: List[str]
-    """What kinds of organisation it is."""
+    """The types of the organisation."""
     active: bool
-    """Whether its register lists it as active."""
+    """Whether the register lists the organisation as active."""
     accepts_donations: bool
     """Whether it can be given to: it is active, and one of its types is `nonprofit`."""
     inactive_reason: str | None
@@ -1408,17 +1411,17 @@ class Organisation(Record):
     succeeded_by: str | None
     """The organisation it went over into, by a merger or a new registration."""
     categories: List[OrganisationCategory]
-    """Your categories that it is in."""
+    """Your categories that contain this organisation."""
     activity_sub_tags: List[ActivitySubTag]
-    """What it does."""
+    """The organisation's activities."""
     logo: str | None
-    """Address of its logo; null without one."""
+    """URL of the logo; null if there is none."""
     images: List[str]
-    """Addresses of its pictures."""
+    """URLs of the images."""
     website: str | None
     """Web address."""
     websites: List[str]
-    """All its web addresses."""
+    """All web addresses of the organisation."""
     address: str | None
     """The whole postal address in one line."""
     address_line1: str | None
@@ -1436,21 +1439,21 @@ class Organisation(Record):
     currency_code: str | None
     """The currency that its donations are paid out in (ISO 4217)."""
     claimed_at: datetime | None
-    """When its agent was first verified, in UTC."""
+    """When an agent of the organisation was first verified, in UTC."""
     is_branch_parent: bool
-    """Whether it has branches."""
+    """Whether the organisation has branches."""
     branch_of: str | None
-    """The organisation that it is a branch of."""
+    """The main organisation of this branch."""
     country_specific_properties: CountrySpecificProperties
-    """What only registers of one country know."""
+    """Details that only registers of one country have."""
     sources: List[OrganisationSource]
-    """The published lists that it rests on."""
+    """The published lists on which the data is based."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
     """When it last changed, in UTC."""
     explain: MatchExplanation | None
-    """Why it is among the results; with the header `Explain: true` alone."""
+    """Why the organisation is among the results; only with the header `Explain: true`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1467,11 +1470,11 @@ class OrganisationBranding(Record):
     display_name: str
     """The name to show, if it differs from the registered one."""
     description: str
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     logo: str | None
-    """Address of its logo; null without one."""
+    """URL of the logo; null if there is none."""
     images: List[str]
-    """Addresses of its pictures."""
+    """URLs of the images."""
     primary_color: str | None
     """Colour of buttons and links, such as `#0d5c4a`."""
 
@@ -1486,9 +1489,9 @@ class OrganisationCategory(Record):
     name: str
     """Its name."""
     attributes: Dict[str, str | bool | int | float] | None
-    """Your own data: texts, numbers and truth values by name."""
+    """Your own data: text, numbers and booleans by key."""
     image_url: str | None
-    """Address of its image; null without one."""
+    """URL of the image; null if there is none."""
     created_at: datetime
     """When it was created, in UTC."""
 
@@ -1505,13 +1508,13 @@ class OrganisationChange(Record):
     `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
     """
     field: str
-    """The member of the organisation that changed."""
+    """The field of the organisation that changed."""
     from_: Any
     """The value until then."""
     to: Any
     """The value from then on."""
     source: str
-    """The published list that it comes from."""
+    """The published list that contains the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1526,9 +1529,9 @@ class OrganisationProfile(Record):
     display_name: str | None
     """The name to show, if it differs from the registered one."""
     description: str
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     logo: str | None
-    """Address of its logo; null without one."""
+    """URL of the logo; null if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1543,7 +1546,7 @@ class OrganisationSource(Record):
     registry_name: str
     """Name of the registry."""
     registry_id: str
-    """Its number in the registry."""
+    """The registration number in the registry."""
     data_as_of: datetime | None
     """The day of its data."""
     source: str | None
@@ -1559,23 +1562,23 @@ class PartnerField(Record):
     """A question of the hosted form."""
 
     id: str
-    """Your name for the question, which its answer is given under."""
+    """Your ID for the question; answers use the same ID."""
     type: str
-    """Which kind it is. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come."""
+    """The type. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come."""
     required: bool
-    """Whether applicants have to answer it."""
+    """Whether applicants must answer the question."""
     labels: Dict[str, str]
     """The text that applicants read, by language tag."""
     choices: List[PartnerFieldChoice]
-    """The answers to choose from; of type `choice` alone."""
+    """The answers to choose from; only for the type `choice`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartnerFieldChoice(Record):
-    """One answer to choose."""
+    """One choice of a question."""
 
     value: str
-    """What is answered, for programs."""
+    """The value of the answer, for programs."""
     labels: Dict[str, str]
     """The text that applicants read, by language tag."""
 
@@ -1613,9 +1616,9 @@ class QrCode(Record):
     """Addresses of pictures of the link's address, to print."""
 
     svg: str
-    """Address of the picture as SVG."""
+    """URL of the QR code as SVG."""
     png: str
-    """Address of the picture as PNG."""
+    """URL of the QR code as PNG."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1638,15 +1641,15 @@ class Registry(Record):
     english_name: str
     """Its name in English."""
     code: str
-    """Names it for programs."""
+    """Code for programs."""
     country_code: str
     """Three letters (ISO 3166-1 alpha-3)."""
     data_as_of: datetime | None
     """The day of the register's data."""
     unverified: bool | None
-    """Whether the reader of its data was never run on a real file."""
+    """Whether the reader for this data has never been tested on a real file."""
     sources: List[RegistrySource]
-    """The published lists that it rests on."""
+    """The published lists on which the data is based."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1655,9 +1658,9 @@ class RegistrySource(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
     source: str
-    """The published list that it comes from."""
+    """The published list that contains the data."""
     unverified: bool
-    """Whether the reader of its data was never run on a real file."""
+    """Whether the reader for this data has never been tested on a real file."""
     data_as_of: datetime
     """The day of the register's data."""
 
@@ -1675,7 +1678,7 @@ class RequestFailure(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxAttachment(Record):
-    """A file that an e-mail brings. `size` in bytes; `url` downloads it without a key."""
+    """A file attached to an email. `size` in bytes; `url` downloads it without a key."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"media_type": "mediaType"}
     name: str
@@ -1694,22 +1697,22 @@ class SandboxClock(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"offset_seconds": "offsetSeconds"}
     now: datetime
-    """What time it is for the sandbox, in UTC."""
+    """The sandbox's current time, in UTC."""
     offset_seconds: int
-    """How far the sandbox's clock is ahead of the real one, in seconds."""
+    """How far the sandbox clock is ahead of real time, in seconds."""
     remaining: int
-    """Jobs that are due and not done yet."""
+    """The number of jobs that are due and not done yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxMail(Record):
-    """An e-mail that the sandbox would have sent."""
+    """An email that the sandbox would have sent."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"from_": "from", "created_at": "createdAt"}
     from_: str
     """Who sent it."""
     to: str
-    """Who it is for."""
+    """The recipient."""
     subject: str
     """Subject line."""
     text: str
@@ -1717,7 +1720,7 @@ class SandboxMail(Record):
     html: str
     """The message as HTML."""
     links: List[str]
-    """Addresses of the links in it."""
+    """URLs of the links in the email."""
     attachments: List[SandboxAttachment]
     """Its attachments."""
     created_at: datetime
@@ -1744,9 +1747,9 @@ class SubTag(Record):
     name: str
     """Its name."""
     tag_id: str
-    """The tag that it belongs to."""
+    """The tag of the sub-tag."""
     description: str | None
-    """What it is, in a sentence or two."""
+    """A description in one or two sentences."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -1772,8 +1775,8 @@ class SubmissionAgentVerification(Record):
     last_name: str | None
     """Last name."""
     status: str
-    """How it stands. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
-    `rejected`; more may come.
+    """The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+    more may come.
     """
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
@@ -1791,7 +1794,7 @@ class SubmissionAppeal(Record):
     id: str
     """Its identifier."""
     status: str
-    """How it stands. Today one of `open`, `reversed`, `upheld`; more may come."""
+    """The status. Today one of `open`, `reversed`, `upheld`; more may come."""
     due_at: datetime
     """When it is decided at the latest."""
 
@@ -1811,7 +1814,7 @@ class SubmissionEligibility(Record):
     """The check `eligibility`."""
 
     status: str
-    """How it stands. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
     `pending_validation_request`, `validation_request_failed`; more may come.
     """
     results: EligibilityResults
@@ -1820,16 +1823,16 @@ class SubmissionEligibility(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionFailureReasons(Record):
-    """By check, those that failed alone (settled 6)."""
+    """The failure reasons by check, only for failed checks (settled 6)."""
 
     validation_request: RequestFailure | None
-    """Why the nonprofit is not valid."""
+    """Why the validation request was rejected."""
     agent_verification: AgentFailure | None
     """Why the agent is not verified."""
     compliance: ComplianceFailure | None
-    """What the watch lists say."""
+    """The result of screening against watch lists."""
     eligibility: EligibilityFailure | None
-    """The check of what the organisation does."""
+    """The check of the organisation's activities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1837,7 +1840,7 @@ class SubmissionMonitoring(Record):
     """The check `compliance`."""
 
     status: str
-    """How it stands. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    """The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
     `validation_request_failed`; more may come.
     """
     results: MonitoringResults
@@ -1865,17 +1868,17 @@ class SubmissionRequirement(Record):
         "registry_id": "registryId",
     }
     check: str
-    """The check that waits for it. Today one of `agent_verification`, `compliance`, `eligibility`,
+    """The check that needs this requirement. Today one of `agent_verification`, `compliance`, `eligibility`,
     `validation_request`; more may come.
     """
     code: str
-    """Names it for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more
-    may come.
+    """Code for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
+    come.
     """
     from_: str
     """Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come."""
     message: str
-    """For people; may be reworded."""
+    """A message for people; its wording may change."""
     accepted: List[str]
     """Alternatives, each of which will do."""
     since: datetime
@@ -1902,11 +1905,11 @@ class SubmissionValidationRequest(Record):
     name: str
     """Its name."""
     accepted_at: datetime | None
-    """When it was accepted, in UTC; null unless it was."""
+    """When it was accepted, in UTC; null if it was not."""
     rejected_at: datetime | None
-    """When it was rejected, in UTC; null unless it was."""
+    """When it was rejected, in UTC; null if it was not."""
     organisation_types: List[str]
-    """What kinds of organisation it is."""
+    """The types of the organisation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1951,11 +1954,11 @@ class User(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class UserOrganisation(Record):
-    """The answer to a change of a user's default organisation."""
+    """The response to a change of a user's default organisation."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"user_id": "userId", "organisation_id": "organisationId"}
     user_id: str
-    """Your user who gives."""
+    """Your user who donates."""
     organisation_id: str
     """The organisation."""
     timestamp: datetime
@@ -1975,17 +1978,17 @@ class ValidationInvite(Record):
     id: str
     """Its identifier."""
     status: str
-    """How it stands. Today one of `complete`, `expired`, `open`; more may come."""
+    """The status. Today one of `complete`, `expired`, `open`; more may come."""
     hosted_config_id: str | None
-    """The submission configuration that the hosted form goes by."""
+    """The submission configuration of the hosted form."""
     redirect_url: str | None
-    """Where the applicant is sent after the form; null for a page of ours."""
+    """Where the applicant is redirected after the form; null for our own page."""
     language: str
     """Language of pages and emails (RFC 5646)."""
     url: str
     """The hosted form."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     created_at: datetime
     """When it was created, in UTC."""
     expires_at: datetime
@@ -2017,13 +2020,13 @@ class ValidationRequest(Record):
     organisation_id: str | None
     """Once it is accepted."""
     organisation_types: List[str]
-    """What kinds of organisation it is."""
+    """The types of the organisation."""
     name: str
     """Its name."""
     registry_name: str
     """Name of the registry."""
     registry_id: str
-    """Its number in the registry."""
+    """The registration number in the registry."""
     email: str | None
     """Email address."""
     address_line1: str | None
@@ -2045,17 +2048,17 @@ class ValidationRequest(Record):
     deleted_at: datetime | None
     """When it was deleted, in UTC; null unless it was."""
     accepted_at: datetime | None
-    """When it was accepted, in UTC; null unless it was."""
+    """When it was accepted, in UTC; null if it was not."""
     rejected_at: datetime | None
-    """When it was rejected, in UTC; null unless it was."""
+    """When it was rejected, in UTC; null if it was not."""
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
     """Why it was rejected, for programs; null if it was not."""
     usa_group_exempt: bool | None
-    """Whether it is covered by a group exemption of the IRS; null outside of the United States."""
+    """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
     documents: List[ValidationRequestDocument]
-    """Documents that were attached."""
+    """The attached documents."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2072,7 +2075,7 @@ class ValidationRequestDocument(Record):
     validation_request_id: str
     """The validation request."""
     status: str
-    """How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    """The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
     url: str
     """Its address."""
     created_at: datetime
@@ -2097,7 +2100,7 @@ class ValidationRequestDossier(Record):
     environment: str
     """`sandbox` or `production`."""
     generated_at: datetime
-    """When this answer was made, in UTC."""
+    """When this response was generated, in UTC."""
     validation_request: DossierValidationRequest
     """The validation request."""
     not_screened_reason: str | None
@@ -2107,13 +2110,13 @@ class ValidationRequestDossier(Record):
     evaluations: List[DossierEvaluation]
     """The evaluations, oldest first."""
     reviews: List[DossierReview]
-    """What people were asked, oldest first."""
+    """The reviews, oldest first."""
     decisions: List[DossierDecision]
     """The decisions, oldest first."""
     documents: List[DossierDocument]
-    """Documents that were attached."""
+    """The attached documents."""
     seal: str
-    """Key and signature over the whole answer."""
+    """The key ID and the signature over the whole response."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2138,9 +2141,9 @@ class ValidationSubmission(Record):
     id: str
     """Its identifier."""
     status: str
-    """How it stands. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come."""
+    """The status. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come."""
     validation_invite_id: str | None
-    """The invite that it came by."""
+    """The invite that was used."""
     organisation_id: str | None
     """Once the details prove valid."""
     organisation_name: str | None
@@ -2158,15 +2161,15 @@ class ValidationSubmission(Record):
     eligibility_subscription_id: str | None
     """The eligibility subscription."""
     eligibility: SubmissionEligibility | None
-    """The check of what the organisation does."""
+    """The check of the organisation's activities."""
     agent_verification_id: str | None
     """The agent verification."""
     agent_verification: SubmissionAgentVerification | None
     """The check of the person who applies."""
     configuration: SubmissionConfiguration | None
-    """The configuration that it went by."""
+    """The submission configuration that was used."""
     metadata: Dict[str, str] | None
-    """Your own data: texts by name."""
+    """Your own data: text values by key."""
     partner_fields: Dict[str, str | int | float] | None
     """The answers to your own questions, by their `id`."""
     failure_reasons: SubmissionFailureReasons | None
@@ -2200,11 +2203,11 @@ class ValidationSubmissionConfiguration(Record):
     name: str | None
     """Its name."""
     branding: Branding
-    """Name, colour and logo that it shows."""
+    """Name, colour and logo of the hosted form."""
     is_default: bool
-    """Whether invites that name no configuration go by this one."""
+    """Whether invites without a configuration use this one."""
     checks: List[str]
-    """The checks that follow, in this order."""
+    """The checks that are run, in this order."""
     allowed_organisation_types: List[str]
     """Types of organisation that may apply."""
     compliance_flags: List[str]
@@ -2235,11 +2238,11 @@ class ValidationSubmissionDocument(Record):
     validation_submission_id: str | None
     """Null until the submission is made."""
     validation_invite_id: str | None
-    """The invite that it came by."""
+    """The invite that was used."""
     type: str
-    """Which kind it is. Today one of `agent_verification`, `validation_request`; more may come."""
+    """The type. Today one of `agent_verification`, `validation_request`; more may come."""
     status: str
-    """How it stands. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    """The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
     url: str
     """Its address."""
     created_at: datetime
@@ -2248,7 +2251,9 @@ class ValidationSubmissionDocument(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookAttempt(Record):
-    """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
+    """One POST to a receiver; `statusCode` is null if there was no complete response, and `error` gives the
+    reason.
+    """
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "attempted_at": "attemptedAt",
@@ -2257,22 +2262,22 @@ class WebhookAttempt(Record):
         "response_body": "responseBody",
     }
     number: int
-    """Counts the attempts, from 1."""
+    """The number of the attempt, starting at 1."""
     attempted_at: datetime
     """When it was sent, in UTC."""
     duration_ms: int
-    """How long it took, in milliseconds."""
+    """The duration in milliseconds."""
     status_code: int | None
-    """HTTP status of the answer; null if no whole one came."""
+    """HTTP status of the response; null if there was no complete one."""
     error: str | None
-    """Why no whole answer came; null if one did."""
+    """Why there was no complete response; null if there was one."""
     response_body: str | None
-    """The first part of what the receiver answered."""
+    """The beginning of the receiver's response."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookDelivery(Record):
-    """One event on its way to one subscription; `reason` tells what began it."""
+    """The delivery of one event to one subscription; `reason` is its cause."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "webhook_subscription_id": "webhookSubscriptionId",
@@ -2285,7 +2290,7 @@ class WebhookDelivery(Record):
     id: str
     """Its identifier."""
     webhook_subscription_id: str
-    """The subscription that it is for."""
+    """The subscription of the delivery."""
     event_id: str
     """The event that is delivered."""
     event_type: str
@@ -2293,25 +2298,25 @@ class WebhookDelivery(Record):
     sequence: int | None
     """The event's number, without gaps for each partner."""
     reason: str
-    """What began the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come."""
+    """The cause of the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come."""
     status: str
-    """How it stands. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come."""
+    """The status. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come."""
     attempts: List[WebhookAttempt]
     """The attempts so far, oldest first."""
     next_attempt_at: datetime | None
-    """When it is tried again, in UTC; null when it is not."""
+    """When the next attempt is due, in UTC; null if there is none."""
     created_at: datetime
     """When it was created, in UTC."""
     finished_at: datetime | None
-    """When it arrived or was given up, in UTC; null until then."""
+    """When the delivery succeeded or failed for good, in UTC; null until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookReplay(Record):
-    """How many deliveries were begun."""
+    """The number of deliveries that were started."""
 
     scheduled: int
-    """How many deliveries were begun."""
+    """The number of deliveries that were started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2346,15 +2351,15 @@ class WebhookSubscription(Record):
     url: str
     """Its address."""
     secret: str | None
-    """Signs what is sent. Keep it to yourself."""
+    """The secret that signs webhooks. Do not share it."""
     previous_secret_expires_at: datetime | None
-    """Until when the secret before this one signs too, in UTC; null when it does not."""
+    """Until when the previous secret is also used to sign, in UTC; null if it is not used any more."""
     status: str
-    """How it stands. Today one of `active`, `suspended`; more may come."""
+    """The status. Today one of `active`, `suspended`; more may come."""
     health: str
-    """Whether deliveries arrive. Today one of `failing`, `healthy`; more may come."""
+    """Whether deliveries succeed. Today one of `failing`, `healthy`; more may come."""
     failing_since: datetime | None
-    """When its deliveries began to fail, in UTC; null while they arrive."""
+    """When deliveries started to fail, in UTC; null if the last one succeeded."""
     last_success_at: datetime | None
     """When a delivery last arrived, in UTC; null if none has."""
     created_at: datetime

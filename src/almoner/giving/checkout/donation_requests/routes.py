@@ -22,7 +22,7 @@ routes = Routes("Donation requests", moves_money=True)
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
-    """List donation requests, newest first: what you are asked to transfer for direct donations."""
+    """List donation requests, newest first. A donation request asks you to transfer the money for direct donations."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
     return call.list_response(

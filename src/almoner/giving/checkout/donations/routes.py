@@ -63,9 +63,10 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
     ),
 )
 async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
-    """Create a direct donation: you have the money, and are asked for it with the others of the period.
+    """Create a direct donation.
 
-    It is `ACTIVE` until then, and can be cancelled or given another organisation.
+    You have collected the money for it. The next donation request asks you to transfer it. Until then, the donation is
+    `ACTIVE`, and you can cancel it or change its organisation.
     """
     donor = Donor(
         body.first_name,

@@ -57,7 +57,7 @@ class NonprofitProfile:
 
     @property
     def monogram(self) -> str:
-        """One or two letters to stand for the name."""
+        """One or two letters that stand for the name."""
         words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
         return "".join(word[0] for word in words[:2]).upper()
 

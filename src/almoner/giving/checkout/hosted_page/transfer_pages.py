@@ -33,7 +33,7 @@ class TransferPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The details; where the donation stands when there are none any more."""
+        """Show the transfer details, or the status of the donation if there are none any more."""
         opened = await self._give.open_session(request)
         return opened if isinstance(opened, Response) else await self._page(opened)
 

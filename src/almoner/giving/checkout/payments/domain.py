@@ -1,4 +1,4 @@
-"""Payments at a provider: attempts, what the provider says of them, and when its money must be held (M4-M6)."""
+"""Payments at a provider: attempts, their states at the provider, and when a payment is unallocated (M4-M6)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ LIVE_STATUSES: Final = ("starting", "open")
 SETTLED_STATUSES: Final = ("succeeded", "held")
 _WHOLE: Final = 10_000  # basis points
 RETURN_PURPOSE: Final = "return"
-"""What the token in a payment's return address is for: it shows how the payment stands, and nothing of who paid."""
+"""The purpose of the token in a payment's return URL: it shows the payment's status, but nothing about the payer."""
 BANK_TRANSFER: Final = "bank_transfer"
-"""Donors' transfers to our own account, as the providers have names: nobody is asked, our bank's lines tell."""
+"""Donors' transfers to our own account, named like a provider. Our bank's statement lines report them."""
 
 TRANSFER_LIFETIME: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
 MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
@@ -92,7 +92,7 @@ class Payment:
 
 
 class DeclineAction(StrEnum):
-    """What is to be done about a saved payment method that was declined."""
+    """How to proceed after a saved payment method was declined."""
 
     RETRY = "retry"
     """The bank may take it on another day."""
@@ -103,7 +103,7 @@ class DeclineAction(StrEnum):
     NEVER = "never"
     """The bank never takes this method again; trying costs a fee. Another one may be asked for."""
     REVOKED = "revoked"
-    """The donor has told the bank to stop: nothing may be asked for any more."""
+    """The donor has told the bank to stop: nothing may be charged any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class ProviderEvent:
 
 
 class DisputeStatus(StrEnum):
-    """Where a dispute stands at its provider. Money is drawn when it opens and comes back when it is won."""
+    """The state of a dispute at its provider. The money is debited when it opens and returned when it is won."""
 
     OPEN = "open"
     WON = "won"
@@ -232,7 +232,7 @@ class FeeSchedule:
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
     def share_and_fixed(self, currency: str) -> tuple[float, int]:
-        """The fee as a share of the payment, and in minor units beside it."""
+        """The fee as a percentage of the payment, and the fixed part in minor units."""
         return self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0)
 
     def gross_up(self, gift: Money) -> Money:

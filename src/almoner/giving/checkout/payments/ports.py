@@ -19,9 +19,9 @@ from almoner.kit.money import Money
 
 @dataclass(frozen=True, slots=True)
 class FutureUse:
-    """What the donor agreed to have a payment method charged for later; shown on the provider's page, too.
+    """The donor's consent to later charges; also shown on the provider's page.
 
-    ``text``: in the page's language. ``version``: of the text. ``email``: whose payment method it is.
+    ``text``: in the page's language. ``version``: of the text. ``email``: of the payment method's owner.
     """
 
     text: str
@@ -90,7 +90,7 @@ class PaymentProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """As stored with each payment and used in the address of its notices."""
+        """The provider's name as stored with each payment and used in its webhook URL."""
         ...
 
     @property
@@ -113,7 +113,10 @@ class PaymentProvider(Protocol):
         ...
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The payment as it stands, by any name that the provider has for it. Raises NoSuchPayment, ProviderFailure."""
+        """The current state of a payment, by any of the provider's IDs for it.
+
+        Raises NoSuchPayment, ProviderFailure.
+        """
         ...
 
     async def cancel(self, payment: str) -> ProviderPayment:
@@ -144,7 +147,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """How such a page stands. Raises NoSuchPayment, ProviderFailure."""
+        """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         ...
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
@@ -155,7 +158,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
-        """What the payment's donor disputed, ended or not, oldest first; an inquiry that draws no money is none.
+        """The disputes of a payment, oldest first, without inquiries that debit no money.
 
         Raises NoSuchPayment, ProviderFailure.
         """

@@ -28,7 +28,11 @@ _DESCRIPTION_LENGTH: Final = 500
 
 
 def payment_reference(payment_id: UUID) -> str:
-    """What the provider shows beside the amount and gives back to us: 26 characters that name the attempt."""
+    """Verify and parse a webhook that is at most five minutes old at ``at`` (real time).
+
+    ``subject`` of the event says what to refresh: "payment", "dispute", "refund", "setup" or "payment_method". None:
+    the event is not relevant. ``headers``: lower-case names.
+    """
     return encode_uuid(payment_id)
 
 
@@ -105,7 +109,7 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
 
 
 async def find_by_provider_payment(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
-    """The attempt that a provider's payment belongs to: by its id there, or (the answer got lost) by our reference."""
+    """Find the attempt of a provider's payment: by its ID there or, if the response got lost, by our reference."""
     known = await store.find_by_provider_payment(tx, provider, found.id)
     if known is not None:
         return known

@@ -141,11 +141,11 @@ class DonationSession:
         return self.success_url and _ID_PLACE.sub(id_, self.success_url)
 
     def status_at(self, now: datetime) -> SessionStatus:
-        """``open``, ``completed`` or ``expired``, true at the moment ``now``."""
+        """``open``, ``completed`` or ``expired``, at the time ``now``."""
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
     def grace_ends_at(self) -> datetime:
-        """Until when a payment begun before the expiry may still complete the session."""
+        """Until when a payment that was started before the expiry may still complete the session."""
         return self.expires_at + _GRACE_PERIOD
 
     def ensure_open(self, now: datetime) -> None:

@@ -134,7 +134,7 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
 
 
 def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
-    """The answer for one session, its status true at the moment of reading (S3)."""
+    """The response for one session, with its status at the time of reading (S3)."""
     return DonationSessionOut(
         id=tx.ids.text("donationsession", session.id),
         status=session.status_at(tx.now),

@@ -42,7 +42,7 @@ _UNREGISTERED: Final = "body.successUrl must name a host that is registered for 
 
 @dataclass(frozen=True, slots=True)
 class DonationSessionRequest:
-    """What a partner asks for; ids as sent."""
+    """A partner's request to create a session; IDs as sent."""
 
     organisation_id: str
     user_id: str | None

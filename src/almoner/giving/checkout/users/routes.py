@@ -25,10 +25,7 @@ routes = Routes("Users")
 
 @routes.post("/v1/users", key=SECRET, scope="users:write")
 async def create_user(call: ApiCall, body: UserIn) -> UserOut:  # noqa: ARG001 - the body is declared, and empty
-    """Create a user.
-
-    A user ties the donations of somebody in your product together.
-    """
+    """Create a user. A user connects the donations of one person in your product."""
     return user_out(call.tx, await service.create(call.tx, call.partner))
 
 
@@ -40,6 +37,6 @@ async def get_user(call: ApiCall, id: UserId) -> UserOut:
 
 @routes.put("/v1/users/{id}/organisation", key=SECRET, scope="users:write", errors=(OrganisationNotFound,))
 async def set_user_organisation(call: ApiCall, id: UserId, body: UserOrganisationIn) -> UserOrganisationOut:
-    """Choose the default organisation of a user's gifts."""
+    """Choose the default organisation of a user's donations."""
     organisation_id = await service.set_default_organisation(call.tx, call.partner, id, body.organisation_id)
     return default_organisation_out(call.tx, id, organisation_id, call.tx.now)

@@ -16,7 +16,7 @@ class UserIn(RequestBody):
 
 
 class UserOrganisationIn(RequestBody):
-    """The default organisation of a user's gifts."""
+    """The default organisation of a user's donations."""
 
     organisation_id: Annotated[str, IdString("organisation")]
 
@@ -31,7 +31,7 @@ class UserOut(ResponseRecord, object_name="user"):
 
 
 class UserOrganisationOut(ResponseRecord, object_name="user"):
-    """The answer to a change of a user's default organisation."""
+    """The response to a change of a user's default organisation."""
 
     user_id: str
     organisation_id: str
@@ -39,7 +39,7 @@ class UserOrganisationOut(ResponseRecord, object_name="user"):
 
 
 def user_out(tx: Tx, user: User) -> UserOut:
-    """The answer for one user."""
+    """The response for one user."""
     return UserOut(
         id=tx.ids.text("user", user.id),
         organisation_id=tx.ids.text_or_none("organisation", user.organisation_id),
@@ -49,7 +49,7 @@ def user_out(tx: Tx, user: User) -> UserOut:
 
 
 def default_organisation_out(tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime) -> UserOrganisationOut:
-    """The answer for a changed default organisation."""
+    """The response for a changed default organisation."""
     return UserOrganisationOut(
         user_id=tx.ids.text("user", user_id),
         organisation_id=tx.ids.text("organisation", organisation_id),

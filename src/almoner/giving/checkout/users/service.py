@@ -23,7 +23,7 @@ async def get(tx: Tx, partner: Partner, user_id: UUID) -> User:
 
 
 async def set_default_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: str) -> UUID:
-    """Give the user a default organisation; answers its id. Raises NotFound, OrganisationNotFound."""
+    """Set the user's default organisation; returns its ID. Raises NotFound, OrganisationNotFound."""
     chosen = tx.ids.parse("organisation", organisation_id)
     if chosen is None:
         await get(tx, partner, user_id)

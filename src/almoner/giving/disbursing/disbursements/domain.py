@@ -62,7 +62,7 @@ class DisbursementError(Exception):
 
 
 class DonationMoved(DisbursementError):
-    """The donation was added to another disbursement meanwhile; try again."""
+    """The donation was added to another disbursement in the meantime; try again."""
 
 
 class SecondConfirmationRequired(DisbursementError):
@@ -117,7 +117,7 @@ class Disbursement:
 class DisbursementHold:
     """A decision to hold or release disbursements to a nonprofit; the newest one counts.
 
-    ``partner_id`` None: whatever partner the donations are of. ``second_by``: who looked as well.
+    ``partner_id``: None for all partners. ``second_by``: the second operator.
     """
 
     partner_id: UUID | None
@@ -132,10 +132,7 @@ class DisbursementHold:
 
 @dataclass(frozen=True, slots=True)
 class PaymentConfirmation:
-    """Operators' confirmation that the bank paid a disbursement.
-
-    ``second``: who looked as well, and their note.
-    """
+    """Operators' confirmation that the bank paid a disbursement. ``second``: the second operator and their note."""
 
     by: str
     single_approval_limit_minor: int = 0
@@ -149,7 +146,7 @@ SANDBOX_CONFIRMATION: Final = PaymentConfirmation("sandbox")
 
 @dataclass(frozen=True, slots=True)
 class DisbursementFilters:
-    """What a list may be narrowed by; None: not narrowed."""
+    """Filters of a list of disbursements; None: not filtered."""
 
     organisation_id: UUID | None = None
     status: DisbursementStatus | None = None

@@ -1,4 +1,4 @@
-"""Background work of payouts: gifts into their buckets, the sandbox's daily run, what a crash left half done."""
+"""Background work of disbursements: collect donations, run daily in the sandbox, finish what a crash stopped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _AGAIN: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The least amounts that are paid out, and where it is told what the ledger refuse."""
+    """What disbursement jobs need: the minimum amounts, and where ledger rejections are reported."""
 
     rules: DisbursementRules
     telemetry: Telemetry
@@ -49,7 +49,7 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 
 @tasks.reacts_to(verifications_domain.FLAGGED)
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]) -> None:
-    """Have another look at the batches of these nonprofits."""
+    """Enqueue an update of the pending disbursements to these nonprofits."""
     await queue.enqueue_jobs(tx, [service.collection_job(one.partner, one.organisation) for one in flagged])
 
 
@@ -60,7 +60,7 @@ async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]
     verifications_domain.PROGRESSED,
 )
 async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
-    """Have another look at the batches of the nonprofits that the events are about."""
+    """Enqueue an update of the pending disbursements to the events' nonprofits."""
     concerned: dict[tuple[UUID, UUID], None] = {}
     for event in events:
         organisation_id = tx.ids.parse("organisation", read_record(event, _OrganisationRecord).organisation_id)

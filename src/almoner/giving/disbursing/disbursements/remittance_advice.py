@@ -1,4 +1,4 @@
-"""What a nonprofit is told of a disbursement: each donation, who gave it unless anonymously, and the message; pure."""
+"""The content of a remittance advice: each donation, its donor unless anonymous, and the donor's message; pure."""
 
 from decimal import Decimal
 from typing import Final

@@ -23,10 +23,10 @@ routes = Routes("Disbursements", moves_money=True)
 
 @routes.get("/v1/disbursements", key=SECRET, scope="disbursements:read")
 async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListResponse[DisbursementOut]:
-    """List payouts to nonprofits, newest first.
+    """List disbursements to nonprofits, newest first.
 
-    A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
-    donation that settles.
+    A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet. It
+    grows with each donation that settles.
     """
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
@@ -37,5 +37,5 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
 
 @routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")
 async def get_disbursement(call: ApiCall, id: DisbursementId) -> DisbursementOut:
-    """Retrieve a payout to a nonprofit."""
+    """Retrieve a disbursement to a nonprofit."""
     return disbursement_out(call.tx, await service.get(call.tx, call.partner, id))

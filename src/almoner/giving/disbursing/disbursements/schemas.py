@@ -23,7 +23,7 @@ class DisbursementsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
-    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for what is no id."""
     if query.organisation_id is None:
         return DisbursementFilters(None, query.status)
     if (organisation_id := tx.ids.parse("organisation", query.organisation_id)) is None:
@@ -46,7 +46,7 @@ class DisbursementOut(ResponseRecord, object_name="disbursement"):
 
 
 def disbursement_out(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
-    """The answer for one payout."""
+    """The response for one disbursement."""
     return DisbursementOut(
         id=tx.ids.text("disbursement", disbursement.id),
         organisation_id=tx.ids.text("organisation", disbursement.organisation_id),

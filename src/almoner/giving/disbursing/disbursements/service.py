@@ -55,7 +55,7 @@ Scope = Partner | AllPartners
 
 
 class CollectBatches(msgspec.Struct, frozen=True):
-    """Of which partner's donations to which nonprofit."""
+    """The partner and nonprofit whose donations are collected."""
 
     partner: UUID
     organisation: UUID
@@ -65,7 +65,7 @@ COLLECT: Final = JobKind("payouts.collect", CollectBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
-    """Which partner's disbursements to which nonprofit, once for what ``name`` names, and why."""
+    """The partner and nonprofit to put on hold, once for each ``name``, and why."""
 
     partner: UUID
     organisation: UUID
@@ -77,7 +77,7 @@ HOLD: Final = JobKind("payouts.hold", PlaceHold)
 BATCH: Final = 1000
 """Donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
-"""What is wrong with one payout, and not with the database."""
+"""Errors of a single disbursement that do not affect other ones."""
 _DAY: Final = timedelta(days=1)
 _TWO_PEOPLE_CONSTRAINT: Final = "disbursement_confirmation_dual_control"
 _RELEASED_BY_ANOTHER_CONSTRAINT: Final = "disbursement_hold_released_by_another"

@@ -116,7 +116,7 @@ async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> 
 
 
 async def update_donation_totals(tx: Tx, held: Disbursement) -> None:
-    """Store what is in a held batch, and why it waits."""
+    """Store the totals of a locked pending disbursement, and why it waits."""
     await tx.execute(
         """
         update disbursement set amount_minor = $2, donations = $3, waiting_reason = $4, ready_at = $5 where id = $1
@@ -282,7 +282,7 @@ def _where(filters: OperatorFilters) -> Conditions:
 
 @across_partners("operators")
 async def waiting_totals(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
-    """Of the disbursements that wait, by their reason: how many, and since when the oldest was begun."""
+    """Waiting disbursements by reason: their number, and the start of the oldest one."""
     rows = await tx.fetch(
         """
         select waiting_reason, count(*)::int, min(created_at) from disbursement
@@ -293,7 +293,7 @@ async def waiting_totals(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
 
 
 async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
-    """When the last disbursement that held a donation came back."""
+    """When the last disbursement of a donation was returned."""
     found: datetime | None = await tx.fetchval(
         """
         select max(d.returned_at) from returned_disbursement_donation g join disbursement d on d.id = g.disbursement_id
@@ -326,7 +326,7 @@ async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 @across_partners("held")
 async def was_held_by_rule(tx: Tx, organisation_id: UUID, name: str) -> bool:
-    """Whether a rule has ever held a nonprofit for what is named so."""
+    """Whether a rule has ever placed a hold on a nonprofit for this cause."""
     return bool(
         await tx.fetchval(
             "select exists (select from disbursement_hold "
@@ -338,7 +338,7 @@ async def was_held_by_rule(tx: Tx, organisation_id: UUID, name: str) -> bool:
 
 
 async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
-    """Whether a line of our bank is the transfer of a disbursement, and none is its return."""
+    """Whether a bank line shows that a disbursement was paid, and none that it was returned."""
     return bool(
         await tx.fetchval(
             """
@@ -371,7 +371,7 @@ async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: i
 
 
 async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
-    """Whether disbursements of a partner's donations to a nonprofit are held back."""
+    """Whether disbursements of a partner's donations to a nonprofit are on hold."""
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
@@ -383,7 +383,7 @@ order by organisation_id, partner_id, n desc
 
 @across_partners("operators")
 async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, DisbursementHold]]:
-    """The holds that stand, oldest first, and their numbers, after the one of a number."""
+    """A page of active holds with their numbers, oldest first."""
     rows = await tx.fetch(
         f"""
         select n, partner_id, organisation_id, held, note, decided_by, decided_at from ({_NEWEST_HOLDS}) newest
@@ -397,13 +397,13 @@ async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, D
 
 @across_partners("operators")
 async def count_active_holds(tx: Tx) -> int:
-    """How many stand."""
+    """Count the active holds."""
     return int(await tx.fetchval(f"select count(*) from ({_NEWEST_HOLDS}) newest where held"))
 
 
 @across_partners("operators")
 async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[DisbursementHold]:
-    """The holds that stand, oldest first; of one nonprofit or of all."""
+    """The active holds of one nonprofit or of all, oldest first."""
     of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
     rows = await tx.fetch(
         f"""

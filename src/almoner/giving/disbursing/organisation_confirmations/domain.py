@@ -1,4 +1,4 @@
-"""What a nonprofit is asked about the donations for it, how often, and until when its answer counts; pure."""
+"""Confirmation requests to nonprofits: their limits, states and expiry; pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from almoner.giving.disbursing.verifications.domain import MonetaryDonationVerif
 
 ConfirmationAnswer = Literal["confirmed", "declined"]
 ConfirmationState = Literal["open", "confirmed", "account_missing", "declined", "closed"]
-"""What the page says. ``account_missing``: confirmed, and only the account is still to come from the nonprofit."""
+"""The state of the page. ``account_missing``: confirmed, but the nonprofit still has to provide its account."""
 
 CHECK: Final = "organisation_confirmation"
 MAX_LENGTH: Final = 255
@@ -35,7 +35,7 @@ _LANGUAGES: Final[Mapping[str, str]] = {
 
 
 def language_of_country(country: str) -> str:
-    """What a nonprofit of a country (three letters) is written to in unless somebody says otherwise."""
+    """The default language for a nonprofit in a country (three letters)."""
     return _LANGUAGES.get(country, "en")
 
 
@@ -61,7 +61,7 @@ class ApprovedAccount:
 class OrganisationConfirmation:
     """One confirmation request to a nonprofit, and its answer.
 
-    ``email``, ``name``, ``role``: None also once they were forgotten. ``withdrawn``: another address was asked.
+    ``email``, ``name``, ``role``: None after deletion. ``withdrawn``: replaced by a request to another address.
     """
 
     id: UUID
@@ -101,7 +101,7 @@ class OrganisationConfirmation:
 def new_confirmation(
     id_: UUID, verification_id: UUID, contact: NonprofitContact, language: str, by: str, now: datetime, until: datetime
 ) -> OrganisationConfirmation:
-    """A new one, which nobody has answered."""
+    """A new, unanswered confirmation request."""
     return OrganisationConfirmation(
         id=id_,
         verification_id=verification_id,
@@ -121,7 +121,7 @@ def new_confirmation(
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPage:
-    """Everything the confirmation page shows. ``fingerprint``: of what the nonprofit answers to."""
+    """Everything the confirmation page shows. ``fingerprint``: of the details that the nonprofit confirms."""
 
     confirmation: OrganisationConfirmation
     verification: MonetaryDonationVerification
@@ -132,7 +132,7 @@ class ConfirmationPage:
 
     @property
     def state(self) -> ConfirmationState:
-        """How it stands."""
+        """The state of the page."""
         return self.confirmation.state(self.verification)
 
 
@@ -156,6 +156,6 @@ def may_send_mail(sent: Sequence[datetime], reached: int, at: datetime, *, sandb
 
 
 def find_form_problems(name: str, role: str) -> dict[str, str]:
-    """What is wrong with what was typed, as keys of the catalogues."""
+    """Problems of the submitted form, as catalogue keys."""
     wrong = {"name": not 1 <= len(name) <= MAX_LENGTH, "role": not 1 <= len(role) <= MAX_LENGTH}
     return {field: f"payee.problem.{field}" for field, is_wrong in wrong.items() if is_wrong}

@@ -1,4 +1,4 @@
-"""Asking nonprofits by mail, where their address is known, and forgetting who was asked."""
+"""Jobs that email confirmation requests to nonprofits, and delete the details of who answered."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -39,7 +39,7 @@ request_tasks: Final = TasksWith[NonprofitContacts]()
 
 @tasks.reacts_to_events(PROGRESSED)
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
-    """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
+    """Request a confirmation when a verification waits for its nonprofit; erase names some time after its end."""
     for event in events:
         reported = read_record(event, _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", reported.id)
@@ -67,7 +67,7 @@ async def request_confirmation(
 
 @tasks.job(service.ERASE_NAMES)
 async def erase_names(work: JobContext, job: JobOf[service.OfVerification]) -> Result:
-    """Forget who answered."""
+    """Delete the details of who answered."""
     async with work.db.write() as tx:
         await service.erase_names(tx, job.details.verification)
     return JobDone()

@@ -1,4 +1,4 @@
-"""The hosted page on which a nonprofit says whether it wants the donations, and who says so."""
+"""The hosted page on which a nonprofit confirms or declines donations."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 PAGE_PURPOSE: Final = "payee"
-"""Of the tokens in the links, and the path that they open."""
+"""The purpose of the tokens in the links, and the path of the page."""
 _ENDED: Final = {"confirmed": (200, "check"), "account_missing": (200, "check"), "declined": (200, "check")}
 _OVER: Final = (410, "clock")
 
@@ -42,7 +42,7 @@ class ConfirmationPages(LinkedPages):
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
-        """Yes or no, by whom."""
+        """Record the answer, with the name and role of the person."""
         confirmation_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         given = None if form is None else service.parse_answer(form.get("answer"))

@@ -1,7 +1,4 @@
-"""Operations on the questions to nonprofits: asked, opened, answered, forgotten.
-
-Whatever changes one holds its verification first.
-"""
+"""Operations on confirmation requests: sent, opened, answered, erased. Every change locks the verification first."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -32,7 +29,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendRequest(msgspec.Struct, frozen=True):
-    """Which mail."""
+    """The email to send."""
 
     mail: UUID
 
@@ -41,7 +38,7 @@ SEND: Final = JobKind("confirmations.send", SendRequest)
 
 
 class OfVerification(msgspec.Struct, frozen=True):
-    """Of which verification."""
+    """The verification."""
 
     verification: UUID
 
@@ -98,7 +95,7 @@ async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
 
 
 async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
-    """What a link opens, true at this moment. Raises NotFound."""
+    """Load the page of a link with its current state. Raises NotFound."""
     if (found := await store.find(tx, confirmation_id)) is None:
         raise NotFound
     return await _page(tx, found, await verifications.get(tx, ALL_PARTNERS, found.verification_id))
@@ -150,7 +147,7 @@ async def record_answer(
 
 
 async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
-    """What a mail asks; None when nobody need answer any more. Raises NotFound."""
+    """Load the page for an email; None if no answer is needed any more. Raises NotFound."""
     if (found := await store.find_by_mail(tx, mail_id)) is None:
         raise NotFound
     page = await load_page(tx, found.id)
@@ -169,14 +166,14 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 
 async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
-    """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
+    """Schedule the deletion of the names of who answered, 30 days after a verification has ended (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
         await ERASE_NAMES.enqueue(tx, OfVerification(verification_id), due=due)
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
-    """Erase who answered, unless the verification was reopened. Raises NotFound."""
+    """Delete the details of who answered, unless the verification was reopened. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (
         held.processed_at is not None
@@ -187,5 +184,5 @@ async def erase_names(tx: Tx, verification_id: UUID) -> None:
 
 
 def parse_answer(given: object) -> ConfirmationAnswer | None:
-    """The answer of a pressed button; None for anything else."""
+    """The answer of the pressed button; None for anything else."""
     return next((one for one in _OUTCOMES if one == given), None)

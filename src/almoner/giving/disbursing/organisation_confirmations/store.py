@@ -1,4 +1,4 @@
-"""SQL for what nonprofits are asked, and of the mails that ask them."""
+"""SQL for confirmation requests and their emails."""
 
 from datetime import datetime
 from typing import Final
@@ -20,7 +20,7 @@ def _confirmation(row: Record) -> OrganisationConfirmation:
 
 
 async def insert(tx: Tx, new: OrganisationConfirmation) -> None:
-    """Store a question in place of one that nobody has answered; its verification is held."""
+    """Store a confirmation request in place of an unanswered one; its verification is locked."""
     await tx.execute(
         "update monetary_donation_confirmation set withdrawn = true "
         "where verification_id = $1 and answer is null and not withdrawn",
@@ -80,7 +80,7 @@ async def record_answer(
 
 
 async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
-    """Store a mail that is to be sent; its id."""
+    """Store an email to send; returns its ID."""
     made = tx.new_id()
     await tx.execute(
         """
@@ -96,7 +96,7 @@ async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
 
 
 async def mail_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:
-    """When mails of a question were sent, in real time."""
+    """When the emails of a request were sent, in real time."""
     rows = await tx.fetch(
         "select sent_at from monetary_donation_confirmation_email where confirmation_id = $1", confirmation_id
     )
@@ -117,7 +117,7 @@ async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
 
 
 async def find_by_mail(tx: Tx, mail_id: UUID) -> OrganisationConfirmation | None:
-    """What a mail asks."""
+    """Find the request of an email."""
     found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_email where id = $1", mail_id)
     return await find(tx, found) if found else None
 
@@ -151,7 +151,7 @@ async def erase_contacts(tx: Tx, over_until: datetime, limit: int) -> int:
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
-    """Forget who answered about a verification."""
+    """Delete the details of who answered about a verification."""
     await tx.execute(
         "update monetary_donation_confirmation set name = null, role = null "
         "where verification_id = $1 and name is not null",

@@ -19,7 +19,7 @@ NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "nz": ("account",),
     "ca": ("institution", "transit", "account"),
 }
-"""What an account of each kind is made of."""
+"""The numbers that each kind of account requires."""
 _FORMS: Final = {
     "sort_code": (r"\d{6}", "6 digits"),
     "bsb": (r"\d{6}", "6 digits"),

@@ -1,4 +1,4 @@
-"""Accounts of nonprofits: what they are made of, their states, who may approve them; pure."""
+"""Nonprofits' bank accounts: their numbers, states, and who may approve them; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "
 
 
 def is_in_sepa(scheme: Scheme, account: str) -> bool:
-    """Whether SEPA reaches an account; of an IBAN its first two letters are enough."""
+    """Whether an account is in the SEPA area; the first two letters of an IBAN are enough."""
     return scheme == "iban" and account[:2] in _SEPA
 
 
@@ -66,13 +66,13 @@ class AccountNumbers:
 
     @property
     def country(self) -> str | None:
-        """Where the account is held, in three letters, None where nobody lists the country."""
+        """The country of the account (three letters); None if it is unknown."""
         return ALPHA3_BY_ALPHA2.get(self.account[:2] if self.scheme == "iban" else self.scheme.upper())
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Of the holder. Since November 2026 banks take no payment without town and country (three letters here)."""
+    """The account holder's address. Since November 2026, banks require town and country (three letters here)."""
 
     town: str
     country: str
@@ -83,7 +83,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class AccountProposal:
-    """An account that a nonprofit is to be paid to in a currency."""
+    """A proposed bank account to pay a nonprofit in a currency."""
 
     organisation_id: UUID
     currency: str
@@ -148,7 +148,7 @@ class PayeeAccountProposed:
 
 
 ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_given", PayeeAccountProposed)
-"""An account was proposed, or approved: the nonprofit may have to be told."""
+"""An account was proposed or approved, so the nonprofit may have to be notified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Payee:
 
 
 def find_proposal_problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
-    """All that is wrong with what was proposed, beside its numbers. ``scheme``: None where those are wrong."""
+    """All problems of a proposal, except its numbers. ``scheme``: None if the numbers are not valid."""
     given = {"holder": holder, "town": address.town}
     found = [f"{name} is required" for name, value in given.items() if not value]
     parts = {**given, "street": address.street, "building": address.building, "postcode": address.postcode}

@@ -58,10 +58,7 @@ async def parse_proposal(
     given: Mapping[str, str | None],
     note: str,
 ) -> AccountProposal:
-    """What somebody typed of an account. ``given``: as for ``read``.
-
-    Raises PayeeAccountError with all that is wrong.
-    """
+    """Parse the input of a proposal. ``given``: as for ``read``. Raises PayeeAccountError with all that is wrong."""
     found: list[str] = []
     try:
         if organisation_id is None:
@@ -204,9 +201,9 @@ async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
-    """The nonprofit denies the account: a proposed one is refused, an approved one is flagged.
+    """Record that the nonprofit denies the account: a proposed one is rejected, an approved one is flagged.
 
-    False when nobody is to be paid to it, or it said so before. Raises NotFound.
+    False if the account is not in use, or if it was already denied. Raises NotFound.
     """
     held = await _lock_account(tx, account_id)
     if held.denied_at is not None or held.status not in ("proposed", "approved"):
@@ -222,7 +219,7 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How many accounts wait to be looked at, and since when."""
+    """How many accounts wait for a review, and since when."""
     count, since = await store.count_proposed(tx)
     telemetry.payees.set("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
@@ -236,13 +233,13 @@ async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str
 
 
 async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
-    """What whoever looks at an account has to find out, for people."""
+    """Warnings for operators who review an account."""
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
     return domain.account_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)
 
 
 async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:
-    """The account of a nonprofit that was approved first, for a verification that is begun after it."""
+    """The first approved account of a nonprofit, for a verification that starts later."""
     for one in await store.list_approved_accounts(tx, organisation_id):
         organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
         agrees = _name_score(one.holder, organisation)  # with the name that it has now

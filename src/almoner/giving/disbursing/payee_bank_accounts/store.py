@@ -69,7 +69,7 @@ async def lock_organisation(tx: Tx, organisation_id: UUID) -> None:
 
 
 async def requires_second_approval(tx: Tx, organisation_id: UUID, currency: str) -> bool:
-    """Whether one more account takes two people beside who proposed it; its nonprofit's accounts are held."""
+    """Whether another account needs two reviewers besides the proposer; the nonprofit's accounts are locked."""
     return bool(await tx.fetchval("select payee_requires_second_approval($1, $2)", organisation_id, currency))
 
 
@@ -106,7 +106,7 @@ async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> lis
 async def list_for_operators(
     tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
 ) -> list[PayeeAccount]:
-    """The newest accounts, after one of them; those that are proposed from the oldest on."""
+    """A page of accounts for operators, newest first; proposed ones oldest first."""
     where = keyset.equal({"status": status, "organisation_id": organisation_id})
     rows = await keyset.rows_after(
         tx, "payee_bank_account", _COLUMNS, where, after, limit, oldest_first=status == "proposed"
@@ -121,7 +121,7 @@ async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_i
 
 
 async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:
-    """Record who looked at a held account."""
+    """Record a review of a locked account."""
     which = "first" if first else "second"
     await tx.execute(
         f"update payee_bank_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
@@ -133,7 +133,7 @@ async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first:
 
 
 async def approve(tx: Tx, account_id: UUID) -> None:
-    """A held account takes the place of the one before."""
+    """Approve a locked account in place of the previous one."""
     await tx.execute(
         """
         update payee_bank_account set status = 'replaced', status_changed_at = $2
@@ -149,7 +149,7 @@ async def approve(tx: Tx, account_id: UUID) -> None:
 
 
 async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
-    """Nobody is paid to a held account."""
+    """Reject a locked account."""
     await tx.execute(
         """
         update payee_bank_account set status = 'refused', refused_by = $2, refused_note = $3, status_changed_at = $4
@@ -163,7 +163,7 @@ async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> None:
-    """Record that the nonprofit says of a held account that it is not its own."""
+    """Record that the nonprofit denies a locked account."""
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
@@ -189,7 +189,7 @@ async def current_accounts(tx: Tx, organisation_ids: Sequence[UUID], currency: s
 
 
 async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:
-    """How many accounts wait to be looked at, and when the first was proposed."""
+    """How many accounts are proposed, and when the first one was proposed."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]
 

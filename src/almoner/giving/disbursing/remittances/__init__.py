@@ -1,1 +1,1 @@
-"""Remittance statements: documents that tell a nonprofit which donations a disbursement pays."""
+"""Remittance statements: documents that list the donations of a disbursement for the nonprofit."""

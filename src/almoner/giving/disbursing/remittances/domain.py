@@ -49,7 +49,7 @@ class RemittanceTotals:
 
     @property
     def paid_minor(self) -> int:
-        """What is in the disbursement."""
+        """The total amount of the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
     def remittance_with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
@@ -65,7 +65,10 @@ class RemittanceTotals:
 
 @dataclass(frozen=True, slots=True)
 class Remittance:
-    """What a nonprofit is told. ``lines``: the first gifts; ``totals``: of all. ``issuer``: whoever collected them."""
+    """The content of a remittance statement.
+
+    ``lines``: the first donations. ``totals``: of all. ``issuer``: who collected them.
+    """
 
     payout: Disbursement
     issuer: str
@@ -76,12 +79,12 @@ class Remittance:
 
     @property
     def as_of(self) -> datetime:
-        """The moment it is of: that of the payment, or of the order to our bank."""
+        """The date of the statement: when the disbursement was paid, or else sent."""
         return self.payout.paid_at or self.payout.sent_at or self.payout.created_at
 
 
 def remittance_line_of(donation: Donation) -> RemittanceLine:
-    """A donation as the nonprofit is told of it: who wanted to stay unknown is not in it."""
+    """A donation as a line of the statement, without the name of an anonymous donor."""
     off = deductions_of(donation)
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
     return RemittanceLine(
@@ -98,5 +101,5 @@ def remittance_line_of(donation: Donation) -> RemittanceLine:
 
 
 def document_language_of(country: str) -> str:
-    """The language of a nonprofit's documents, by its country (three letters), unless somebody says otherwise."""
+    """The default language of a nonprofit's documents, by its country (three letters)."""
     return _ENGLISH.get(country, language_of_country(country))

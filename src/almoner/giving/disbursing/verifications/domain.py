@@ -114,7 +114,7 @@ class MonetaryDonationVerification:
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
     def as_at(self, now: datetime) -> "MonetaryDonationVerification":
-        """The verification at this moment, with its expiry applied (S3)."""
+        """The verification at the current time, with its expiry applied (S3)."""
         return self.as_expired(now) if self.is_overdue(now) else self
 
     def as_expired(self, now: datetime) -> "MonetaryDonationVerification":
@@ -194,7 +194,7 @@ class RecordedDecision:
 
 @dataclass(frozen=True, slots=True)
 class VerificationFilters:
-    """What a list may be narrowed by; None: not narrowed."""
+    """Filters of a list of verifications; None: not filtered."""
 
     organisation_id: UUID | None = None
     status: VerificationStatus | None = None
@@ -256,7 +256,7 @@ def new_verification(
 
 @dataclass(frozen=True, slots=True)
 class VerificationFlagged:
-    """Of which partner's disbursements to which nonprofit."""
+    """The partner and nonprofit whose disbursements are flagged."""
 
     partner: UUID
     organisation: UUID

@@ -31,9 +31,9 @@ FlagKind = Literal[
 FlagStatus = Literal["open", "lifted", "withdrawn"]
 
 RENEWAL_PERIOD: Final = timedelta(days=90)
-"""So long what registers and lists said counts; then they are asked again."""
+"""How long the findings of registers and lists are valid; then they are checked again."""
 BLOCKING_CATEGORIES: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
-"""Categories in which a confirmed match fails the check, as monitoring has it unless told otherwise (settled 4)."""
+"""Categories in which a confirmed match fails the check, as in the default configuration of monitoring (settled 4)."""
 _REQUIRED_CATEGORY: Final[Category] = "sanction"
 """Without a list of it nobody is found clear."""
 
@@ -53,7 +53,7 @@ _SENTENCES: Final[Mapping[FlagKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """What a check found. ``source``: where, or who said so; ``expires_at``: until when it counts."""
+    """The result of a check. ``source``: a register, list or person. ``expires_at``: how long it is valid."""
 
     check: CheckType
     outcome: FindingOutcome
@@ -74,7 +74,7 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """A finding as it is kept."""
+    """A stored finding."""
 
     id: UUID
     finding: CheckFinding
@@ -155,7 +155,7 @@ def _compliance_outcome(
 
 
 def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str, str]:
-    """What people have decided of each match, by its id."""
+    """Reviewers' decisions on each match, by its ID."""
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 
 
@@ -180,7 +180,7 @@ def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[
 
 
 def account_flags(account: VerifiedAccount) -> Iterator[FlagKind]:
-    """What is unusual about an account that a check rests on."""
+    """Warnings about an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"
     if account.denied:

@@ -1,4 +1,4 @@
-"""Flags: what is other than when a check succeeded holds disbursements back until two people have looked."""
+"""Flags: a change after a successful check holds disbursements until two people have reviewed it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ async def _store_review(tx: Tx, verification: MonetaryDonationVerification, look
 
 
 async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """Another account than was seen is proposed: a flag where the check had succeeded, until two people have looked."""
+    """A different account is proposed after the check succeeded: flag it until two people have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
             finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
@@ -85,14 +85,14 @@ async def on_account_approved(
 
 
 async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, look: FlagReview) -> None:
-    """The account before stands: what was flagged is gone."""
+    """A proposed account was rejected, so its flag is removed."""
     for held in await _lock_live(tx, organisation_id):
         for flag in await _open_account_flags(tx, held, account):
             await _store_review(tx, held, replace(flag, first=flag.first or look, status="withdrawn"))
 
 
 async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """The nonprofit says that an approved account is not its own: a flag, until two people have looked."""
+    """The nonprofit denies an approved account: flag it until two people have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
         made = await store_findings.insert_finding(tx, held.id, finding)

@@ -53,7 +53,7 @@ class _OrganisationRecord(msgspec.Struct):
 
 @tasks.reacts_to_events(UPDATED)
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """Registers told something else of nonprofits."""
+    """React to changes of nonprofits in their registers."""
     reported = [tx.ids.parse("organisation", read_record(event, _OrganisationRecord).id) for event in events]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 

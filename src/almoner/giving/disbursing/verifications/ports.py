@@ -30,7 +30,7 @@ class ApprovedAccounts(Protocol):
     """Looks up nonprofits' approved bank accounts."""
 
     async def __call__(self, tx: Tx, organisation_id: UUID, /) -> VerifiedAccount | None:
-        """That of a nonprofit; None while it has none."""
+        """The approved account of a nonprofit; None if there is none."""
         ...
 
 
@@ -42,8 +42,5 @@ class Screening(Protocol):
         ...
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
-        """Screen all records of a nonprofit, now and whenever a list changes.
-
-        ``partner_id``: for whom.
-        """
+        """Screen all records of a nonprofit, now and whenever a list changes, for ``partner_id``."""
         ...

@@ -48,8 +48,8 @@ async def create_monetary_donation_verification(
 ) -> MonetaryDonationVerificationOut:
     """Create a monetary donation verification.
 
-    It checks that an organisation may be paid what was given for it. It is pending for 30 days. An organisation has at
-    most one that is pending or approved.
+    It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An organisation
+    has at most one that is pending or approved.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
     return verification_out(call.tx, made)
@@ -70,10 +70,7 @@ async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) 
 async def update_monetary_donation_verification(
     call: ApiCall, id: VerificationId, body: MonetaryDonationVerificationPatch
 ) -> MonetaryDonationVerificationOut:
-    """Change the metadata of a monetary donation verification.
-
-    It is changed key by key.
-    """
+    """Change the metadata of a monetary donation verification. It is changed key by key."""
     if body.metadata is UNSET:
         return verification_out(call.tx, await service.get(call.tx, call.partner, id))
     changed = await service.change_metadata(call.tx, call.partner, id, body.metadata)

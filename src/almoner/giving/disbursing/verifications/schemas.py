@@ -30,7 +30,7 @@ class MonetaryDonationVerificationsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:
-    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for what is no id."""
     if query.organisation_id is None:
         return VerificationFilters(None, query.status)
     organisation_id = tx.ids.parse("organisation", query.organisation_id)
@@ -89,7 +89,7 @@ class MonetaryDonationVerificationOut(ResponseRecord, object_name="monetary_dona
 
 
 def verification_out(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
-    """The answer for one verification that is true at this moment, and the record in its events."""
+    """The API representation of a verification at the current time, also used in its events."""
     return MonetaryDonationVerificationOut(
         id=tx.ids.text("monetarydonationverification", verification.id),
         organisation_id=tx.ids.text("organisation", verification.organisation_id),

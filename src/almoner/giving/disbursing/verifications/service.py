@@ -162,7 +162,7 @@ _CONCURRENT_VERIFICATION: Final = "the organisation was given another verificati
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
-    """One verification, true at this moment. Raises NotFound."""
+    """Get one verification at the current time. Raises NotFound."""
     if (found := await store.find(tx, scope, verification_id)) is None:
         raise NotFound
     return found.as_at(tx.now)
@@ -174,14 +174,14 @@ def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> Mon
 
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
-    """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
+    """Get one verification at the current time, locked until the transaction ends. Raises NotFound."""
     return await transitions.get_for_update(tx, scope, verification_id)
 
 
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
 ) -> tuple[list[MonetaryDonationVerification], int]:
-    """One page and the exact total, true at this moment."""
+    """One page at the current time, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.as_at(tx.now) for row in rows], total
 
@@ -221,7 +221,7 @@ async def change_metadata(
 
 
 async def apply_test_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
-    """What a test value asked for, as far as the lifecycle allows it."""
+    """The action of a test value, as far as the lifecycle allows it."""
     if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
     match then:

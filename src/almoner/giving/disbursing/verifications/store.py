@@ -105,7 +105,7 @@ async def get_for_update(
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int) -> list[MonetaryDonationVerification]:
-    """Pending ones whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
+    """Lock pending verifications that are due, oldest first, skipping locked ones (S4)."""
     held = await tx.fetch(
         """
         select id from monetary_donation_verification where status = 'pending' and expires_at <= $1
@@ -151,7 +151,7 @@ async def list_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 
 async def mark_requested(tx: Tx, verification: MonetaryDonationVerification) -> None:
-    """The partner asks for a held one that was begun when money came."""
+    """Record that the partner requests a locked verification that was started by a donation."""
     await tx.execute(
         "update monetary_donation_verification set requested = true, metadata = $2, updated_at = $3 where id = $1",
         verification.id,
@@ -292,7 +292,7 @@ async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, de
 
 
 async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
-    """What was decided about one, oldest first."""
+    """List the decisions on a verification, oldest first."""
     rows = await tx.fetch(
         """
         select decision, reason, decided_by, note, decided_at, second_by, second_note

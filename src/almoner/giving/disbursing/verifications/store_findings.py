@@ -55,7 +55,7 @@ select {_FINDING} from monetary_donation_finding f where verification_id = $1 an
 
 
 async def newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> StoredFinding | None:
-    """What was seen last of a check."""
+    """The newest finding of a check."""
     row = await tx.fetchrow(NEWEST, verification_id, check)
     return _stored_finding(row) if row else None
 
@@ -82,7 +82,7 @@ where status in ('pending', 'approved') and next_check_at is not null
 
 @across_partners("sweep")
 async def next_check_at(tx: Tx) -> datetime | None:
-    """When the next one has to be looked at again."""
+    """When the next check is due."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
@@ -214,7 +214,7 @@ async def list_open_account_flags(
 
 
 async def update_flag(tx: Tx, flag: VerificationFlag, status: FlagStatus) -> None:
-    """Store the looks of a held flag, and what it is with them."""
+    """Store the reviews of a locked flag, and its new state."""
     first, second = flag.first, flag.second
     assert first is not None, "somebody has looked"
     await tx.execute(

@@ -1,4 +1,4 @@
-"""How a verification is held, moved and told of: whatever changes one does it by these."""
+"""How a verification is locked, changed and reported: every change uses these functions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,7 +18,7 @@ Scope = Partner | AllPartners
 
 
 class CheckVerification(msgspec.Struct, frozen=True):
-    """Which. ``then``: what a test value asks for afterwards."""
+    """The verification to check. ``then``: the action of a test value to apply afterwards."""
 
     verification: UUID
     then: triggers.Action | None

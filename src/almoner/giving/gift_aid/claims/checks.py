@@ -1,4 +1,4 @@
-"""Self-checks of gift aid claims: nothing is claimed that is no donation, and what went back adds up."""
+"""Self-checks of Gift Aid claims: only valid donations are claimed, and adjustments add up."""
 
 from typing import Final
 

@@ -23,13 +23,13 @@ GIFT_AID_CLAIM: Final = Lifecycle(
 ClaimStatus = Literal["drafted", "submitted", "paid", "rejected", "withdrawn"]
 ClaimEndStatus = Literal["rejected", "withdrawn"]
 AdjustmentReason = Literal["refunded", "reassigned", "cancelled"]
-"""Why a claimed gift is one no more: refunded or lost in a dispute, another's, without its declaration."""
+"""Why a claimed donation is adjusted: refunded or lost in a dispute, reassigned, or without its declaration."""
 SENT_STATUSES: Final = frozenset({"submitted", "paid"})
 """The states of a claim that HMRC has."""
 _CLAIM_YEARS: Final = 4
 """A claim is made within four years after the end of the accounting year in which the gift was made."""
 MAX_DONATIONS: Final = 10_000
-"""Of one claim; what is more waits for the next."""
+"""The maximum number of donations in a claim; further ones wait for the next claim."""
 MAX_REFERENCE: Final = 140
 MAX_NOTE: Final = 2000
 _SUMMER: Final = timedelta(hours=1)
@@ -97,7 +97,7 @@ class ClaimableDonation:
 
 @dataclass(frozen=True, slots=True)
 class GiftAidClaim:
-    """A charity's claim. ``deducted_minor``: gifts of earlier claims that are gifts no more. ``reference``: HMRC's."""
+    """A charity's claim. ``deducted_minor``: adjustments of earlier claims. ``reference``: HMRC's."""
 
     id: UUID
     organisation_id: UUID
@@ -115,12 +115,12 @@ class GiftAidClaim:
 
     @property
     def tax_minor(self) -> int:
-        """What is claimed for its donations."""
+        """The tax to reclaim for its donations."""
         return basic_rate_tax(self.minor)
 
     @property
     def adjustment_minor(self) -> int:
-        """What HMRC's form asks for as overclaimed before."""
+        """The amount of earlier overclaims, for HMRC's form."""
         return min(overclaimed_tax(self.deducted_minor), self.tax_minor)
 
     @property
@@ -160,7 +160,7 @@ class ClaimedDonation:
 
     @property
     def overclaimed_minor(self) -> int:
-        """What was claimed too much and is not adjusted yet."""
+        """The overclaimed amount that is not adjusted yet."""
         return max(0, self.minor - self.adjusted_minor - self.claimable_minor)
 
 
@@ -219,7 +219,7 @@ def overclaimed_tax(minor: int) -> int:
 
 
 def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
-    """Which adjustments a claim of ``most`` can deduct, oldest first."""
+    """The adjustments that a claim of ``most`` can deduct, oldest first."""
     found = []
     for adjustment_id, minor in left:
         taken = min(minor, most)
@@ -230,7 +230,7 @@ def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tup
 
 
 def london_day(moment: datetime) -> date:
-    """The calendar day of a moment in London."""
+    """The calendar day of a timestamp in London."""
     begins, ends = _last_sunday(moment, 3), _last_sunday(moment, 10)
     return (moment + _SUMMER if begins <= moment < ends else moment).date()
 

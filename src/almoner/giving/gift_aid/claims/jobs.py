@@ -17,7 +17,7 @@ from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
 
 
 class AdjustClaim(msgspec.Struct, frozen=True):
-    """Of which donation."""
+    """The donation whose claim may need an adjustment."""
 
     donation: UUID
 
@@ -35,7 +35,7 @@ class _ChangedDonation(msgspec.Struct):
 
 @tasks.reacts_to_events(REFUNDED, REASSIGNED)
 async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
-    """Enqueue a look at each donation in sterling."""
+    """Enqueue a check of each donation in sterling."""
     jobs = []
     for event in events:
         changed = read_record(event, _ChangedDonation)

@@ -36,7 +36,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 ID_TYPE: Final = "giftaidclaim"
 BATCH: Final = 2000
-"""Gifts that are looked at in one statement."""
+"""The number of donations checked in one statement."""
 
 
 async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:

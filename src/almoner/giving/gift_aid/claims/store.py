@@ -1,4 +1,4 @@
-"""SQL for gift aid claims. They belong to a charity, whichever partners its donations came by."""
+"""SQL for Gift Aid claims. They belong to a charity, and include the donations of all partners."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -166,7 +166,7 @@ async def update_status(
     paid_minor: int | None = None,
     note: str | None = None,
 ) -> bool:
-    """Move a held claim on; False when it may not go there."""
+    """Update the status of a locked claim; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
@@ -265,7 +265,7 @@ where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STAN
 
 @across_partners("operators")
 async def overclaimed_donations(tx: Tx, claim_id: UUID) -> list[UUID]:
-    """The donations of a claim that stand for less now than was claimed."""
+    """The donations of a claim whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED, claim_id)]
 
 
@@ -278,7 +278,7 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 
 @across_partners("operators")
 async def overclaimed_donations_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
-    """The donations of all claims of a charity that stand for less now than was claimed."""
+    """The donations of all claims of a charity whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED_OF_CHARITY, organisation_id)]
 
 

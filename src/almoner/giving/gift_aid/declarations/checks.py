@@ -1,4 +1,4 @@
-"""Self-checks of gift aid: a donation bears only a declaration that covers it."""
+"""Self-checks of Gift Aid: a donation has only a declaration that covers it."""
 
 from typing import Final
 

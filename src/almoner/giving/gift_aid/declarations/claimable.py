@@ -40,7 +40,7 @@ class DeclarerProblem(Enum):
 
     @property
     def sentence(self) -> str:
-        """What is wrong."""
+        """The problem as a sentence."""
         return self.value
 
 

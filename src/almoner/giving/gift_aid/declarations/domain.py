@@ -74,7 +74,7 @@ class CoveragePeriod:
     end: datetime | None
 
     def contains(self, moment: datetime) -> bool:
-        """Whether a moment is in it."""
+        """Whether a timestamp is in the period."""
         return self.start <= moment and (self.end is None or moment < self.end)
 
 
@@ -118,14 +118,14 @@ class Declaration:
         return CoveragePeriod(self.covers_from, end) if end is None or end > self.covers_from else None
 
     def covers(self, moment: datetime) -> bool:
-        """Whether it covers a donation made at a moment."""
+        """Whether the declaration covers a donation made at a given time."""
         return self.coverage_period is not None and self.coverage_period.contains(moment)
 
 
 def single_donation_declaration(
     declaration_id: UUID, partner_id: UUID, declarer: Declarer, made: datetime, now: datetime
 ) -> Declaration:
-    """A declaration for the donation that was made at a moment, and for no other."""
+    """A declaration that covers only one donation."""
     return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
 
 
@@ -147,18 +147,18 @@ def earliest_covered_at(now: datetime) -> datetime:
 
 
 def newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
-    """The newest declaration that covers a donation made at a moment."""
+    """The newest declaration that covers a donation made at a given time."""
     found = [one for one in declarations if one.covers(moment)]
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
 
 
 def is_eligible(currency: str, organisation: Organisation) -> bool:
-    """Whether a donation may have gift aid: sterling, for a charity of the United Kingdom."""
+    """Whether a donation is eligible for Gift Aid: in sterling, to a UK charity."""
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
 
 
 def find_period_problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
-    """What is wrong with the span that was asked for."""
+    """Problems of the requested coverage period."""
     found = []
     if covers_from < earliest_covered_at(now):
         found.append("body.coversFrom must not be more than four years ago")

@@ -1,4 +1,4 @@
-"""Endpoints of gift aid declarations (settled 8)."""
+"""Endpoints of Gift Aid declarations (settled 8)."""
 
 from typing import Annotated
 from uuid import UUID
@@ -26,8 +26,8 @@ routes = Routes("Gift aid")
 async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
     """Create a Gift Aid declaration.
 
-    It holds for gifts from now on and of the past four years unless you say otherwise. With a publishable key the
-    answer holds `id` and `createdAt` alone.
+    It covers donations from now on and from the past four years, unless you set another period. With a publishable key,
+    the response contains only `id` and `createdAt`.
     """
     trusted = call.caller.kind is SECRET
     made = await service.create_declaration(
@@ -44,5 +44,5 @@ async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
 
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")
 async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidOut:
-    """Retrieve the id of a user's newest gift aid declaration; 404 if there is none."""
+    """Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none."""
     return HasGiftAidOut(id=call.tx.ids.text("giftaid", await service.newest_of_user(call.tx, call.partner, id)))

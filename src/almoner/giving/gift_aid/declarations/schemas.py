@@ -51,7 +51,7 @@ class GiftAidIn(RequestBody):
 
 
 class GiftAidOut(ResponseRecord, object_name="gift_aid"):
-    """A declaration. With a publishable key only ``id`` and ``createdAt`` are told."""
+    """A declaration. With a publishable key, the response contains only ``id`` and ``createdAt``."""
 
     personal: ClassVar = (
         "title",
@@ -87,7 +87,7 @@ class HasGiftAidOut(ResponseRecord, object_name="gift_aid"):
 
 
 def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
-    """The answer for one declaration to who may know it."""
+    """The full response for one declaration."""
     declarer = declaration.declarer
     return GiftAidOut(
         id=tx.ids.text("giftaid", declaration.id),
@@ -108,5 +108,5 @@ def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
 
 
 def gift_aid_created_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
-    """The answer to who may not: that it was made."""
+    """The response without personal data: that the declaration was created."""
     return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at))

@@ -1,4 +1,4 @@
-"""Operations on gift aid declarations, and which one covers a donation."""
+"""Operations on Gift Aid declarations, and which one covers a donation."""
 
 from dataclasses import replace
 from datetime import datetime

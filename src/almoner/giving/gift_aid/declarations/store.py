@@ -1,4 +1,4 @@
-"""SQL for gift aid declarations."""
+"""SQL for Gift Aid declarations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -103,7 +103,7 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None
 
 @across_partners("held")
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime) -> None:
-    """Record that a locked declaration has ended, from a moment on."""
+    """Record that a locked declaration ends at a given time."""
     await tx.execute(
         """
         update gift_aid_declaration set cancelled_from = $2, deleted_at = $3, reminder_at = null
@@ -132,7 +132,7 @@ async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
 
 @across_partners("sweep")
 async def lock_due_reminders(tx: Tx, limit: int) -> list[Declaration]:
-    """Declarations that are to be recalled to their donors, locked."""
+    """Lock the declarations whose donors are due for a reminder."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from gift_aid_declaration where reminder_at <= $1 order by reminder_at limit $2
@@ -146,7 +146,7 @@ async def lock_due_reminders(tx: Tx, limit: int) -> list[Declaration]:
 
 @across_partners("sweep")
 async def next_reminder_at(tx: Tx) -> datetime | None:
-    """When the next declaration is to be recalled."""
+    """When the next reminder is due."""
     found: datetime | None = await tx.fetchval("select min(reminder_at) from gift_aid_declaration")
     return found
 

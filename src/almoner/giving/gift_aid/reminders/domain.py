@@ -8,12 +8,12 @@ from uuid import UUID
 from almoner.giving.gift_aid.declarations.domain import STATEMENT_SEVERAL
 
 PAGE_PURPOSE: Final = "gift-aid"
-"""Of the tokens in the links, and the path that they open."""
+"""The purpose of the tokens in the links, and the path of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredGiftAid:
-    """What a donor declared when a regular donation began. ``subscription_id``: that donation."""
+    """The Gift Aid declaration of a regular donation. ``subscription_id``: that donation."""
 
     id: UUID
     partner_id: UUID

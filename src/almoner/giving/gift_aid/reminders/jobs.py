@@ -22,7 +22,7 @@ tasks.periodic("gift_aid_reminders.send_due", service.next_reminder_at, service.
 
 
 async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """What was declared, with a link to end it; None when it has ended, or the donor is forgotten."""
+    """The reminder of a declaration, with a link to cancel it; None if it has ended, or if the donor was erased."""
     try:
         declared, plan = await service.get(tx, job.details.id)
     except NotFound:

@@ -38,14 +38,14 @@ class GiftAidPages(LinkedPages):
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """What was declared with a button, or that it has ended."""
+        """Show the declaration with a button to cancel it, or that it has ended."""
         declaration_id, visit = self._visited(request)
         async with self._db.read() as tx:
             return await self._page(tx, *await service.get(tx, declaration_id), visit)
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
-        """It is to end."""
+        """Cancel the declaration."""
         declaration_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:

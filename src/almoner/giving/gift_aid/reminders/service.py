@@ -34,7 +34,7 @@ async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSu
 
 
 async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: have donors of live regular donations reminded; how many declarations were looked at."""
+    """Sweep: remind donors of active regular donations of their declarations; returns how many were checked."""
 
     async def remind(declarations: Sequence[Declaration]) -> None:
         for one in declarations:

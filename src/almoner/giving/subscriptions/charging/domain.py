@@ -1,4 +1,4 @@
-"""What is to be done about the dates of a plan: pure (settled 11)."""
+"""What to do about the due dates of a plan; pure (settled 11)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import DonationS
 from almoner.kit import recurrence
 
 LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
-"""When a date is looked at again whose donor is paying it."""
+"""When a date is checked again if its donor is paying right now."""
 
 
 @dataclass(frozen=True, slots=True)

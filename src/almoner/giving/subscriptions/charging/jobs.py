@@ -24,7 +24,7 @@ tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure
 
 @tasks.reacts_to(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
-    """Have the plans looked at whose nonprofits went over into another."""
+    """Enqueue a check of plans whose nonprofits merged into another one."""
     await _FOLLOW.enqueue(tx, Nothing(), unique=_FOLLOW.name)
 
 

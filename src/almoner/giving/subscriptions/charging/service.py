@@ -38,7 +38,7 @@ _POSTPONED: Final = timedelta(hours=1)
 
 
 async def wake(tx: Tx, limit: int = BATCH) -> int:
-    """Look at plans whose moment has come; returns how many."""
+    """Process plans that are due; returns how many."""
 
     async def look_at(plans: Sequence[DonationSubscription]) -> None:
         for plan in plans:
@@ -56,7 +56,7 @@ async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) ->
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """When a plan is to be looked at next."""
+    """When the next plan is due."""
     return await subscriptions.next_wake_at(tx)
 
 
@@ -98,7 +98,7 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
 
 
 async def follow_successor(tx: Tx, subscription_id: UUID) -> None:
-    """Ask the donor of a live plan whether it may be for what its nonprofit became; nothing is charged meanwhile."""
+    """Ask the donor whether an active plan may continue with the nonprofit's successor; charge nothing until then."""
     plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if plan.status not in LIVE_STATUSES or plan.proposed_organisation_id is not None:
         return

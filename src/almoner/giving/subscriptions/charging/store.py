@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
-    """Since when a saved payment method is to be charged, and its provider has not answered; None if all have."""
+    """Since when the oldest charge of a saved payment method has been unfinished; None if there is none."""
     found: datetime | None = await tx.fetchval(
         "select min(created_at) from payment where status = 'starting' and off_session"
     )
@@ -16,7 +16,7 @@ async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
 
 
 async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
-    """Whether the provider may have charged a donation, and has not said so."""
+    """Whether the provider may have charged a donation without having reported it yet."""
     return bool(
         await tx.fetchval(
             """

@@ -1,1 +1,1 @@
-"""Plans of regular gifts: the record, its changes, its calls."""
+"""Plans of regular donations: the record, its changes, its API calls."""

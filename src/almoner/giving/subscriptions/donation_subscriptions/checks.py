@@ -1,4 +1,4 @@
-"""Self-checks of plans of regular gifts."""
+"""Self-checks of plans of regular donations."""
 
 from typing import Final
 

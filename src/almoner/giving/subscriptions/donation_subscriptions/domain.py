@@ -1,4 +1,4 @@
-"""Plans of regular gifts: their states, their dates and what may change (settled 11)."""
+"""Plans of regular donations: their states, dates and allowed changes (settled 11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,14 +43,14 @@ CANCELLED: Final = "donation_subscription.cancelled"
 LIVE_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due", "paused")
 CHARGED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due")
 CHARGED_WITHIN: Final = timedelta(days=7)
-"""After its date, a gift is charged within these days or not at all."""
+"""The days after its date within which a donation can be charged."""
 RETRY_DAYS: Final = (1, 3, 5, 7)
 CANCELLED_AFTER: Final = timedelta(days=28)
 """How long a plan may be past due."""
 ERASED_AFTER: Final = timedelta(days=30)
 """How long the donor of a plan that never began is remembered."""
 REMINDED_BEFORE: Final = timedelta(days=14)
-"""When a yearly gift is announced: between 30 and 7 days before."""
+"""When a yearly donation is announced: 7 to 30 days before."""
 MAX_NEXT_DATE: Final = timedelta(days=366)
 MAX_PAUSE: Final = timedelta(days=366)
 _PERIODS_A_YEAR: Final[Mapping[Frequency, int]] = {"weekly": 52, "monthly": 12, "quarterly": 4, "yearly": 1}
@@ -80,7 +80,7 @@ class InvalidDate(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a donor agreed to: the ``text`` as it was shown, its ``version`` and language."""
+    """A donor's consent: the ``text`` that was shown, its ``version`` and language."""
 
     version: str
     language: str
@@ -185,7 +185,7 @@ class SubscriptionCharge:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionFilters:
-    """What a list of plans is narrowed by; None: not narrowed."""
+    """Filters of a list of plans; None: not filtered."""
 
     user_id: UUID | None = None
     organisation_id: UUID | None = None
@@ -212,12 +212,12 @@ NoticeKind = Literal[
     "organisation_moved",
     "payment_method_changed",
 ]
-"""What donors are told of their plan."""
+"""The kinds of emails to donors about their plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionNotice:
-    """Something that a donor is told. ``due_on``: the date that it is about (ISO 8601), the first of several."""
+    """A notification to a donor. ``due_on``: the date that it is about (ISO 8601), or the first of several."""
 
     subscription: UUID
     partner: UUID
@@ -241,7 +241,7 @@ PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced
 
 
 def needs_consent(plan: DonationSubscription, money: Money, frequency: Frequency) -> bool:
-    """Whether the donor must agree first: to a higher amount, or to more gifts a year."""
+    """Whether the donor must agree first: to a higher amount, or to more donations a year."""
     return plan.money < money or _PERIODS_A_YEAR[plan.frequency] < _PERIODS_A_YEAR[frequency]
 
 
@@ -251,7 +251,7 @@ def last_day_of(due_on: date) -> date:
 
 
 def retry_day(due_on: date, today: date) -> date | None:
-    """The next day on which a date is tried again, later than today; None when there is none."""
+    """The next retry day of a date, after today; None if there is none."""
     days = (due_on + timedelta(days=after) for after in RETRY_DAYS)
     return next((day for day in days if day > today), None)
 
@@ -263,7 +263,7 @@ def ensure_status(plan: DonationSubscription, *allowed: SubscriptionStatus) -> N
 
 
 def begun_at(plan: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo) -> DonationSubscription:
-    """The plan as its first gift begins it: dates are counted from that day, at that time of day."""
+    """The plan as it starts with its first donation, whose day and time determine all later dates."""
     local = moment.astimezone(zone)
     plan = replace(
         plan,
@@ -353,7 +353,7 @@ def with_next_date(plan: DonationSubscription, due_on: date, today: date, zone: 
 
 
 def wake_time(plan: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
-    """When the scheduler has to look at the plan next."""
+    """When the scheduler has to process the plan next."""
     if plan.status == "pending" or (plan.status == "cancelled" and charge is None):
         return None
     if plan.status in ("cancelled", "paused") and charge is not None:
@@ -378,14 +378,14 @@ def past_due_until(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
 
 
 def reminder_time(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
-    """When the donor is told of the next yearly gift; None where that is done, or gifts are more frequent."""
+    """When to announce the next yearly donation; None if that is done, or if the plan is not yearly."""
     if plan.frequency != "yearly" or plan.next_due_on is None or plan.reminded_on == plan.next_due_on:
         return None
     return plan.moment_of(plan.next_due_on - REMINDED_BEFORE, zone)
 
 
 def card_notice_time(plan: DonationSubscription) -> datetime | None:
-    """When the donor is told that the card ends: at the beginning of its last month; None where that is done."""
+    """When to announce that the card expires: at the start of its last month; None if that is done."""
     saved = plan.payment_method
     if saved is None or saved.expires_at == plan.card_announced_at:
         return None

@@ -30,7 +30,7 @@ routes = Routes("Donation subscriptions", moves_money=True)
 async def list_donation_subscriptions(
     call: ApiCall, query: DonationSubscriptionsQuery
 ) -> ListResponse[DonationSubscriptionOut]:
-    """List donation subscriptions, newest first: the plans of donors who give regularly."""
+    """List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular donations."""
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
@@ -57,9 +57,9 @@ async def update_donation_subscription(
 ) -> DonationSubscriptionOut:
     """Change a donation subscription.
 
-    You can change its metadata, key by key, its amount and its frequency. What makes the donor give less holds at once.
-    What makes the donor give more waits as `pendingChange` until the donor agrees to it on a page whose link is mailed;
-    a later request takes its place.
+    You can change its metadata, key by key, its amount and its frequency. A change that lowers what the donor pays
+    applies immediately. A change that raises it stays in `pendingChange` until the donor agrees to it on a page whose
+    link we email. A later request replaces it.
     """
     plan = await service.get_for_update(call.tx, call.partner, id)
     if body.amount is not UNSET or body.frequency is not UNSET:
@@ -78,7 +78,10 @@ async def update_donation_subscription(
     errors=(InvalidState, InvalidPause),
 )
 async def pause_donation_subscription(call: ApiCall, id: SubscriptionId, body: PauseIn) -> DonationSubscriptionOut:
-    """Pause a donation subscription that is `active` or `past_due`. The gifts of the pause are not charged later."""
+    """Pause a donation subscription that is `active` or `past_due`.
+
+    Donations that are missed during the pause are not charged later.
+    """
     return donation_subscription_out(call.tx, await service.pause(call.tx, call.partner, id, body.until, "partner"))
 
 
@@ -86,7 +89,7 @@ async def pause_donation_subscription(call: ApiCall, id: SubscriptionId, body: P
     "/v1/donation-subscriptions/{id}/resume", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
-    """Resume a donation subscription that is `paused`: it goes on with its next date."""
+    """Resume a donation subscription that is `paused`. It continues with its next date."""
     return donation_subscription_out(call.tx, await service.resume(call.tx, call.partner, id))
 
 
@@ -94,10 +97,7 @@ async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> Don
     "/v1/donation-subscriptions/{id}/skip", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
-    """Skip the next gift of a donation subscription.
-
-    The subscription must be `active` or `past_due`.
-    """
+    """Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`."""
     return donation_subscription_out(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
 
 
@@ -105,5 +105,5 @@ async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> Donat
     "/v1/donation-subscriptions/{id}/cancel", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def cancel_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
-    """End a donation subscription for good. A gift that is being charged at this moment still arrives."""
+    """End a donation subscription for good. A donation that is being charged right now can still succeed."""
     return donation_subscription_out(call.tx, await service.cancel(call.tx, call.partner, id, "partner"))

@@ -1,4 +1,4 @@
-"""Plans of regular gifts on the wire (settled 11)."""
+"""API schemas of plans of regular donations (settled 11)."""
 
 from typing import Annotated, ClassVar
 from uuid import UUID
@@ -45,7 +45,7 @@ class DonationSubscriptionsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
-    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for what is no id."""
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str) -> UUID | None:
@@ -210,7 +210,7 @@ def _payment_method_out(plan: DonationSubscription) -> PaymentMethodOut | None:
 
 
 def donation_subscription_out(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionOut:
-    """The answer for one plan, and the record in its events."""
+    """The API representation of a plan, also used in its events."""
     ids, shown = tx.ids, plan.donor_shown
     names = (plan.first_name, plan.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)

@@ -1,4 +1,4 @@
-"""Operations on plans of regular gifts. A plan is locked before any donation of a date of its own."""
+"""Operations on plans of regular donations. A plan is locked before the donations of its dates."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -86,7 +86,7 @@ async def save(tx: Tx, plan: DonationSubscription, event_type: str | None = None
 
 
 async def notify_donor(tx: Tx, plan: DonationSubscription, kind: NoticeKind, due_on: date | None = None) -> None:
-    """Have the donor told of something."""
+    """Enqueue an email to the donor."""
     notice = SubscriptionNotice(plan.id, plan.partner_id, kind, due_on.isoformat() if due_on else None)
     await outbox.emit_internal(tx, domain.NOTICE, notice, partner=plan.partner_id)
 
@@ -159,7 +159,7 @@ def _chosen(plan: DonationSubscription, gift: DonationDetails) -> DonationSubscr
 
 
 async def end_unpaid(tx: Tx, subscription_ids: list[UUID]) -> None:
-    """End plans whose first gift was not paid."""
+    """End plans whose first donation was not paid."""
     for subscription_id in subscription_ids:
         plan = await get_for_update(tx, ALL_PARTNERS, subscription_id)
         if plan.status == "pending":
@@ -187,7 +187,7 @@ async def release_saved(tx: Tx, provider: str, saved: SavedPaymentMethod, partne
 
 
 async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
-    """What a paid donation means for its plan: the first one begins it, later ones settle their date."""
+    """Apply a paid donation to its plan: the first one starts it, later ones complete their date."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
     plan = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
     plan = replace(
@@ -360,7 +360,7 @@ async def pause(
 async def pause_locked(
     tx: Tx, plan: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
-    """As ``pause``, of a locked plan that is charged."""
+    """Like ``pause``, for a locked active plan."""
     plan = await save(tx, domain.paused(plan, until, reason, tx.deployment.time_zone), domain.UPDATED)
     await notify_donor(tx, plan, "organisation_stopped" if reason == "organisation_cannot_receive" else "paused")
     return plan
@@ -372,7 +372,7 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
 
 
 async def resume_locked(tx: Tx, plan: DonationSubscription) -> DonationSubscription:
-    """As ``resume``, of a locked plan."""
+    """Like ``resume``, for a locked plan."""
     domain.ensure_status(plan, "paused")
     plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, plan.id, missed, "paused")
@@ -398,14 +398,14 @@ async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: CancellationReason) -> DonationSubscription:
-    """End a plan that has begun. Raises NotFound, InvalidState."""
+    """Cancel a plan that has started. Raises NotFound, InvalidState."""
     plan = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(plan, *domain.LIVE_STATUSES)
     return await _end(tx, plan, reason)
 
 
 async def cancel_locked(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
-    """End a locked plan that has begun."""
+    """Cancel a locked plan that has started."""
     return await _end(tx, plan, reason)
 
 
@@ -472,6 +472,6 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next donor is to be forgotten."""
+    """When the next donor is due to be erased."""
     oldest = await store.next_erasure_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER

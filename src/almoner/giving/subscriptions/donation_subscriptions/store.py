@@ -1,4 +1,4 @@
-"""SQL for plans of regular gifts, and for what donors agreed to."""
+"""SQL for plans of regular donations, and for donors' consents."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -145,7 +145,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: 
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
-    """Plans that the scheduler is to look at, the longest due first, around those that are being worked on."""
+    """Lock plans that are due, longest due first, skipping locked ones."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from donation_subscription where wake_at <= $1
@@ -159,7 +159,7 @@ async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
 
 @across_partners("sweep")
 async def next_wake_at(tx: Tx) -> datetime | None:
-    """When the scheduler is to look at a plan next."""
+    """When the scheduler has to process the next plan."""
     found: datetime | None = await tx.fetchval("select min(wake_at) from donation_subscription")
     return found
 
@@ -171,7 +171,7 @@ async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
 
 
 async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
-    """The plans of a donor that have begun, newest first."""
+    """The started plans of a donor, newest first."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from donation_subscription
@@ -186,7 +186,7 @@ async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSu
 async def find_live_of_donor(
     tx: Tx, partner: Partner, email: str, organisation_id: UUID
 ) -> DonationSubscription | None:
-    """The newest plan of a donor for a nonprofit that has begun and not ended."""
+    """The newest plan of a donor for a nonprofit that has started and not ended."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from donation_subscription
@@ -203,7 +203,7 @@ async def find_live_of_donor(
 
 @across_partners("followers")
 async def lock_live_of_organisation(tx: Tx, organisation_id: UUID, after: UUID | None, limit: int) -> Sequence[UUID]:
-    """The plans for a nonprofit that have begun and not ended, by identifier, after one of them."""
+    """A page of the plans for a nonprofit that have started and not ended, by ID."""
     rows = await tx.fetch(
         """
         select id from donation_subscription
@@ -269,7 +269,7 @@ def _conditions(filters: SubscriptionFilters) -> Conditions:
 
 
 async def insert_agreement(tx: Tx, plan: DonationSubscription, agreement: Agreement) -> None:
-    """What the donor of a locked plan agreed to."""
+    """Store the consent of a locked plan's donor."""
     await tx.execute(
         """
         insert into donation_subscription_agreement (id, subscription_id, agreed_at, amount_minor, currency, frequency,
@@ -290,7 +290,7 @@ async def insert_agreement(tx: Tx, plan: DonationSubscription, agreement: Agreem
 
 
 async def find_agreement(tx: Tx, subscription_id: UUID) -> tuple[Agreement, datetime] | None:
-    """What the donor agreed to last, and when."""
+    """The donor's last consent, and its time."""
     row = await tx.fetchrow(
         """
         select text_version, language, shown_text, agreed_at from donation_subscription_agreement

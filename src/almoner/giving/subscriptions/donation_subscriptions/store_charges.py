@@ -18,7 +18,7 @@ def _charge(row: Record) -> SubscriptionCharge:
 
 
 async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge | None:
-    """The date of a locked plan that is to be charged, or is being charged."""
+    """The date of a locked plan that is due or being charged."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from donation_subscription_charge where subscription_id = $1 and status = 'open'",
         subscription_id,

@@ -45,19 +45,19 @@ class SubmittedForm:
         return Partner(self.shown.plan.partner_id)
 
     def field(self, name: str) -> str:
-        """What was typed."""
+        """The value of a field."""
         value = self.form.get(name)
         return value.strip() if isinstance(value, str) else ""
 
     def agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
-        """What the donor agrees to by sending the form, as it is shown beside the button."""
+        """The consent text that is shown next to the button."""
         return agreement_of(self.shown, self.language, money, frequency, organisation)
 
 
 def agreement_of(
     shown: RegularDonation, language: Language, money: Money, frequency: Frequency, organisation: str | None = None
 ) -> Agreement:
-    """What a donor agrees to who changes a plan that has not ended."""
+    """The consent of a donor who changes a plan that has not ended."""
     first_day = shown.plan.next_due_on
     assert first_day is not None, "a plan that has begun and not ended has its next date"
     return agreements.agreement_of(language, organisation or shown.organisation, money, frequency, first_day)
@@ -116,7 +116,7 @@ async def resume(tx: Tx, posted: SubmittedForm) -> Problems:
 
 
 async def skip(tx: Tx, posted: SubmittedForm) -> Problems:
-    """Leave out the next date, as it was shown."""
+    """Skip the next date, as shown."""
     if posted.field("day") != str(posted.shown.plan.next_due_on):
         raise InvalidState("another date is next by now")
     await subscriptions.skip(tx, posted.partner, posted.shown.plan.id, "donor")
@@ -130,7 +130,7 @@ async def cancel(tx: Tx, posted: SubmittedForm) -> Problems:
 
 
 async def confirm_change(tx: Tx, posted: SubmittedForm) -> Problems:
-    """Agree to what the partner asks for, as it was shown."""
+    """Agree to the change that the partner requested, as shown."""
     change = posted.shown.plan.pending_change
     if change is None or posted.field("change") != str(int(change.requested_at.timestamp())):
         raise InvalidState("another change waits by now")
@@ -140,13 +140,13 @@ async def confirm_change(tx: Tx, posted: SubmittedForm) -> Problems:
 
 
 async def decline_change(tx: Tx, posted: SubmittedForm) -> Problems:
-    """Leave everything as it is."""
+    """Decline the change."""
     await subscriptions.decline_change(tx, posted.partner, posted.shown.plan.id)
     return {}
 
 
 async def accept_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
-    """Agree that another nonprofit receives it, as it was shown."""
+    """Agree to the new nonprofit, as shown."""
     plan, proposed = posted.shown.plan, posted.shown.proposed
     named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
     if proposed is None or posted.field("organisation") != named:
@@ -164,7 +164,7 @@ async def decline_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
 
 @dataclass(frozen=True, slots=True)
 class DonorAction:
-    """``done``: the key of what the donor is told afterwards. ``form``: it is asked for on a page of its own."""
+    """An action of a donor. ``done``: the catalogue key of the confirmation. ``form``: it has a page of its own."""
 
     perform: Callable[[Tx, SubmittedForm], Awaitable[Problems]]
     done: str
@@ -183,5 +183,5 @@ ACTIONS: Final[Mapping[str, DonorAction]] = {
     "accept": DonorAction(accept_organisation, "changed"),
     "refuse": DonorAction(decline_organisation, "cancel"),
 }
-"""By the last part of their addresses."""
+"""The actions by the last part of their path."""
 DONE: Final = frozenset({*(one.done for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"})

@@ -15,9 +15,9 @@ from almoner.kit.money import Money
 PAGE_PURPOSE: Final = REGULAR_PAGE
 """Purpose of the token in the mailed link, and the path that it opens."""
 LINK_PURPOSE: Final = "regular-donations-link"
-"""Of the visit that an expired link begins: a new link can be asked for, and nothing is shown."""
+"""The purpose of a visit with an expired link: only a new link can be requested."""
 CARD_PURPOSE: Final = "regular-donations-card"
-"""Of the token with which the provider leads back from the page of another card."""
+"""The purpose of the token with which the provider redirects back after a card change."""
 LINK_LIFETIME: Final = timedelta(days=100)
 """How long a mailed link opens the page: the next email of a quarterly donation brings another before it ends."""
 CARD_CHANGES_WITHIN: Final = timedelta(hours=24)
@@ -25,9 +25,9 @@ MAX_CARD_CHANGES: Final = 5
 """How often one donation's card may be changed within ``CARD_CHANGES_WITHIN``: its page must not serve to try cards
 (H6)."""
 RECEIPTS_SHOWN: Final = 12
-"""Of each regular donation."""
+"""The number of receipts shown for each regular donation."""
 PAUSE_MONTHS: Final = (1, 2, 3, 6, 12)
-"""For how many months a donor may pause, besides without an end."""
+"""The pauses that a donor can choose, in months, besides an open-ended one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RegularDonation:
 
 @dataclass(frozen=True, slots=True)
 class RegularDonations:
-    """All plans of a donor with a partner, newest first, those that have ended last."""
+    """All plans of a donor with a partner, newest first; ended ones last."""
 
     opened_by: DonationSubscription
     partner: PartnerAccount

@@ -1,4 +1,4 @@
-"""What the page needs of flows that talk to the payment provider. Wiring puts it together."""
+"""What the page needs of the flows that call the payment provider; wiring provides it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

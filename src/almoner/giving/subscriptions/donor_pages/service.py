@@ -22,7 +22,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendLink(msgspec.Struct, frozen=True):
-    """Which link, to the donor of which plan."""
+    """The link to email, and the plan of its donor."""
 
     link: UUID
     subscription: UUID
@@ -32,7 +32,7 @@ SEND_LINK: Final = JobKind("regular_donations.send_link", SendLink)
 
 
 def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> str:
-    """The address that is mailed to a plan's donor: it opens all of theirs. ``asked``: real time, now by default."""
+    """The URL in emails to a plan's donor, which opens all of their plans. ``asked``: real time, now by default."""
     until = (asked or tx.real_now) + domain.LINK_LIFETIME
     token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
     return f"{tx.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
@@ -67,7 +67,7 @@ async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> Donati
 
 
 async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDonations:
-    """As ``load``, with one plan alone. Raises NotFound."""
+    """Like ``load``, with a single plan. Raises NotFound."""
     plan = await get_of_donor(tx, opened_by, subscription_id)
     partner = Partner(plan.partner_id)
     return RegularDonations(plan, await partners.get(tx, partner), [await _shown(tx, partner, plan, [])])
@@ -86,7 +86,7 @@ async def _shown(tx: Tx, partner: Partner, plan: DonationSubscription, receipts:
 
 
 async def request_link(tx: Tx, subscription_id: UUID) -> bool:
-    """Have a new link mailed to a plan's donor; False when that was done often enough of late. Raises NotFound."""
+    """Email a new link to a plan's donor; False if the limit was reached. Raises NotFound."""
     plan = await get_plan(tx, subscription_id)
     assert plan.email is not None, "just looked"
     partner = Partner(plan.partner_id)

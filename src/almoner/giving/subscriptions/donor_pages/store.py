@@ -41,7 +41,7 @@ async def receipts_of(
 
 
 async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, since: datetime) -> int:
-    """How often the donor of a locked plan went to change the card since a real moment."""
+    """How often the donor of a locked plan has started to change the card since a given real time."""
     return int(
         await tx.fetchval(
             """
@@ -70,7 +70,7 @@ async def insert_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
 
 @across_partners("held")
 async def set_provider_setup(tx: Tx, setup_id: UUID, provider_setup: str) -> None:
-    """What the provider calls the page."""
+    """Store the provider's ID of the page."""
     await tx.execute(
         "update donation_subscription_setup set provider_setup = $2 where id = $1", setup_id, provider_setup
     )

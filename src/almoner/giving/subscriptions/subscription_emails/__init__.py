@@ -1,1 +1,1 @@
-"""Emails that tell donors what becomes of their regular donations."""
+"""Emails to donors about their regular donations."""

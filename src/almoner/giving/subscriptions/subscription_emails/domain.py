@@ -1,4 +1,4 @@
-"""What is still worth telling a donor of a regular donation when the email is sent; pure."""
+"""Which notifications about a regular donation are still relevant when the email is sent; pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -14,7 +14,7 @@ TEXTS: Final[Mapping[NoticeKind, str]] = {
     "change_requested": "regular.change.text",
     "organisation_proposed": "reassigned.why.merged",
 }
-"""The words of kinds that have none of their own."""
+"""Texts for kinds of emails that share them."""
 
 
 def is_current(plan: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:

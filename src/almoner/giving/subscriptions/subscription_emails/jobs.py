@@ -1,4 +1,7 @@
-"""Something became of a regular donation: its donor is told. The job holds ids; what it says is read when it runs."""
+"""Emails donors about changes of their regular donations.
+
+Jobs contain only IDs; the content is loaded when they run.
+"""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -29,7 +32,7 @@ from almoner.platform.pages.translations import Language
 
 
 class SendNotice(msgspec.Struct, frozen=True):
-    """What to tell, and when it came about."""
+    """The notification to send, and when its cause happened."""
 
     notice: SubscriptionNotice
     at: datetime

@@ -1,4 +1,4 @@
-"""Submission configurations: the record, and what may stand in one (spec 4.7; settled 4 and 8)."""
+"""Submission configurations: the record, and its allowed values (spec 4.7; settled 4 and 8)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ ORGANISATION_TYPES: Final[tuple[OrganisationType, ...]] = get_args(OrganisationT
 FieldKind = Literal["short_text", "long_text", "choice", "number", "url"]
 
 COMPLIANCE_FLAGS: Final[tuple[Category, ...]] = ("sanction", "warning", "hateSpeech")
-"""Which flags fail where a partner has not said otherwise (settled 4)."""
+"""The categories that fail compliance by default (settled 4)."""
 
 
 MAX_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
@@ -163,7 +163,7 @@ def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
 
 
 def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
-    """A sentence for every rule that the answers break; missing answers are no problem."""
+    """A sentence for every problem of the answers; missing answers are no problem."""
     known = {field.id: field for field in fields}
     found = []
     for name, answer in answers.items():
@@ -176,7 +176,7 @@ def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, o
 
 
 def answer_problem(field: PartnerField, answer: object) -> str | None:
-    """What is wrong with one answer; None if it is fine."""
+    """The problem of one answer; None if it is valid."""
     if field.kind == "number":
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool) and isfinite(answer)
         return None if is_number else "must be a number"

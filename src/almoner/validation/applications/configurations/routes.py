@@ -43,7 +43,7 @@ async def list_validation_submission_configurations(
 async def create_validation_submission_configuration(
     call: ApiCall, body: ValidationSubmissionConfigurationIn
 ) -> ValidationSubmissionConfigurationOut:
-    """Create a submission configuration: which checks an application runs, what fails them, how its form looks."""
+    """Create a submission configuration: the checks of an application, their rules, and the look of its form."""
     return configuration_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 
@@ -59,7 +59,10 @@ async def get_validation_submission_configuration(
 async def update_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
 ) -> ValidationSubmissionConfigurationOut:
-    """Change a submission configuration. What it says of flags and activities counts for what runs under it, too."""
+    """Change a submission configuration.
+
+    Changes of flags and activities also apply to existing subscriptions with this configuration.
+    """
     return configuration_out(call.tx, await service.update(call.tx, call.partner, id, body.to_input()))
 
 
@@ -73,9 +76,10 @@ async def update_validation_submission_configuration(
 async def set_validation_submission_configuration_logo(
     call: ApiCall, id: ConfigurationId, upload: CheckedFile
 ) -> ValidationSubmissionConfigurationOut:
-    """Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+    """Upload the logo that the hosted form shows.
 
-    It is shown in a square: one that is none is centred in one, with transparent edges.
+    The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent
+    edges if necessary.
     """
     made = await service.set_logo(call.tx, call.partner, id, images.image_of_upload(upload))
     return configuration_out(call.tx, made)

@@ -66,7 +66,7 @@ Colour = Annotated[
 
 
 class PartnerFieldChoiceIn(RequestBody):
-    """One answer to choose."""
+    """One choice of a question."""
 
     value: Text255
     labels: Labels
@@ -113,7 +113,7 @@ class ValidationSubmissionConfigurationIn(RequestBody):
     partner_fields: PartnerFields = Field(default_factory=list)
 
     def to_input(self) -> ConfigurationInput:
-        """What is said."""
+        """Convert to the input of the service."""
         return ConfigurationInput(
             name=self.name,
             is_default=self.is_default or UNSET,
@@ -141,7 +141,7 @@ class ValidationSubmissionConfigurationPatch(PatchBody):
     partner_fields: Maybe[PartnerFields] = UNSET
 
     def to_input(self) -> ConfigurationInput:
-        """What is said."""
+        """Convert to the input of the service."""
         fields = self.partner_fields
         return ConfigurationInput(
             name=self.name,
@@ -175,7 +175,7 @@ class BrandingOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PartnerFieldChoiceOut(msgspec.Struct, frozen=True, rename="camel"):
-    """One answer to choose."""
+    """One choice of a question."""
 
     value: str
     labels: dict[str, str]
@@ -209,7 +209,7 @@ class ValidationSubmissionConfigurationOut(ResponseRecord, object_name="validati
 
 
 def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigurationOut:
-    """The answer for one configuration."""
+    """The response for one configuration."""
     codes = one.allowed_activity_sub_tags
     return ValidationSubmissionConfigurationOut(
         id=tx.ids.text("hostedconfiguration", one.id),

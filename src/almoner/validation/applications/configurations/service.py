@@ -126,7 +126,7 @@ async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | Non
 
 
 async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
-    """Change what is said; what it decides is looked at again wherever it counts. Raises NotFound, IncorrectParams."""
+    """Update a configuration; everything that depends on it is evaluated again. Raises NotFound, IncorrectParams."""
     before = await _lock_one(tx, partner, configuration_id)
     named = before.display_name if requested.display_name is not None else (await partners.get(tx, partner)).name[:255]
     return await _store_change(tx, partner, before, _merge_input(tx, before, requested, named))

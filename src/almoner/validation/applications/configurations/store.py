@@ -67,7 +67,7 @@ async def insert(tx: Tx, partner: Partner, made: Configuration) -> None:
 
 
 async def update(tx: Tx, partner: Partner, changed: Configuration) -> None:
-    """Store the members of a held one."""
+    """Store the changes of a locked configuration."""
     await tx.execute(
         """
         update hosted_configuration set

@@ -41,7 +41,7 @@ _NOT_SCANNED: Final = ("Heuristics.Encrypted", "Heuristics.Limits.Exceeded")
 
 
 def refusal_of_scan_result(threat: str) -> ScanStatus:
-    """What a scanner's finding makes of a document."""
+    """How a scan result affects a document."""
     return "unreadable" if threat.startswith(_NOT_SCANNED) else "rejected"
 
 
@@ -95,7 +95,7 @@ class Document:
 
     @property
     def status(self) -> DocumentStatus:
-        """As partners are told it."""
+        """The status of the document in the API."""
         return "deleted" if self.deleted_at is not None else _STATUSES[self.scan_status]
 
     @property

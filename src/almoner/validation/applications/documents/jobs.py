@@ -156,7 +156,7 @@ async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
 async def verify(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Read a sample whole; the self-check tells of what is lost."""
+    """Verify a sample of documents in full; the self-check reports lost ones."""
     async with work.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:

@@ -1,4 +1,4 @@
-"""What documents need from outside: somebody who looks for malicious content (U5)."""
+"""What documents need from outside: a malware scanner (U5)."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol

@@ -41,7 +41,7 @@ TYPE: Final = "validationrequestdocument"
 
 
 class OfDocument(msgspec.Struct, frozen=True):
-    """Which."""
+    """The document."""
 
     document: UUID
 

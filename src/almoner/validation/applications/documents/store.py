@@ -112,13 +112,13 @@ async def next_retention_check_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
-    """Those for which that moment has come, held."""
+    """Lock the documents whose retention check is due."""
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
 
 @across_partners("sweep")
 async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
-    """Store when it is to be looked at each next."""
+    """Store when each document is checked next."""
     await tx.execute(
         """
         update document d set next_check_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)

@@ -7,5 +7,5 @@ _THREAT: Final = "Sandbox.Test.Value"
 
 
 def simulated_threat_of(file_name: str | None) -> str | None:
-    """The threat that a scan is to find, as the file's name asks for it; None for an ordinary name."""
+    """The simulated threat that a file name asks for; None for an ordinary name."""
     return _THREAT if (file_name or "").partition(".")[0] == INFECTED else None

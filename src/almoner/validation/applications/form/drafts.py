@@ -57,10 +57,7 @@ class ApplicantDetails:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The answers so far. None: the step is not completed.
-
-    ``language``: the one that the applicant chose.
-    """
+    """The answers so far. None: the step is not completed. ``language``: chosen by the applicant."""
 
     organisation: UUID | None = None
     unlisted: UnlistedNonprofit | None = None
@@ -127,7 +124,7 @@ def requires_names(configuration: Configuration) -> bool:
 
 
 def find_unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
-    """What is wrong with the form's own texts; whether the number can be that of the register is asked elsewhere."""
+    """Problems of the details of an unlisted nonprofit; the registration number is checked elsewhere."""
     problems: Problems = {}
     if not given.name:
         problems["name"] = "apply.problem.name.missing"
@@ -166,7 +163,7 @@ def find_applicant_problems(given: ApplicantDetails, *, named: bool = True) -> P
 
 
 def find_email_problems(text: str) -> Problems:
-    """What is wrong with an email address."""
+    """The problem of an email address."""
     if not text:
         return {"email": "give.problem.email.missing"}
     if len(text) > _MAX_LENGTH:
@@ -175,7 +172,7 @@ def find_email_problems(text: str) -> Problems:
 
 
 def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
-    """What is wrong with the answers to the partner's questions, by input ID."""
+    """Problems of the answers to the partner's questions, by input ID."""
     found = {f"q-{field.id}": _answer_problem(field, answers.get(field.id, "")) for field in fields}
     return {field: problem for field, problem in found.items() if problem is not None}
 

@@ -1,4 +1,7 @@
-"""The mail that hands the form over to a colleague. It holds nothing that was typed: nobody writes to others by it."""
+"""The email that shares the form with a colleague.
+
+It contains none of the answers, so that nobody can send messages with it.
+"""
 
 from almoner.access.notifications.service import Email
 from almoner.platform.database.transactions import Tx
@@ -10,7 +13,7 @@ from almoner.validation.applications.invites import service as invites
 
 
 async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[HandOver]) -> Email | None:
-    """The mail with the link; None when there is nothing to go on with any more."""
+    """The email with the link; None if the form cannot be continued any more."""
     found = await service.find_open_handover(tx, job.details.handover)
     if found is None:
         return None

@@ -83,7 +83,7 @@ class FormDocumentPages(FormPagesBase):
 
     @render_errors
     async def documents_page(self, request: Request) -> Response:
-        """What was handed in, and a form for one more."""
+        """The uploaded documents, and a form to upload another one."""
         opened = await self._here(request)
         if request.method == "GET":
             notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
@@ -187,7 +187,7 @@ def upload_problem_key(problem: Problem) -> str | None:
 
 
 async def receive_upload(request: Request) -> ReceivedUpload:
-    """What a form uploads, or what is wrong with it; its body is read to the end."""
+    """Receive an uploaded file, or return its problem; the body is always read to the end."""
     body = _RequestBody(request.receive)
     try:
         received = await uploads.receive_upload(body.receive, request.headers, documents.PAGE_DOCUMENT)

@@ -1,4 +1,4 @@
-"""The pages of the hosted form, one for each step, saved as soon as it is left."""
+"""The pages of the hosted form, one for each step, saved when the applicant leaves it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def start_page(self, request: Request) -> Response:
-        """What the form asks for, or how far it is."""
+        """What the form asks for, or the progress so far."""
         return self.views.start_page((await self.open_form(request)).form_context)
 
     @render_errors
@@ -198,7 +198,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def review_page(self, request: Request) -> Response:
-        """All answers; sending makes the submission, once."""
+        """All answers; submitting creates the submission, once."""
         opened = await self.open_form(request)
         application = opened.application
         asked_first = drafts.first_open_step(application.draft, application.configuration) != "review"
@@ -226,7 +226,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def handover_page(self, request: Request) -> Response:
-        """Hand the form over by a mail."""
+        """Share the form by email."""
         opened = await self.open_form(request)
         if request.method == "GET":
             return self.views.handover_page(opened.form_context)
@@ -242,7 +242,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def choose_language(self, request: Request) -> Response:
-        """The language of the form, its mails and the application's own pages."""
+        """Choose the language of the form, its emails and the status page."""
         opened = await self.open_form(request)
         form = await self.read_form(opened)
         chosen = view_models.find_offered_language(

@@ -237,7 +237,7 @@ class FormPagesBase:
             raise InvalidFormPost
 
     async def save_step(self, opened: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
-        """Save a step's answers."""
+        """Save the answers of a step."""
         async with self.db.write() as tx:
             draft = await service.update_draft(tx, opened.id, change)
             await self.record_audit(tx, opened, "application.saved", {"step": step})

@@ -110,7 +110,7 @@ class FormViews:
         }
 
     def start_page(self, face: FormContext, notice: FormNotice | None = None) -> Response:
-        """What the form asks for, or how far it is."""
+        """What the form asks for, or the progress so far."""
         draft, configuration = face.application.draft, face.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
         following = face.step_url(drafts.first_open_step(draft, configuration))
@@ -153,7 +153,7 @@ class FormViews:
     def country_choice_page(
         self, face: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
     ) -> Response:
-        """Of which country an unlisted nonprofit is."""
+        """Choose the country of an unlisted nonprofit."""
         locale = face.language.locale
         named = sorted(
             ((code, formats.country_name(code, locale)) for code in codes), key=lambda pair: pair[1].casefold()

@@ -1,4 +1,4 @@
-"""Background work of applications: mails to who fills one in and who sent it, and forgetting what was never sent."""
+"""Background work of applications: emails to applicants, and deletion of drafts that were never submitted."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -74,7 +74,7 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.Documen
 
 
 async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApplicant]) -> Email | None:
-    """What an applicant is told; where nothing is missing yet, that is looked at again."""
+    """Compose the status email; if nothing is missing yet, check again later."""
     wanted = job.details
     email = await status_emails.build_status_email(tx, mails, wanted.submission, wanted.kind, wanted.of, job.due_at)
     if email is None and wanted.kind == "missing":

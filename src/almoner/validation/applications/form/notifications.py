@@ -16,7 +16,7 @@ from almoner.validation.applications.submissions.domain import check_statuses
 NotificationKind = Literal[
     "received", "missing", "refused", "processed", "succeeded", "failed", "appealed", "upheld", "reversed", "link"
 ]
-"""What a mail says. ``refused``: by the virus scanner, a document."""
+"""The kind of a status email. ``refused``: the virus scanner rejected a document."""
 
 
 class NotifyApplicant(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ class ResendLinkPages(FormPagesBase):
 
     @render_errors
     async def resend_link_page(self, request: Request) -> Response:
-        """Offer it; mail it to the applicant's address, which nobody is told."""
+        """Offer to email the link to the applicant's address, without revealing it."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         visit = None if found is None else link_sessions.find_link_session(request, self._vault, LINK_PAGE, found, name)

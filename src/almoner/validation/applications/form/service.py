@@ -31,7 +31,7 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 
 
 class HandOver(msgspec.Struct, frozen=True):
-    """Which."""
+    """The email that shares the form."""
 
     handover: UUID
 
@@ -120,7 +120,7 @@ async def search_organisations(tx: Tx, partner: Partner, query: str) -> organisa
 
 
 async def find_chosen_organisation(tx: Tx, application: Application) -> Organisation | None:
-    """The one that was chosen; None where none is, and where it is gone."""
+    """The selected organisation; None if none is selected, or if it no longer exists."""
     if application.draft.organisation is None:
         return None
     try:
@@ -130,7 +130,7 @@ async def find_chosen_organisation(tx: Tx, application: Application) -> Organisa
 
 
 async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
-    """The registry of a code in a country; None where there is none."""
+    """The registry with a code in a country; None if there is none."""
     return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
 
 
@@ -180,7 +180,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
 
 
 async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Application] | None:
-    """A mail that is to be sent, and its form; None when there is nothing to go on with any more."""
+    """An email to send, and its form; None if the form cannot be continued any more."""
     found = await store.find_handover(tx, handover_id)
     if found is None:
         return None

@@ -14,7 +14,7 @@ from almoner.validation.decisions.appeals.domain import Appeal
 State = Literal[
     "received", "confirming", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"
 ]
-"""What a page and a mail say above all else."""
+"""The main message of the status page and email."""
 
 _STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
 DOCUMENT_CHECKS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
@@ -113,7 +113,7 @@ def _reason(check: Check, submission: Submission) -> str:
 
 
 def checks_accepting_documents(submission: Submission) -> list[Check]:
-    """What documents may show now, none where nobody would look at them."""
+    """The checks that still accept documents."""
     if not submission.accepts_documents:
         return []
     takes = [check for check in DOCUMENT_CHECKS if check in submission.checks]
@@ -132,7 +132,7 @@ def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
 
 
 def appeal_text_problem(text: str) -> str | None:
-    """What is wrong with the text of an appeal, by the key of what is said of it."""
+    """The problem of an appeal's text, as a catalogue key."""
     if not text:
         return "applied.appeal.missing"
     return "applied.appeal.long" if len(text) > appeals_domain.MAX_TEXT else None

@@ -1,4 +1,4 @@
-"""The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
+"""The emails about an application, in its language: received, information missing, decisions, and appeals."""
 
 from datetime import datetime
 from typing import Final
@@ -21,7 +21,7 @@ TEMPLATE: Final = "application.html"
 async def build_status_email(
     tx: Tx, mails: MailRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
 ) -> Email | None:
-    """One mail; None where nobody can be written to, and where it would say what is not true any more."""
+    """One email; None if there is no address, or if its content is no longer true."""
     try:
         known = await status_views.load_application_status(tx, submission_id)
     except NotFound:

@@ -84,7 +84,7 @@ class StatusPages(StatusPagesBase):
 
     @render_errors
     async def status_page(self, request: Request) -> Response:
-        """Where it stands."""
+        """Show the status."""
         return await self.render_status_page(await self.load_visit(request))
 
     @render_errors
@@ -109,7 +109,7 @@ class StatusPages(StatusPagesBase):
 
     @render_errors
     async def choose_language(self, request: Request) -> Response:
-        """The language of the page, and of the mails from now on."""
+        """Choose the language of the page and of later emails."""
         seen = await self.load_visit_for_post(request)
         form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))

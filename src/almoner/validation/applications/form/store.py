@@ -1,4 +1,4 @@
-"""SQL for drafts of the hosted form, and of the mails that hand it over."""
+"""SQL for drafts of the hosted form, and of the emails that share it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,13 +15,13 @@ from almoner.validation.applications.invites.domain import Invite
 
 @across_partners("link")
 async def get_draft(tx: Tx, invite_id: UUID) -> Draft:
-    """What was answered so far; nothing yet where there is no draft."""
+    """The answers so far; empty if there is no draft."""
     answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
     return Draft() if answers is None else msgspec.convert(answers, Draft)
 
 
 async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
-    """Store what was answered."""
+    """Store the answers."""
     await tx.execute(
         """
         insert into application_draft (invite_id, partner_id, answers, created_at, updated_at, expires_at)
@@ -38,13 +38,13 @@ async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> 
 
 @across_partners("held")
 async def delete_draft(tx: Tx, invite_id: UUID) -> None:
-    """Forget what was answered."""
+    """Delete the answers."""
     await tx.execute("delete from application_draft where invite_id = $1", invite_id)
 
 
 @across_partners("sweep")
 async def delete_expired_drafts(tx: Tx, limit: int) -> int:
-    """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
+    """Delete up to ``limit`` drafts of expired invites, and emails; returns the number of both."""
     drafts = await tx.fetchval(
         """
         with due as (
@@ -83,7 +83,7 @@ _UNUSED_DOCUMENTS: Final = """
 
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next draft, mail or document is to be forgotten."""
+    """When the next draft, email or document is due to be deleted."""
     found: datetime | None = await tx.fetchval(
         f"""
         select least(
@@ -97,7 +97,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
 
 
 async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
-    """Store a mail that is to be sent."""
+    """Store an email to send."""
     await tx.execute(
         "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
         new.id,
@@ -109,13 +109,13 @@ async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
 
 
 async def find_handover(tx: Tx, handover_id: UUID) -> Handover | None:
-    """One mail."""
+    """Find one email."""
     row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
     return Handover(*row) if row else None
 
 
 async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
-    """When mails of an invite were sent."""
+    """When emails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
 
@@ -170,7 +170,7 @@ async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language:
 
 @across_partners("held")
 async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
-    """When the link to an application was mailed anew, lately."""
+    """When new links to an application were emailed recently."""
     found = await tx.fetchval(
         "select mailed_at from application_link where validation_submission_id = $1", submission_id
     )

@@ -34,7 +34,7 @@ STATUS_PAGE: Final = "application"
 BY_FORM: Final = "application-by-form"
 """Purpose of the cookie of the browser that has sent the form; that proves nobody's address."""
 LINK_PAGE: Final = "application-link"
-"""Purpose of the cookie of who may have the link mailed anew, and may see nothing."""
+"""The purpose of the cookie of visitors who may only have the link emailed again."""
 LINK_LIFETIME: Final = timedelta(days=90)
 """Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
 _PARAMETER: Final = "validationSubmissionId"
@@ -142,7 +142,7 @@ def return_url_of(redirect_url: str, submission: str) -> str:
 
 
 def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
-    """The link to the status page, as emailed at a moment."""
+    """The link to the status page, as emailed at a given time."""
     token = tx.vault.expiring_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
     return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
 
@@ -157,5 +157,5 @@ async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmissio
 
 
 async def list_invite_documents(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
-    """What was handed in so far."""
+    """List the documents that were uploaded so far."""
     return await submission_documents.list_by_invite(tx, invite)

@@ -17,7 +17,7 @@ FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "P
 
 
 def document_kinds(configuration: Configuration) -> list[str]:
-    """What documents may show, by the checks that look at them."""
+    """What a document can show, by the checks that use it."""
     return [check for check in ("validation_request", "agent_verification") if configuration.runs_check(check)]
 
 
@@ -78,7 +78,7 @@ def mask_email(email: str) -> str:
 
 
 def monogram(name: str) -> str:
-    """One or two letters to stand for a name."""
+    """One or two letters that stand for a name."""
     words = [word for word in name.split() if word[0].isalpha()] or [name]
     return "".join(word[0] for word in words[:2]).upper()
 

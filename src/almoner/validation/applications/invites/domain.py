@@ -54,7 +54,7 @@ class Invite:
     expires_at: datetime
 
     def status_at(self, now: datetime) -> InviteStatus:
-        """``open``, ``complete`` or ``expired``, true at the moment ``now``."""
+        """``open``, ``complete`` or ``expired``, at the time ``now``."""
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
     def ensure_open(self, now: datetime) -> None:

@@ -69,7 +69,7 @@ class ValidationInviteOut(ResponseRecord, object_name="validation_invite"):
 
 
 def invite_out(tx: Tx, invite: Invite) -> ValidationInviteOut:
-    """The answer for one invite, its status true at the moment of reading."""
+    """The response for one invite, with its status at the time of reading."""
     return ValidationInviteOut(
         id=tx.ids.text("validationinvite", invite.id),
         status=invite.status_at(tx.now),

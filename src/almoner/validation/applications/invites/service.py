@@ -90,7 +90,7 @@ def serialise_for_api(tx: Tx, invite: Invite) -> ValidationInviteOut:
 
 
 async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
-    """One invite of the partner's, None where there is none."""
+    """Find one invite of the partner; None if there is none."""
     return await store.find(tx, partner, invite_id)
 
 

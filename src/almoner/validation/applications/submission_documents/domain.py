@@ -10,7 +10,7 @@ from almoner.validation.applications.documents.domain import Document
 
 REJECTED: Final = "validation_submission_document.rejected"
 Kind = Literal["validation_request", "agent_verification"]
-"""What a document shows, by the check that looks at it."""
+"""What a document shows, by the check that uses it."""
 
 
 @dataclass(frozen=True, slots=True)

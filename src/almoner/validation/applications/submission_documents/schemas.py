@@ -25,7 +25,7 @@ class ValidationSubmissionDocumentOut(ResponseRecord, object_name="validation_su
 
 
 def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumentOut:
-    """The answer for one document."""
+    """The response for one document."""
     return ValidationSubmissionDocumentOut(
         id=tx.ids.text("validationsubmissiondocument", row.id),
         validation_submission_id=tx.ids.text_or_none("validationsubmission", row.validation_submission_id),

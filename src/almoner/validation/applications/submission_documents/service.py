@@ -114,7 +114,7 @@ async def assign_to_submission(
 
 
 async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
-    """The submission that a file was handed in with; None where there is none, or not yet."""
+    """The submission that a file was uploaded for; None if there is none yet."""
     found = await store.find_by_file(tx, document_id)
     return found.validation_submission_id if found else None
 

@@ -1,1 +1,1 @@
-"""Validation submissions: one application, every configured check, one answer."""
+"""Validation submissions: one application with all configured checks and one result."""

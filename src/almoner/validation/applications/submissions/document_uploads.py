@@ -37,7 +37,7 @@ async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, uplo
 async def upload_to_submission(
     tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
-    """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
+    """Upload a document to a submission. Raises SubmissionNotFound; InvalidState if it is not needed any more."""
     named = tx.ids.parse("validationsubmission", text)
     try:
         found = None if named is None else await service.get_for_update(tx, partner, named)

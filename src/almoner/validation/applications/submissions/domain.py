@@ -31,7 +31,7 @@ SUBMISSION: Final = Lifecycle(
 )
 SubmissionStatus = Literal["pending", "processed", "succeeded", "failed"]
 CheckStatus = Literal["pending", "passed", "failed", "undecided"]
-"""Of a check. ``undecided``: it has ended, and cannot tell."""
+"""The status of a check. ``undecided``: it has ended without a result."""
 
 CREATED: Final = "validation_submission.created"
 UPDATED: Final = "validation_submission.updated"
@@ -125,7 +125,7 @@ class Applicant:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionOrganisation:
-    """The organisation of a submission, as it is shown now."""
+    """The current details of a submission's organisation."""
 
     id: UUID
     name: str
@@ -227,7 +227,7 @@ class Submission:
 
     @property
     def has_open_appeal(self) -> bool:
-        """Whether an appeal against its answer is open."""
+        """Whether an appeal against its result is open."""
         return self.check_records.appeal is not None and self.check_records.appeal.status == "open"
 
     @property

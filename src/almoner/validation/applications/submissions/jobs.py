@@ -29,7 +29,7 @@ tasks.periodic(
 
 @tasks.job(service.EVALUATE)
 async def evaluate(work: JobContext, job: JobOf[service.Evaluate]) -> Result:
-    """Evaluate one submission. A second run finds it answered."""
+    """Evaluate one submission; does nothing if it already has its result."""
     async with work.db.write() as tx:
         await submission_evaluation.evaluate_submission(tx, job.details.submission)
     return JobDone()

@@ -33,7 +33,7 @@ class PreviousApplications:
 async def find_previous_applications(
     tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
 ) -> PreviousApplications:
-    """What the partner's applicants applied for, newest first. Raises IncorrectParams for malformed ids."""
+    """Find earlier applications of the partner's applicants, newest first. Raises IncorrectParams for malformed IDs."""
     wrong: list[str] = []
     organisations = search_text.parse_ids(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
     requests = search_text.parse_ids(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)

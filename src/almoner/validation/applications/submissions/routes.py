@@ -86,10 +86,10 @@ async def list_validation_submissions(
     ),
 )
 async def create_validation_submission(call: ApiCall, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
-    """Create a validation submission: every check of the configuration starts, and the application ends in one answer.
+    """Create a validation submission.
 
-    With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the answer
-    shows nothing personal.
+    All checks of the configuration start, and lead to one result. With a publishable key, an open invite is required,
+    `metadata` and `validationRequestId` are rejected, and the response contains no personal data.
     """
     if call.caller.kind is not SECRET:
         _ensure_may_apply(body)
@@ -111,7 +111,7 @@ def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
 
 @routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")
 async def get_validation_submission(call: ApiCall, id: SubmissionId) -> ValidationSubmissionOut:
-    """Retrieve a validation submission: where each check stands, and what is missing."""
+    """Retrieve a validation submission: the status of each check, and what is missing."""
     return submission_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
@@ -142,10 +142,11 @@ async def list_validation_submission_documents(
 async def create_validation_submission_document(
     call: ApiCall, body: ValidationSubmissionDocumentIn, upload: StoredFile
 ) -> ValidationSubmissionDocumentOut:
-    """Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
+    """Upload a document of a submission or an open invite.
 
-    A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
-    documents of open invites alone.
+    The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. Once a submission has a result, it accepts
+    documents only while an
+    appeal is open. With a publishable key, you can only upload documents of open invites.
     """
     document_uploads.ensure_key_may_upload(call.caller.kind, body.validation_invite_id)
     if body.validation_invite_id is not None:

@@ -91,7 +91,7 @@ class AgentFailureOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ComplianceFailureOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What the watch lists say."""
+    """The findings of the watch lists."""
 
     results: MonitoringResultsOut
 
@@ -104,7 +104,7 @@ class EligibilityFailureOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SubmissionFailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
-    """By check, those that failed alone (settled 6)."""
+    """The failure reasons by check, only for failed checks (settled 6)."""
 
     validation_request: RequestFailureOut | msgspec.UnsetType = msgspec.UNSET
     agent_verification: AgentFailureOut | msgspec.UnsetType = msgspec.UNSET
@@ -170,7 +170,7 @@ class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission
 
 
 def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
-    """The answer for one submission, and the record in its events."""
+    """The API representation of a submission, also used in its events."""
     known, ids = one.check_records.organisation, tx.ids
     return ValidationSubmissionOut(
         id=ids.text("validationsubmission", one.id),

@@ -56,7 +56,7 @@ class SubmissionsOrganisationsOut(ResponseRecord, object_name="validation_submis
 
 
 def previous_applications_out(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsOut:
-    """The answer."""
+    """The response."""
     return SubmissionsOrganisationsOut(
         results=[
             EarlierApplicationOut(

@@ -1,4 +1,4 @@
-"""What is asked of validation submissions on the wire (spec 4.7; settled 8)."""
+"""Request schemas of validation submissions (spec 4.7; settled 8)."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -49,7 +49,7 @@ class ValidationSubmissionsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
-    """What the query narrows the list by. Raises IncorrectParams for malformed ids."""
+    """The filters in a query. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
     made = SubmissionFilters(
         (*query.statuses, *([query.status] if query.status else [])),
@@ -153,7 +153,7 @@ class ValidationSubmissionIn(RequestBody):
     )
 
     def to_input(self) -> SubmissionInput:
-        """What is handed in."""
+        """Convert to the input of the service."""
         stated = (
             self.organisation_name,
             self.registry_name,

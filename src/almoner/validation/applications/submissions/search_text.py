@@ -1,4 +1,4 @@
-"""What lists find submissions by: words of names and numbers, and ids; pure."""
+"""The text by which submissions are found in lists: words of names, numbers and IDs; pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

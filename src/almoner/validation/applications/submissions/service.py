@@ -71,7 +71,7 @@ Scope = Partner | AllPartners
 
 
 class Evaluate(msgspec.Struct, frozen=True):
-    """Which submission."""
+    """The submission to evaluate."""
 
     submission: UUID
 

@@ -29,7 +29,7 @@ class CheckSubject:
 async def start_agent_verification(
     tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject, language: str
 ) -> UUID | None:
-    """The agent verification, where the configuration asks for one."""
+    """Start the agent verification, if the configuration requires one."""
     if not configuration.runs_check("agent_verification"):
         return None
     stated = Agent(
@@ -49,7 +49,7 @@ async def start_agent_verification(
 
 
 async def start_monitoring(tx: Tx, partner: Partner, configuration: Configuration, whom: CheckSubject) -> UUID | None:
-    """The monitoring subscription, where the configuration asks for one."""
+    """Start the monitoring subscription, if the configuration requires one."""
     if not configuration.runs_check("compliance"):
         return None
     organisation = whom.organisation_id and whom.organisation_id + whom.suffix
@@ -60,7 +60,7 @@ async def start_monitoring(tx: Tx, partner: Partner, configuration: Configuratio
 async def start_eligibility(
     tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject
 ) -> UUID | None:
-    """The eligibility subscription, where the configuration asks for one. Raises InvalidSubTags."""
+    """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
     change = eligibility_domain.EligibilityInput(

@@ -219,7 +219,7 @@ async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID
 
 @across_partners("held")
 async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
-    """Another verification takes the place of a locked one's."""
+    """Replace the agent verification of a locked submission."""
     await tx.execute(
         "update validation_submission set agent_verification_id = $2 where id = $1", submission_id, verification_id
     )
@@ -330,7 +330,7 @@ async def request_evidence(tx: Tx, partner: Partner, submission_id: UUID, check:
 
 @across_partners("held")
 async def list_latest_appeals(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
-    """By submission the newest appeal against its answer, where there is one."""
+    """The newest appeal of each submission, if there is one."""
     rows = await tx.fetch(
         """
         select distinct on (validation_submission_id) validation_submission_id, id, status, due_at,

@@ -1,4 +1,4 @@
-"""SQL for forgetting who applied, and what they answered the partner (V6)."""
+"""SQL to erase applicants' personal data and their answers to the partner (V6)."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -83,9 +83,10 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
 
 
 def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
-    """By failed check why it failed, in the form of the wire (settled 6).
+    """The failure reasons by failed check, as in the API (settled 6).
 
-    Without those that never ran, as the request that they waited for was rejected.
+    Leaves out checks that never ran because the request was rejected.
+
     """
     found: dict[str, Any] = {}
     known = submission.check_records

@@ -112,7 +112,7 @@ def _independent_checks(submission: Submission) -> set[Check]:
 
 
 def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, CheckStatus]:
-    """How the checks stand, with those of a reversed appeal."""
+    """The statuses of the checks, with those of a reversed appeal."""
     found = submissions_domain.check_statuses(submission)
     return {check: "passed" if check in overruled else standing for check, standing in found.items()}
 

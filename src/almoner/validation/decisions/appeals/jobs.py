@@ -1,4 +1,4 @@
-"""Background work of appeals: the answer once what was never looked at has been."""
+"""Background work of appeals: complete a reversal once the remaining checks have ended."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,7 +21,7 @@ tasks.periodic("appeals.forget_texts", service.next_erasure_at, service.erase_te
 
 @tasks.job(service.COMPLETE_REVERSAL)
 async def complete_reversal(work: JobContext, job: JobOf[service.CompleteReversal]) -> Result:
-    """Settle one submission. A second run finds it answered."""
+    """Complete the reversal of one submission; does nothing if it is already complete."""
     async with work.db.write() as tx:
         await service.complete_reversal(tx, job.details.submission)
     return JobDone()

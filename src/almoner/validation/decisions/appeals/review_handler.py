@@ -43,7 +43,7 @@ class AppealReviewHandler:
         return domain.REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock submission and appeal until the transaction ends; None where there is none."""
+        """Lock submission and appeal until the transaction ends; None if they do not exist."""
         try:
             held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
@@ -51,7 +51,7 @@ class AppealReviewHandler:
         return service.review_subject_for(held)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """What the applicant says, what was refused by whom, and the evidence of that. Raises NotFound."""
+        """Load the applicant's text, the original decisions with their operators, and the evidence. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
         facts = [*await _facts(tx, found, submission), *await _original_decisions(tx, submission)]
@@ -72,7 +72,7 @@ class AppealReviewHandler:
         return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links)
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """What was refused, and what is related to that. Raises NotFound."""
+        """Load what was rejected, and related records. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
         related: list[RelatedSubject] = []
@@ -103,7 +103,7 @@ class AppealReviewHandler:
     async def reject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """The refusal stands. Raises NotFound, ReviewRefused."""
+        """Uphold the rejection. Raises NotFound, ReviewRefused."""
         return await service.uphold_decision(tx, scope, subject_id, decision)
 
 

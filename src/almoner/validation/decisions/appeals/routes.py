@@ -24,9 +24,10 @@ routes = Routes("Appeals")
     errors=(InvalidState,),
 )
 async def create_appeal(call: ApiCall, id: SubmissionId, body: AppealIn) -> AppealOut:
-    """Appeal against a failed submission: another operator looks at it again, within ten business days.
+    """Appeal against a failed submission.
 
-    The applicant can do the same on the application's own page. One appeal is open at a time.
+    Another operator reviews the decision within ten business days. The applicant can also appeal on the application's
+    status page. A submission can have one open appeal at a time.
     """
     return appeal_out(call.tx, await service.create(call.tx, call.partner, id, body.text, "partner"))
 

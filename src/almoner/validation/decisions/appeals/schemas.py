@@ -39,7 +39,7 @@ class AppealOut(ResponseRecord, object_name="appeal"):
 
 
 def appeal_out(tx: Tx, one: Appeal) -> AppealOut:
-    """The answer for one appeal."""
+    """The response for one appeal."""
     return AppealOut(
         id=tx.ids.text("appeal", one.id),
         validation_submission_id=tx.ids.text("validationsubmission", one.submission_id),

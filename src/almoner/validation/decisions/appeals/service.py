@@ -32,7 +32,7 @@ Scope = Partner | AllPartners
 
 
 class CompleteReversal(msgspec.Struct, frozen=True):
-    """Of which submission."""
+    """The submission whose reversal is completed."""
 
     submission: UUID
 
@@ -89,7 +89,7 @@ def serialise_for_api(tx: Tx, appeal: Appeal) -> AppealOut:
 
 
 def review_subject_for(appeal: Appeal) -> ReviewSubject:
-    """What is reviewed."""
+    """The subject of the review."""
     return ReviewSubject("appeal", appeal.id, appeal.partner_id)
 
 
@@ -102,7 +102,7 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
 
 
 async def uphold_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
-    """Decide that the original decision stands. Raises NotFound, ReviewRefused."""
+    """Uphold the original decision. Raises NotFound, ReviewRefused."""
     held, _ = await lock_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)

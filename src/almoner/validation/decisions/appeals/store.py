@@ -63,7 +63,7 @@ async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
 
 
 async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
-    """The newest appeal of a submission; None where there is none."""
+    """The newest appeal of a submission; None if there is none."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""

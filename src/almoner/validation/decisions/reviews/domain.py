@@ -24,7 +24,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
     "screening": "screeningsubject",
     "appeal": "appeal",
 }
-"""A review is known by the identifier of its subject, whose type tells the kind."""
+"""A review is identified by its subject's ID, whose type determines the kind."""
 CLAIM_DURATION: Final = timedelta(minutes=15)
 """How long, in real time, nobody else decides what somebody was claimed_fingerprint."""
 HANDOVER_DURATION: Final = timedelta(days=1)
@@ -85,7 +85,7 @@ class ReviewSubject:
 
 
 def queue_script(name: str) -> str | None:
-    """The writing system of a name in the queue: ``LATIN``, ``CYRILLIC``, or ``MIXED``; None without letters."""
+    """The writing system of a name in the queue: ``LATIN``, ``CYRILLIC`` or ``MIXED``; None without letters."""
     found = sorted(scripts_in_text(name))
     return found[0] if len(found) == 1 else "MIXED" if found else None
 
@@ -167,7 +167,7 @@ class ReviewHistory:
 
 
 Fact = tuple[str, str | None]
-"""What is known and how it reads: a name, and a value for people."""
+"""The name of a fact, and its value for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class EvidenceStep:
 
 @dataclass(frozen=True, slots=True)
 class ComparedValue:
-    """What was said beside what a register or a list says. ``listed``: all that it says; empty: nothing."""
+    """A submitted value next to the listed values of a register or list. ``listed``: empty if there are none."""
 
     label: str
     stated: str | None
@@ -213,7 +213,7 @@ class RelatedSubject:
 
 @dataclass(frozen=True, slots=True)
 class RelatedDecision:
-    """What was decided about a related record; ``decision`` is None while it waits."""
+    """A decision on a related record; ``decision`` is None while it is pending."""
 
     related: RelatedSubject
     decision: RecordedDecision | None
@@ -222,7 +222,7 @@ class RelatedDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewNote:
-    """What a reviewer tells the others about a case."""
+    """A reviewer's note on a case for other reviewers."""
 
     by: str
     at: datetime
@@ -240,7 +240,7 @@ class DeclaredConflict:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """A decided review that somebody else decides once more, without knowing the answer. It changes nothing."""
+    """A decided review that another reviewer decides again without knowing the decision. It changes nothing."""
 
     review_id: UUID
     subject: ReviewSubject

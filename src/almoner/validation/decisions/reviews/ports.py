@@ -1,4 +1,4 @@
-"""What the queue needs of the records that wait in it."""
+"""What the review queue needs from the records in it."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -17,7 +17,7 @@ class ReviewHandler(Protocol):
         ...
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock the record until the transaction ends; None where there is none."""
+        """Lock the record until the transaction ends; None if it does not exist."""
         ...
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:

@@ -61,7 +61,7 @@ from almoner.validation.decisions.reviews.store_second_looks import (
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
 MAX_RELATED: Final = 20
-"""Decisions, and waiting cases, of related records that are shown beside a case."""
+"""The maximum number of related decisions and pending cases shown with a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ async def ensure_claimed(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str)
 
 
 async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
-    """Hold one's case for 15 more minutes from now on.
+    """Extend one's claim on a case to 15 minutes from now.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
@@ -187,7 +187,7 @@ async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) 
 
 
 async def hand_over(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, to: Person) -> ReviewSubject:
-    """Keep one's case for another reviewer, who is to look at it first.
+    """Reserve one's case for another reviewer, who is to open it first.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
     """
@@ -285,7 +285,7 @@ async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str
 
 
 async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
-    """Release one's claim. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
+    """Release one's claim on a case. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
     subject, review = await _lock_own(tx, case, subject_id, by)
     await store.release_claim(tx, review)
     return subject

@@ -62,7 +62,7 @@ async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str], du
 
 
 async def close_review(tx: Tx, subject: ReviewSubject, status: str) -> UUID | None:
-    """End the subject's open review; its id, None when there is none."""
+    """Close the subject's open review; returns its ID, or None if there is none."""
     ended: UUID | None = await tx.fetchval(
         """
         update review set status = $3, status_changed_at = $4, ended_at = greatest($4, asked_at)
@@ -128,7 +128,7 @@ async def release_claim(tx: Tx, review: Review) -> None:
 
 
 async def list_reviews(tx: Tx, subject: ReviewSubject) -> list[Review]:
-    """Of a subject, oldest first."""
+    """List the reviews of a subject, oldest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from review where kind = $1 and subject_id = $2 order by id", subject.kind, subject.id
     )
@@ -195,7 +195,7 @@ async def list_open_reviews(
 
 @across_partners("operators")
 async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
-    """Of each kind that waits: how many, and since when the first."""
+    """The number of open reviews by kind, and since when the oldest has waited."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
     )
@@ -213,7 +213,7 @@ async def count_open_at_most(tx: Tx, most: int) -> int:
 
 @across_partners("operators")
 async def count_decisions(tx: Tx) -> list[tuple[str, Kind, Verdict, int]]:
-    """How often each person decided what; also those who stand for people, not what rules decide alone."""
+    """The number of decisions by person, including simulated reviewers, but not rules."""
     rows = await tx.fetch(
         """
         select decided_by, kind, verdict, count(*) as count from review_decision where review_id is not null
@@ -258,7 +258,7 @@ async def prolong_claim(tx: Tx, review: Review, until: datetime) -> None:
 
 
 async def insert_note(tx: Tx, subject: ReviewSubject, note: ReviewNote) -> None:
-    """Keep what a reviewer tells the others."""
+    """Store a reviewer's note."""
     await tx.execute(
         """
         insert into review_note (id, kind, subject_id, partner_id, text, written_by, written_at)
@@ -275,7 +275,7 @@ async def insert_note(tx: Tx, subject: ReviewSubject, note: ReviewNote) -> None:
 
 
 async def list_notes(tx: Tx, subject: ReviewSubject) -> list[ReviewNote]:
-    """What reviewers told each other about a case, oldest first."""
+    """List the notes on a case, oldest first."""
     rows = await tx.fetch(
         "select written_by, written_at, text from review_note where kind = $1 and subject_id = $2 order by id",
         subject.kind,
@@ -285,7 +285,7 @@ async def list_notes(tx: Tx, subject: ReviewSubject) -> list[ReviewNote]:
 
 
 async def insert_conflict(tx: Tx, subject: ReviewSubject, conflict: DeclaredConflict) -> None:
-    """Keep that somebody must not decide a case; once declared it stays as it is."""
+    """Record a conflict of interest, which is permanent."""
     await tx.execute(
         """
         insert into review_conflict (kind, subject_id, partner_id, declared_by, reason, declared_at)
@@ -316,7 +316,7 @@ async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflic
 async def list_related_decisions(
     tx: Tx, related: Sequence[RelatedSubject], limit: int
 ) -> tuple[list[RelatedDecision], list[RelatedDecision]]:
-    """What was decided about related records, newest first; and which of them wait for somebody."""
+    """List decisions on related records, newest first, and pending ones."""
     by_subject = {(one.subject.kind, one.subject.id): one for one in related}
     kinds, ids = [kind for kind, _ in by_subject], [id_ for _, id_ in by_subject]
     decided = await tx.fetch(

@@ -23,7 +23,7 @@ def _second_look(row: Record) -> SecondLook:
 
 
 async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: ReviewDecision) -> None:
-    """Have a decided review looked at once more."""
+    """Select a decided review for a second look."""
     await tx.execute(
         """
         insert into review_second_look (review_id, kind, subject_id, partner_id, first_by, first_verdict, selected_at)
@@ -94,7 +94,7 @@ async def record(tx: Tx, look: SecondLook, decision: ReviewDecision) -> None:
 
 @across_partners("operators")
 async def list_agreement(tx: Tx, since: datetime) -> list[Agreement]:
-    """How often second looks agreed since a moment, by who decided first and the kind."""
+    """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """
         select first_by, kind, count(*) as looks, count(*) filter (where verdict = first_verdict) as agreed
@@ -123,7 +123,7 @@ async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
 
 @across_partners("operators")
 async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[tuple[str, Kind, int, int]]:
-    """Who decided how many of which kind since a moment, and in how many different hours."""
+    """The number of decisions by reviewer and kind since a given time, and the number of different hours."""
     rows = await tx.fetch(
         """
         select decided_by, kind, count(*) as decisions, count(distinct date_trunc('hour', decided_at)) as hours

@@ -42,7 +42,7 @@ EVALUATED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", 
 
 UPDATED: Final = "eligibility_subscription.updated"
 BY_SANDBOX: Final = "sandbox"
-"""The rule of what a partner of the sandbox said."""
+"""The rule name of results that a sandbox partner set."""
 
 
 class EntityNotFound(BadRequest):
@@ -227,7 +227,7 @@ class EligibilitySubscription:
         return replace(self, status="pending_validation_request", updated_at=now)
 
     def with_results(self, results: EligibilityResults, now: datetime) -> "EligibilitySubscription":
-        """Evaluated, for the first time or anew. Raises InvalidState."""
+        """The subscription after an evaluation. Raises InvalidState."""
         if self.status != results.resulting_status:
             self._ensure(results.resulting_status)
         return replace(self, status=results.resulting_status, results=results, updated_at=now)
@@ -314,7 +314,7 @@ def _findings(
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionEnded:
-    """Which."""
+    """The subscription that ended."""
 
     subscription: UUID
 

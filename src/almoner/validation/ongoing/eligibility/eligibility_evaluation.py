@@ -83,7 +83,7 @@ async def allowed_activities_of(tx: Tx, held: EligibilitySubscription) -> Allowe
 
 
 async def known_activities_of(tx: Tx, held: EligibilitySubscription) -> KnownActivities:
-    """What is known of the organisation of a subscription now."""
+    """The current known activities of a subscription's organisation."""
     assert held.organisation_id is not None, "whatever follows has an organisation"
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     words = activities.rules_matching_name(organisation.registry_code, organisation.name)
@@ -99,7 +99,7 @@ async def record_evaluation(
     findings: tuple[ActivityFinding, ...],
     occasion: Occasion,
 ) -> EligibilitySubscription:
-    """Store a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
+    """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
     differs = held.status != results.resulting_status or not held.results.is_same_as(results)
     made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
     last = await store_evidence.find_latest_evaluation(tx, held.id)
@@ -122,7 +122,7 @@ async def store_transition(tx: Tx, moved: EligibilitySubscription, *, stays: boo
 
 
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
-    """Store the end of a locked one, and let who waits for it know."""
+    """Store the end of a locked subscription, and emit an event about it."""
     await store_transition(tx, subscription)
     await outbox.emit_internal(tx, ENDED, SubscriptionEnded(subscription.id), partner=subscription.partner_id)
 

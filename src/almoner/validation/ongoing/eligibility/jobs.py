@@ -1,4 +1,4 @@
-"""Background work of eligibility: evaluating new subscriptions, and others anew when what they rest on changes."""
+"""Background work of eligibility: evaluate new subscriptions, and re-evaluate others when their basis changes."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -30,7 +30,7 @@ async def evaluate(work: JobContext, job: JobOf[service.Evaluate]) -> Result:
 
 @tasks.job(service.REEVALUATE)
 async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result:
-    """Have the next subscriptions of a configuration, or of all, evaluated anew, the others by a job of their own."""
+    """Re-evaluate a batch of subscriptions of a configuration, or of all; another job continues with the rest."""
     wanted = job.details
     partner = None if wanted.partner is None else Partner(wanted.partner)
     async with work.db.write() as tx:

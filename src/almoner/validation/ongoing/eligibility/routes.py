@@ -59,7 +59,7 @@ async def list_eligibility_subscriptions(
 async def create_eligibility_subscription(call: ApiCall, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
     """Create an eligibility subscription.
 
-    It decides whether what a nonprofit does is what you support, now and whenever that changes.
+    It checks whether you support what a nonprofit does, now and whenever this changes.
     """
     return subscription_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
@@ -74,7 +74,7 @@ async def get_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> Eli
 async def list_eligibility_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
 ) -> ListResponse[EligibilityEvaluationOut]:
-    """List the decisions with what each rested on: the rule of every activity, and what was left out."""
+    """List the evaluations with their evidence: the rule of every activity, and what was left out."""
     page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
     return call.list_response(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
@@ -89,7 +89,7 @@ async def list_eligibility_history(
 async def update_eligibility_subscription(
     call: ApiCall, id: SubscriptionId, body: EligibilitySubscriptionPatch
 ) -> EligibilitySubscriptionOut:
-    """Change an eligibility subscription's metadata, key by key. Nothing else of it can change."""
+    """Change an eligibility subscription's metadata, key by key. Nothing else can be changed."""
     if body.metadata is UNSET:
         return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
     return subscription_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))
@@ -102,5 +102,5 @@ async def update_eligibility_subscription(
     errors=(AlreadyCancelled,),
 )
 async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
-    """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results."""
+    """Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results."""
     return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))

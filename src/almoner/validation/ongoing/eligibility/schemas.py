@@ -56,7 +56,7 @@ class EligibilitySubscriptionsQuery(PageQuery):
 
 
 def filters_of(query: EligibilitySubscriptionsQuery) -> EligibilityFilters:
-    """What the query narrows the list by."""
+    """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return EligibilityFilters(query.status, words, query.has_organisation, query.start_date, query.end_date)
 
@@ -89,7 +89,7 @@ class EligibilitySubscriptionIn(RequestBody):
     metadata: Metadata | None = None
 
     def to_input(self) -> EligibilityInput:
-        """What is asked."""
+        """Convert to the input of the service."""
         return EligibilityInput(
             self.organisation_id,
             self.validation_request_id,
@@ -132,7 +132,7 @@ class EligibilityDecidedSubTagOut(EligibilitySubTagOut):
 
 
 class EligibilityResultsOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What was decided."""
+    """The results of an eligibility subscription."""
 
     eligibility_status: Annotated[
         EligibilityStatus | None,
@@ -167,7 +167,7 @@ class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscr
 
 
 def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionOut:
-    """The answer for one subscription, and the record in its events."""
+    """The API representation of a subscription, also used in its events."""
     results = row.results
     return EligibilitySubscriptionOut(
         id=tx.ids.text("eligibilitysubscription", row.id),
@@ -208,7 +208,10 @@ def _sub_tag(tx: Tx, sub: SubTag) -> dict[str, Any]:
 
 
 class EligibilityFindingOut(ResponseRecord):
-    """What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives."""
+    """The finding for one activity.
+
+    `rule` is the rule that assigned it; null for a suggested activity without a rule.
+    """
 
     id: str
     name: str
@@ -232,7 +235,7 @@ class EligibilityEvaluationOut(ResponseRecord, object_name="eligibility_evaluati
 
 
 def evaluation_out(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluationOut:
-    """The answer for one decision."""
+    """The response for one evaluation."""
     allowed = made.allowed.codes
     found = {one.code: one for one in made.findings}
     return EligibilityEvaluationOut(

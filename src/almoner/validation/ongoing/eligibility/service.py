@@ -56,7 +56,7 @@ Scope = Partner | AllPartners
 
 
 class Evaluate(msgspec.Struct, frozen=True):
-    """Which subscription, and why."""
+    """The subscription to evaluate, and why."""
 
     subscription: UUID
     occasion: Occasion
@@ -169,7 +169,7 @@ def serialise_for_api(tx: Tx, subscription: EligibilitySubscription) -> Eligibil
 
 
 def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Position:
-    """Where a subscription stands in a list that is sorted so."""
+    """The position of a subscription in a sorted list."""
     return store.cursor_position_of(subscription, sort)
 
 

@@ -201,7 +201,7 @@ def _conditions(filters: EligibilityFilters) -> Conditions:
 
 
 def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> tuple[object, ...]:
-    """Where a subscription stands in its list."""
+    """The position of a subscription in its list."""
     by_id = (subscription.id.bytes,)
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 

@@ -34,7 +34,7 @@ class MatchReviewHandler:
         return service.REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock the match until the transaction ends; None where there is none."""
+        """Lock the match until the transaction ends; None if it does not exist."""
         match = await screenings.lock_match(tx, subject_id)
         return service.review_subject_for(match) if match is not None else None
 
@@ -101,12 +101,12 @@ class ScreeningReviewHandler:
         return CATEGORIES
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock the record's screening until the transaction ends; None where there is none."""
+        """Lock the record's screening until the transaction ends; None if it does not exist."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         return service.screening_review_subject_of(stored) if stored is not None else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """Who it is, why the names cannot be compared, and which lists are to be looked into. Raises NotFound."""
+        """Load the record, why its names cannot be compared, and the lists to search. Raises NotFound."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         if stored is None:
             raise NotFound

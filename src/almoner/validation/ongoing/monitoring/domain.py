@@ -31,7 +31,7 @@ MatchDecision = Literal["open", "confirmed", "cleared"]
 Occasion = Literal[
     "created", "request_decided", "register_changed", "screening_changed", "chosen", "configuration_changed"
 ]
-"""Why a subscription is looked at."""
+"""Why a subscription is evaluated."""
 
 DEFAULT_FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
 """The complianceFlags of who has configured nothing else (settled 4)."""
@@ -316,10 +316,10 @@ class MonitoringFilters:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatusChanged:
-    """Which."""
+    """The subscription."""
 
     subscription: UUID
 
 
 STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_moved", SubscriptionStatusChanged)
-"""Told when one is live, failed or cancelled, which partners hear of only by results."""
+"""Reported when a subscription becomes live, failed or cancelled; partners learn of this only through results."""

@@ -51,8 +51,8 @@ async def list_monitoring_subscriptions(
 async def create_monitoring_subscription(call: ApiCall, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
     """Create a monitoring subscription.
 
-    It compares an organisation with watch lists and its register, now and whenever one of them changes. With a
-    validation request it begins once that is accepted. The results are known a moment after the answer.
+    It screens an organisation against watch lists and checks its register, now and whenever one of them changes. With a
+    validation request, it starts once the request is accepted. The results are available a moment after the response.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
     return subscription_out(call.tx, made)
@@ -68,7 +68,7 @@ async def get_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> Moni
 async def list_monitoring_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
 ) -> ListResponse[MonitoringChangeOut]:
-    """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
+    """List each change of the results with its evidence: lists, versions, matches, scores and decisions."""
     page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
     return call.list_response(page, rows, total, results_change_out, lambda row: (row.id.bytes,))
@@ -81,5 +81,5 @@ async def list_monitoring_history(
     errors=(AlreadyCancelled,),
 )
 async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
-    """Cancel a monitoring subscription. Its results stay as they are."""
+    """Cancel a monitoring subscription. Its results do not change any more."""
     return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))

@@ -46,7 +46,7 @@ class MonitoringSubscriptionsQuery(PageQuery):
 
 
 def filters_of(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
-    """What the query narrows the list by."""
+    """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return MonitoringFilters(query.status, words, query.has_organisation)
 
@@ -55,7 +55,7 @@ _FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisat
 
 
 class MonitoringSubscriptionIn(RequestBody):
-    """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
+    """The organisation to monitor, or the validation request that leads to it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_FUND]})
 
@@ -73,7 +73,7 @@ class MonitoringOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What the lists of a category say."""
+    """The findings of the lists in a category."""
 
     status: Annotated[
         CategoryStatus | None,
@@ -85,7 +85,7 @@ class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What the register says."""
+    """The finding of the register."""
 
     active: Annotated[
         RegistrationActive | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")
@@ -93,7 +93,7 @@ class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
-    """What is known. Every member is null until it is."""
+    """The results of a monitoring subscription. Every field is null until its result is known."""
 
     compliance_status: Annotated[
         Compliance | None,
@@ -118,7 +118,7 @@ _SOURCE: Final = {
 
 
 class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
-    """A list that was looked into for a category, and in which version."""
+    """A list that was checked for a category, and its version."""
 
     list: str
     version: str
@@ -168,7 +168,7 @@ class MonitoringSubscriptionOut(ResponseRecord, object_name="monitoring_subscrip
 
 
 def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
-    """The answer for one subscription, and the record in its events."""
+    """The API representation of a subscription, also used in its events."""
     ids = tx.ids
     named, request, by = subscription.organisation_id, subscription.validation_request_id, subscription.configuration_id
     return MonitoringSubscriptionOut(
@@ -186,7 +186,7 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
 
 
 class MonitoringChangeOut(ResponseRecord, object_name="monitoring_change"):
-    """Results as they became at a moment, why, and what they rest on."""
+    """The results as they became at a given time, with their cause and evidence."""
 
     at: str
     occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was looked at.")]
@@ -199,7 +199,7 @@ class MonitoringChangeOut(ResponseRecord, object_name="monitoring_change"):
 
 
 def results_change_out(change: ResultsChange) -> MonitoringChangeOut:
-    """The answer for one change of results."""
+    """The response for one change of results."""
     return MonitoringChangeOut(
         at=iso_timestamp(change.at),
         occasion=change.occasion,

@@ -46,7 +46,7 @@ Scope = Partner | AllPartners
 
 
 class Evaluate(msgspec.Struct, frozen=True):
-    """Which subscription, and why."""
+    """The subscription to evaluate, and why."""
 
     subscription: UUID
     occasion: Occasion
@@ -172,7 +172,7 @@ async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscripti
 
 
 def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
-    """Where a subscription stands in a list that is sorted so."""
+    """The position of a subscription in a sorted list."""
     return store.cursor_position_of(subscription, sort)
 
 
@@ -242,7 +242,7 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mappin
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
-    """Have subscriptions looked at after the commit, each once."""
+    """Enqueue evaluations of subscriptions after the commit, each once."""
     await queue.enqueue_jobs(
         tx,
         [EVALUATE.new_job(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids],

@@ -234,7 +234,7 @@ def _conditions(filters: MonitoringFilters) -> Conditions:
 
 
 def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
-    """Where a subscription stands in its list."""
+    """The position of a subscription in its list."""
     by_id = (subscription.id.bytes,)
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 
@@ -277,7 +277,7 @@ async def list_by_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> lis
 
 @across_partners("followers")
 async def mark_due_for_evaluation(tx: Tx, subscription_ids: Sequence[UUID]) -> None:
-    """These have to be looked at again."""
+    """Mark subscriptions as due for evaluation."""
     await tx.execute(
         f"""
         update monitoring_subscription set due_at = $2 where due_at is null and id in (
