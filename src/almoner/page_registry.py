@@ -66,6 +66,7 @@ from almoner.validation.applications.documents.pages import DownloadPages
 from almoner.validation.applications.form.form_documents import FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form.form_pages import FormPages
+from almoner.validation.applications.form.form_previews import render_form_preview
 from almoner.validation.applications.form.status_pages import StatusPages
 
 
@@ -120,7 +121,12 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
         *dashboard_pages.routes(
-            gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api, rules, parts.blobs
+            gate,
+            PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues),
+            api,
+            rules,
+            parts.blobs,
+            partial(render_form_preview, PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)),
         ),
         *members_pages.routes(
             gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues), dashboard_pages.RECORD_PATHS

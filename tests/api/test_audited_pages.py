@@ -36,8 +36,8 @@ NEW = "purple monkeys read dishwashers"
 CHOSEN = {"password": NEW, "again": NEW}
 STEPS = frozenset({"/account", "{home}/forgotten", "{home}/prove"})
 """They lead to what leaves an entry: a mail whose link is used, or what only who has just proved it is them may do."""
-UNRECORDED = frozenset({"{home}/reports", "{home}/reports/{id}"})
-"""Whether a person gets the monthly mail, and a report made anew from the ledger: nothing that anybody must trace."""
+UNRECORDED = frozenset({"{home}/reports", "{home}/reports/{id}", "{home}/application-forms/{id}/preview"})
+"""Whether a person gets the monthly mail, a report made anew from the ledger, and a preview: nothing to trace."""
 BY_SCRIPT = frozenset({"{home}/sign-in/passkey", "{home}/invitation/passkey", "{home}/passkeys"})
 """Posted by a script with a passkey: their entries are asked for where passkeys are tried, in tests/store."""
 
@@ -199,6 +199,11 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
         await doing.post(browser, home, f"{path}/{{id}}/cancel", {}, f"{path}/{made['id']}/cancel")
     await doing.post(browser, home, "/donation-sessions/new", about)
     await doing.post(browser, home, "/validation-invites/new", {"language": "en"})
+    form = {"branding.displayName": "Relief", "checks": "compliance", "emailVerification": "yes"}
+    await doing.post(browser, home, "/application-forms/new", form)
+    newest = data(await api.get(submissions.CONFIGURATIONS))[0]
+    edited = f"/application-forms/{newest['id']}/edit"
+    await doing.post(browser, home, "/application-forms/{id}/edit", {**form, "name": "New"}, edited)
     agent = {"firstName": "Nia", "lastName": "Jones", "email": "nia@example.org", **about}
     await doing.post(browser, home, "/agent-verifications/new", agent)
     request = {"name": "Relief", "countryCode": "USA", "registryName": "IRS", "registryId": "53-0196605"}

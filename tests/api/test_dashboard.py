@@ -40,6 +40,9 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/donation-sessions/new": FINANCE,
     "/validation-invites/new": REVIEWERS,
     "/validation-requests/new": REVIEWERS,
+    "/application-forms/new": REVIEWERS,
+    "/application-forms/{form}/edit": REVIEWERS,
+    "/application-forms/{form}/preview": REVIEWERS,
     "/agent-verifications/new": REVIEWERS,
     "/monitoring-subscriptions/new": REVIEWERS,
     "/eligibility-subscriptions/new": REVIEWERS,
@@ -102,6 +105,7 @@ async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, st
         "monitoring": monitoring,
         "eligibility": eligibility,
         "link": await factories.giving_link(service, api),
+        "form": {"id": await submissions.configured(api, "compliance")},
         "plan": {"id": (await begin_plan(service, api)).id},
     }
     return {name: record["id"] for name, record in made.items()}
@@ -239,7 +243,7 @@ async def test_what_a_member_does_is_in_the_audit_log_by_name(service: Service, 
     assert data(await api.get(f"/v1/donations/{gift['id']}"))["status"] == "CANCELLED"
     await owner.get(f"{owner.home}/audit")
     assert owner.person is not None
-    assert f"{owner.person.shown_name}: cancelDonation" in owner.text()
+    assert f"{owner.person.shown_name}: Donation cancelled" in owner.text()
     await owner.close()
 
 

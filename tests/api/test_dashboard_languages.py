@@ -22,6 +22,8 @@ from tests.support.service import Service, Tenant, serving
 FILES = (".csv", ".pdf")
 MONTHS = frozenset(Locale("en").months["stand-alone"]["wide"].values())
 FORMS: dict[str, dict[str, str]] = {
+    "/application-forms/new": {"name": "", "branding.primaryColor": "greenish"},
+    "/application-forms/{form}/edit": {"branding.primaryColor": "greenish"},
     "/donations/{donation}/refund": {"amount": "nothing"},
     "/donations/{donation}/reassign": {"organisationId": "nothing"},
     "/support-refunds": {"EUR": "nothing"},
@@ -50,6 +52,7 @@ async def one_of_everything(service: Service, api: Client) -> dict[str, str]:
         "eligibility": data(await api.post("/v1/eligibility-subscriptions", about)),
         "disbursement": await factories.disbursement(service, api),
         "link": await factories.giving_link(service, api),
+        "form": {"id": await submissions.configured(api, "compliance")},
         "plan": await (await begin_plan(service, api)).record(),
     }
     await service.drain()
@@ -67,7 +70,10 @@ async def made_up(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator
 
 
 async def test_no_word_of_the_dashboard_is_outside_the_catalogues(made_up: Service) -> None:
-    tenant, reader = await made_up.tenant(), pseudo.Reader(data=MONTHS | {"English", "KWD"})  # from CLDR
+    tenant, reader = (
+        await made_up.tenant(),
+        pseudo.Reader(data=MONTHS | {"English", "KWD", "P"}),
+    )  # from CLDR, and a monogram
     api = made_up.client(tenant.secret)
     records = await one_of_everything(made_up, api)
     owner = await desk(made_up, tenant, "owner")

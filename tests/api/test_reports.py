@@ -155,7 +155,7 @@ async def test_a_closed_month_stays_and_what_comes_later_is_of_the_next(
                 await tx.execute(change, closed.id)
     owner = await desk(service, tenant, "owner")
     await owner.get(f"{owner.home}/audit")
-    assert "closed a month" in owner.text()
+    assert "Month closed" in owner.text()
     for browser in (finance, owner):
         await browser.close()
 

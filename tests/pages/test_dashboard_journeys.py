@@ -8,7 +8,8 @@ from almoner.access.partners import service as partners
 from tests.pages.accounts import acme
 from tests.pages.site import Site
 from tests.pages.test_dashboard import enter
-from tests.support import factories
+from tests.support import applications, factories, submissions
+from tests.support.client import data
 from tests.support.receivers import receiver, reply
 
 MOST = 10
@@ -95,3 +96,63 @@ async def test_an_owner_brands_the_page(site: Site) -> None:
         await page.goto(session["url"])
         assert "#7a1f5c" in await page.content()
     await api.close()
+
+
+async def test_programme_staff_invite_a_nonprofit_follow_it_and_appeal(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    async with site.donor() as page:
+        await enter(here, page, "reviewer", "/home")
+        keyboard = Keyboard(page)
+        await keyboard.press(page.get_by_role("link", name="Invites"))
+        await keyboard.press(page.get_by_role("link", name="Invite a nonprofit"))
+        await keyboard.press(page.get_by_role("button", name="Invite a nonprofit"))
+        await page.wait_for_url("**/validation-invites/*done=new")
+        [invite] = data(await api.get(applications.INVITES))
+        applicant = applications.Form(site.service, invite)
+        await applicant.open()
+        await applicant.fill(await factories.nonprofit(site.service))
+        await applicant.send()
+        await site.service.drain()
+        await keyboard.press(page.get_by_role("link", name="Submissions"))
+        await keyboard.press(page.locator("main tbody a").first)
+        await expect(page.get_by_role("heading", name="Documents")).to_be_visible()
+        [submission] = data(await api.get(submissions.PATH))
+        await submissions.simulate(api, submission["agentVerificationId"], "reject", rejectionReasonCode="other")
+        await site.service.drain()
+        await page.reload()
+        await keyboard.press(page.get_by_role("link", name="Appeal"))
+        await keyboard.write(page.get_by_label("Why do you think the decision is wrong?"), "We are on the register.")
+        await keyboard.press(page.get_by_role("button", name="Appeal"))
+        await page.wait_for_url("**/validation-submissions/*done=appeals")
+        assert keyboard.actions <= MOST
+    await api.close()
+
+
+async def test_programme_staff_preview_an_application_form_before_it_is_saved(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    async with site.donor() as page:
+        await enter(here, page, "reviewer", "/home")
+        keyboard, frame = Keyboard(page), page.frame_locator("iframe[name=preview]")
+        await keyboard.press(page.get_by_role("link", name="Application forms"))
+        await keyboard.press(page.get_by_role("link", name="Create application form"))
+        await expect(frame.get_by_role("heading", level=1)).to_be_visible()
+        await keyboard.write(page.get_by_label("Name shown to applicants"), "Hill Road Shop")
+        await keyboard.write(page.get_by_label("Colour"), "#7a1f5c")
+        await keyboard.press(page.get_by_label("Compliance"), "Space")
+        await keyboard.press(page.get_by_role("button", name="Preview"))
+        await expect(frame.get_by_role("heading", level=1)).to_contain_text("Hill Road Shop")
+        assert "#7a1f5c" in await frame.locator("html").inner_html()
+        assert [one["branding"]["displayName"] for one in data(await api.get(submissions.CONFIGURATIONS))] != [
+            "Hill Road Shop"
+        ]
+        await keyboard.press(page.get_by_role("button", name="Create application form"))
+        await page.wait_for_url("**/application-forms/*done=new")
+        made = data(await api.get(submissions.CONFIGURATIONS))[0]
+        assert (made["branding"]["displayName"], made["branding"]["primaryColor"]) == ("Hill Road Shop", "#7a1f5c")
+        assert made["checks"] == ["validation_request", "eligibility", "agent_verification"]
+        assert made["emailVerification"] is True
+        assert keyboard.actions <= MOST
+    await api.close()
+    assert site.complaints == []

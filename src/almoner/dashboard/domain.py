@@ -123,6 +123,7 @@ FieldKind = Literal[
     "last_day",
     "nonprofits",
     "category",
+    "configuration",
 ]
 """``codes``: several between commas; ``lines``, ``amounts``: one on each line. ``day``: from its beginning;
 ``last_day``: to its end. ``nonprofits``: chosen by a search within the form."""
@@ -131,9 +132,10 @@ Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form. ``member``: of the call's body; ``hint``: the end of its key.
+    """One field of a form. ``member``: of the call's body, or of a record in it; ``hint``: the end of its key.
 
     ``choices``: the values of a kind with few. ``named``: the member whose label it has, where not its own.
+    ``initial``: what a new record has that says nothing of it.
     """
 
     member: str
@@ -142,6 +144,7 @@ class FormField:
     required: bool = False
     named: str = ""
     choices: tuple[str, ...] = ()
+    initial: str | tuple[str, ...] = ""
 
     @property
     def label(self) -> str:
@@ -240,6 +243,10 @@ class RecordList:
     noted: bool = False
     counted: bool = True
     """Whether it is known how many records match."""
+    paged: bool = True
+    """Whether the call returns it page by page."""
+    preview: bool = False
+    """Whether its forms show what they make, from ``preview`` under the record's address."""
 
     def label_of(self, member: str) -> str:
         """The member whose label one of its records' members has."""

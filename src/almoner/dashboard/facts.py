@@ -11,7 +11,7 @@ _AMOUNTS = frozenset("amount paidAmount refundedAmount totalAmount minimum maxim
 _IN_WORDS = frozenset(
     "active category check decision from inactiveReason organisationTypes reason receiptDelivery rejectionReasonCode"
     " type types waitingReason code anonymous consentedToBeContactedByOrg frequency frequencies pauseReason"
-    " cancellationReason".split()
+    " cancellationReason checks allowedOrganisationTypes complianceFlags".split()
 )
 """Members whose values are a few that are known, besides statuses."""
 Label = Callable[[str], str]

@@ -12,7 +12,7 @@ from almoner.access.accounts.page_texts import PageTexts, in_english, in_english
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
 from almoner.dashboard.record_forms import Typed, blank_form, body_of_form, form_of_record, typed_form
-from almoner.dashboard.record_lists import ORGANISATIONS
+from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 
@@ -47,7 +47,7 @@ class FormPages:
     def _creator(self, declared: RecordList, form: RecordForm) -> VisitorHandler:
         async def create(visitor: Visitor) -> Response:
             texts, blank = texts_of(self._context, visitor), blank_form(form.fields)
-            typed = typed_form(visitor, form.fields)
+            typed = typed_form(visitor, form.fields) if visitor.form else blank
             problems: Problems = {}
             if _is_sent(visitor):
                 body, problems = body_of_form(form.fields, typed, blank, texts)
@@ -124,6 +124,7 @@ class FormPages:
             find=visitor.form_value(_FIND).strip()[:500],
             form_key=new_form_key(),
             problems=problems,
+            frames=facts["declared"].preview,
             **facts,
         )
 
@@ -139,6 +140,9 @@ class FormPages:
             case "category":
                 pages = every_record(lambda asked: self._calls.list_page(visitor, "/v1/categories", asked), [])
                 return [none, *[(one["id"], one["name"]) async for records in pages for one in records]]
+            case "configuration":
+                found = (await self._calls.list_page(visitor, CONFIGURATIONS.call, [])).records
+                return [none, *((one["id"], one["name"] or one["branding"]["displayName"]) for one in found)]
             case "nonprofits":
                 return await self._nonprofits(visitor, typed[field.member])
         return []
@@ -183,7 +187,8 @@ def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: Pag
     found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")
-        name = name.partition("[")[0].partition(".")[0]
+        name = name.partition("[")[0]
+        name = name if name in labels else name.partition(".")[0]
         field = name if name in labels else next(iter(labels))
         sentence = texts.problem(labels[name], rest) if name in labels else in_english(f"{reason}.")
         found[field] = found[field] + " " + sentence if field in found else sentence

@@ -46,6 +46,8 @@ class ListFiles:
             return await source.list_page(member, parameters)
         if ("sort", "status") in parameters:
             return await self._list_by_status(member, declared, dict(parameters))
+        if not declared.paged:
+            parameters = [pair for pair in parameters if pair[0] not in ("pageSize", "cursor")]
         return await self._calls.list_page(member, declared.call, parameters)
 
     async def _list_by_status(self, member: Member, declared: RecordList, given: dict[str, str]) -> RecordPage:

@@ -9,6 +9,7 @@ from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
+from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreview
 from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with
 from almoner.dashboard.donation_pages import DonationPages
@@ -76,11 +77,17 @@ LINKS: Final = (
 
 
 def routes(
-    gate: PageGuard, pages: PageRenderer, api: ApiApplication, rules: DisbursementRules, blobs: BlobStore
+    gate: PageGuard,
+    pages: PageRenderer,
+    api: ApiApplication,
+    rules: DisbursementRules,
+    blobs: BlobStore,
+    form_preview: FormPreview,
 ) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
 
     ``rules``: of disbursements, which a donation leaves that is reassigned. ``blobs``: where prepared files lie.
+    ``form_preview``: shows the hosted form of applications.
     """
     context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
     files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
@@ -99,6 +106,7 @@ def routes(
         *PreferencePages(context).routes(),
         *GalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
+        *ConfigurationPages(context, form_preview).routes(),
         *FormPages(context, calls, records).routes(),
         *GivingLinkPages(context, calls, records).routes(),
         *records.routes(without_page=(DISBURSEMENTS, DONATIONS, GIVING_LINKS, SUBMISSIONS)),

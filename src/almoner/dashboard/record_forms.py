@@ -7,6 +7,7 @@ from typing import Any, Final
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.dashboard.domain import FormField
+from almoner.dashboard.facts import value_at_path
 from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
@@ -25,8 +26,8 @@ class _NoAmountError(Exception):
 
 
 def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
-    """A form in which nothing is typed."""
-    return {field.member: [] if field.kind in _TICKED else "" for field in fields}
+    """A form in which nothing is typed, as it stands for what a new record has."""
+    return {field.member: list(field.initial) if field.kind in _TICKED else str(field.initial) for field in fields}
 
 
 def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
@@ -46,9 +47,9 @@ def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str |
 def form_of_record(record: Mapping[str, Any], fields: Sequence[FormField], texts: PageTexts) -> dict[str, Any]:
     """The form with the current values of a record."""
     currency = _currency_of_record(record)
-    found: dict[str, Any] = blank_form(fields)
+    found: dict[str, Any] = {field.member: [] if field.kind in _TICKED else "" for field in fields}
     for field in fields:
-        value = record.get(field.member)
+        value = value_at_path(record, field.member)
         if value is not None:
             found[field.member] = _typed_value(field, value, currency, texts)
     return found
@@ -89,7 +90,9 @@ def body_of_form(
         if text == before[field.member] and not in_other_currency:
             continue
         try:
-            body[field.member] = _member_value(field, text, currency, texts)
+            around, _, member = field.member.rpartition(".")
+            inner: Any = body.setdefault(around, {}) if around else body
+            inner[member] = _member_value(field, text, currency, texts)
         except _NoAmountError:
             example = formats.format_plain_amount(2500, currency, texts.language.locale)
             problems[field.member] = texts.text("dashboard.refund.problem", example=example)

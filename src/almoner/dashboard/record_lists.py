@@ -213,6 +213,34 @@ _VALIDATION_REQUESTS: Final = RecordList(
         ),
     ),
 )
+_CHECKS: Final = ("validation_request", "compliance", "eligibility", "agent_verification")
+_CONFIGURATIONS_WRITE: Final = "validation_configurations:write"
+_CONFIGURATION_FIELDS: Final = (
+    FormField("name", "form_name", named="formName"),
+    FormField("branding.displayName", named="shownName"),
+    FormField("branding.primaryColor", "form_colour", named="primaryColor"),
+    FormField("checks", kind="choices", choices=_CHECKS, initial=_CHECKS),
+    FormField("emailVerification", kind="tick", initial="yes"),
+    FormField("isDefault", kind="tick"),
+)
+CONFIGURATIONS: Final = RecordList(
+    "Validations",
+    "/application-forms",
+    "/v1/validation-submission-configurations",
+    "validation_configurations:read",
+    "hostedconfiguration",
+    (
+        Column("branding.displayName", named="shownName"),
+        Column("name", named="formName"),
+        Column("isDefault", "yes_no"),
+        _CREATED,
+        _ID,
+    ),
+    form=RecordForm(_CONFIGURATIONS_WRITE, _CONFIGURATION_FIELDS),
+    actions=(RecordAction("edit", _CONFIGURATIONS_WRITE, fields=_CONFIGURATION_FIELDS, method="PATCH"),),
+    paged=False,
+    preview=True,
+)
 _INVITES: Final = RecordList(
     "Validations",
     "/validation-invites",
@@ -222,7 +250,11 @@ _INVITES: Final = RecordList(
     (_STATUS, Column("language"), _CREATED, Column("expiresAt", "moment"), _ID),
     form=RecordForm(
         "validation_invites:write",
-        (_LANGUAGE, FormField("hostedConfigId", "configuration"), FormField("redirectUrl", "next_url")),
+        (
+            _LANGUAGE,
+            FormField("hostedConfigId", "configuration", "configuration", named="applicationForm"),
+            FormField("redirectUrl", "next_url"),
+        ),
     ),
 )
 AGENTS: Final = RecordList(
@@ -335,6 +367,7 @@ LISTS: Final = (
     SUBMISSIONS,
     _VALIDATION_REQUESTS,
     _INVITES,
+    CONFIGURATIONS,
     AGENTS,
     _MONITORING,
     _ELIGIBILITY,
@@ -344,5 +377,5 @@ LISTS: Final = (
 """In the order of the navigation."""
 PATHS_BY_ID_TYPE: Final = {one.id_type: one.path for one in LISTS}
 """Where a record with an identifier of the type is shown."""
-SEARCHED_LISTS: Final = tuple(one for one in LISTS if one not in (ORGANISATIONS, EVENTS, API_REQUESTS))
+SEARCHED_LISTS: Final = tuple(one for one in LISTS if one not in (ORGANISATIONS, CONFIGURATIONS, EVENTS, API_REQUESTS))
 """Whose records are in ``search_record``; nonprofits have a search of their own, events and requests none."""

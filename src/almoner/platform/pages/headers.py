@@ -71,10 +71,11 @@ def security_headers(
     passkeys: bool = False,
     script: bool = False,
     framed_by: Sequence[str] = (),
+    frames: bool = False,
 ) -> dict[str, str]:
     """The security headers of one page.
 
-    ``framed_by``: origins that may show it in a frame.
+    ``framed_by``: origins that may show it in a frame; ``frames``: it shows pages of this origin in frames.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
@@ -88,6 +89,7 @@ def security_headers(
             *([" ".join(("script-src", *inline.scripts)), "connect-src 'self'"] if script else []),
             " ".join(("style-src 'self'", *inline.styles)),
             "img-src 'self' data:",
+            *(["frame-src 'self'"] if frames else []),
             f"form-action {targets}",
             "base-uri 'none'",
             " ".join(("frame-ancestors", *(framed_by or ("'none'",)))),

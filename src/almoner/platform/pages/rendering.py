@@ -86,13 +86,14 @@ class PageRenderer:
         passkeys: bool = False,
         script: bool = False,
         framed_by: Sequence[str] = (),
+        frames: bool = False,
         **context: object,
     ) -> HTMLResponse:
         """Render a template to a response with security headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
         ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
-        ``framed_by``: origins that may show it in a frame.
+        ``framed_by``: origins that may show it in a frame; ``frames``: it shows pages of ours in frames.
         """
         nonce = token_urlsafe(16)
         body = self.render_text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
@@ -103,6 +104,7 @@ class PageRenderer:
             passkeys=passkeys,
             script=script,
             framed_by=framed_by,
+            frames=frames,
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 

@@ -1,0 +1,78 @@
+"""The hosted form of a submission configuration as applicants will see it, before it is saved."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.dashboard.domain import RecordForm, roles_with
+from almoner.dashboard.record_forms import typed_form
+from almoner.dashboard.record_lists import CONFIGURATIONS
+from almoner.kit.errors import NotFound
+from almoner.platform.pages import colours
+from almoner.platform.pages.translations import Language
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.domain import CHECKS, Configuration
+
+_NEW = "new"
+_LONGEST_NAME = 255
+
+
+class FormPreview(Protocol):
+    """Renders the first page of the hosted form for a frame of ours."""
+
+    def __call__(self, account: PartnerAccount, configuration: Configuration, language: Language) -> Response:
+        """The page."""
+        ...
+
+
+class ConfigurationPages:
+    """The page in the frame."""
+
+    def __init__(self, context: PageContext, render: FormPreview) -> None:
+        self._context = context
+        self._render = render
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        assert CONFIGURATIONS.form is not None
+        roles = sorted(roles_with(CONFIGURATIONS.form.scope))
+        return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview, *roles)]
+
+    async def preview(self, visitor: Visitor) -> Response:
+        """The form as it is stored, or as it is typed. Nothing is saved."""
+        partner = partner_of_visitor(visitor)
+        name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
+        stored = None if name == _NEW else self._context.parse_id(CONFIGURATIONS.id_type, name)
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner)
+            shown = await (
+                configurations.find_default(tx, partner) if stored is None else configurations.find(tx, partner, stored)
+            )
+        if shown is None:
+            raise NotFound
+        if stored is None:
+            shown = replace(shown, logo=None, partner_fields=())
+        if visitor.form and isinstance(form := CONFIGURATIONS.form, RecordForm):
+            shown = _as_typed(shown, typed_form(visitor, form.fields), account)
+        return self._render(account, shown, self._context.pages.language(visitor.language))
+
+
+def _as_typed(shown: Configuration, typed: Mapping[str, str | list[str]], account: PartnerAccount) -> Configuration:
+    """With what the form holds; a colour that is none is not shown."""
+    colour: str | None = str(typed["branding.primaryColor"])
+    try:
+        colours.parse_colour(colour or "")
+    except ValueError:
+        colour = None
+    return replace(
+        shown,
+        display_name=str(typed["branding.displayName"] or account.name)[:_LONGEST_NAME],
+        primary_color=colour,
+        checks=tuple(check for check in CHECKS if check in typed["checks"]),
+    )

@@ -1,0 +1,37 @@
+"""The hosted form as applicants will see it, shown to the partner in a frame."""
+
+from starlette.responses import Response
+
+from almoner.access.partners.domain import PartnerAccount
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import Language
+from almoner.validation.applications.configurations.domain import Configuration
+from almoner.validation.applications.form.drafts import Draft
+from almoner.validation.applications.form.form_views import FormContext, FormViews
+from almoner.validation.applications.form.service import Application
+from almoner.validation.applications.invites.domain import LIFETIME, Invite
+
+_NOWHERE = "#"
+"""Where its links lead: there is no invite."""
+
+
+def render_form_preview(
+    pages: PageRenderer, account: PartnerAccount, configuration: Configuration, language: Language
+) -> Response:
+    """The first page of the form of an invite that is made now. ``pages``: of the form."""
+    now = pages.deployment.clock.now()
+    invite = Invite(
+        id=configuration.id,
+        partner_id=account.id,
+        configuration_id=configuration.id,
+        redirect_url=None,
+        language=language.tag,
+        metadata=None,
+        stored_status="open",
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
+    context = FormContext(Application(invite, account, configuration, Draft()), _NOWHERE, "", language)
+    return FormViews(pages).render_page(
+        context, "apply_start.html", "start", framed_by=("'self'",), has_started=False, next=_NOWHERE
+    )
