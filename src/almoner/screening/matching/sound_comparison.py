@@ -47,7 +47,11 @@ class _Pair(NamedTuple):
 
 def latin_words(name: PreparedName) -> list[int]:
     """The places of the words that a spelling in another script has too."""
-    kept = [place for place, word in enumerate(name.words) if word not in LATIN_STOPS and len(word) > 1]
+    kept = [
+        place
+        for place, word in enumerate(name.words)
+        if word not in LATIN_STOPS and len(word) > 1 and word not in name.acronyms
+    ]
     return kept or list(range(len(name.words)))
 
 

@@ -113,9 +113,9 @@ _MOST_WORDS: Final = 10
 """Words of a name that are read."""
 _SERVANT_OF: Final = re.compile(r"\bعبدال(?=\w\w)")
 """One word or two: names that begin so are read as two."""
-_STOPS: Final = frozenset("بن ابن بنت ولد آل ال و و בן בת של ה".split())
+_STOPS: Final = frozenset("بن ابن بنت ولد آل ال و في فی من בן בת של ה".split())
 LATIN_STOPS: Final = frozenset(
-    "al el ul ud ash as ar an at ad az bin ibn ben bint bt ould uld of the and de da do wa e i".split()
+    "al el ul ud ash as ar an at ad az bin ibn ben bint bt ould uld of the and in for de da do wa e i".split()
 )
 """Words of a name in Latin letters that its spelling in another script may lack, or join to another word."""
 
