@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
-from urllib.parse import parse_qsl
 
+from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -91,7 +91,7 @@ class ExportPages:
         texts, total = texts_of(self._context, visitor), 0
         if declared is not None:
             try:
-                total = await self._files.count(visitor, declared, dict(parse_qsl(query)))
+                total = await self._files.count(visitor, declared, QueryParams(query))
             except CallRefused:
                 declared = None  # the list says what is wrong with its filters
         async with self._context.db.read() as tx:
@@ -120,4 +120,4 @@ def _wanted(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None,
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):
         return None, ""
-    return declared, query_of(declared, dict(parse_qsl(query[:_MOST_TYPED])))
+    return declared, query_of(declared, QueryParams(query[:_MOST_TYPED]))

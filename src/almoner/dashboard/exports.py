@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl
 from uuid import UUID
 
 import msgspec
+from starlette.datastructures import QueryParams
 
 from almoner.access.notifications.service import Email, Notification
 from almoner.access.people import service as people
@@ -133,7 +133,7 @@ async def prepare_export(parts: Parts, work: JobContext, job: JobOf[OfExport]) -
 async def _write_file(parts: Parts, person: Person, export: CsvExport) -> str:
     language = parts.catalogues.language(person.language)
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
-    query = dict(parse_qsl(export.query))
+    query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
         async for lines in parts.files.lines(JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice):
             file.write(lines)
