@@ -78,6 +78,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlists_jobs
 from almoner.screening.watchlists.jobs import WatchlistRefreshContext
 from almoner.selfchecks import CHECKS
+from almoner.sources import get_register_source, get_watchlist_source
 from almoner.validation.agents import jobs as agents_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
@@ -212,6 +213,17 @@ def _accounting_tasks() -> list[BackgroundTasks]:
     return [suspense_jobs.tasks.collected, settlements_jobs.tasks.collected, bank_statements_jobs.tasks.collected]
 
 
+def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    return [
+        registers_jobs.tasks.collected,
+        registers_jobs.refresh_tasks.using(parts.registers),
+        registers_jobs.upload_tasks.using(registers_jobs.RegisterUploadContext(parts.blobs, get_register_source)),
+        watchlists_jobs.tasks.collected,
+        watchlists_jobs.refresh_tasks.using(parts.watchlists),
+        watchlists_jobs.upload_tasks.using(watchlists_jobs.WatchlistUploadContext(parts.blobs, get_watchlist_source)),
+    ]
+
+
 def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.Parts(rules, parts.telemetry)
@@ -221,10 +233,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
         *_access_tasks(),
         organisations_jobs.tasks.using(_PARTNERS_BY_ORGANISATION),
-        registers_jobs.tasks.collected,
-        registers_jobs.refresh_tasks.using(parts.registers),
-        watchlists_jobs.tasks.collected,
-        watchlists_jobs.refresh_tasks.using(parts.watchlists),
+        *_import_tasks(parts),
         sessions_jobs.tasks.collected,
         charging_jobs.tasks.collected,
         donations_jobs.tasks.collected,

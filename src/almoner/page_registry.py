@@ -148,13 +148,24 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
     from almoner.giving.banking.payment_files import service as payment_files
     from almoner.platform.outbound.mail_rendering import MailRenderer
     from almoner.review_cases import REVIEW_HANDLERS
+    from almoner.sources import REGISTER_SOURCES, WATCHLIST_SOURCES
     from almoner.validation.applications.form import jobs, outcome_previews
 
     file = parts.settings.bank_accounts
     own = payment_files.load_own_accounts(file) if file else None
     mails = MailRenderer(parts.db.deployment, jobs.MAILS, parts.catalogues)
     preview = partial(outcome_previews.preview_emails, mails)
-    services = ConsoleServices(parts.blobs, parts.intake, parts.outbound, parts.rules, own, REVIEW_HANDLERS, preview)
+    services = ConsoleServices(
+        parts.blobs,
+        parts.intake,
+        parts.outbound,
+        parts.rules,
+        own,
+        REVIEW_HANDLERS,
+        preview,
+        tuple(REGISTER_SOURCES),
+        tuple(WATCHLIST_SOURCES),
+    )
     pages = PageRenderer(parts.db.deployment, console_pages.TEMPLATES, parts.catalogues)
     routes = console_pages.routes(ConsoleContext(parts.db, gate, pages, services))
     return [*routes, *not_found_routes(OPERATORS_HOME, [*beside, *routes], gate.render_not_found)]

@@ -16,6 +16,8 @@ PAGES = (
     "health/processes",
     "audit-log",
     "registers",
+    "register-imports/upload",
+    "watch-lists/upload",
     "organisations",
     "organisations/unpublished",
     "partners",

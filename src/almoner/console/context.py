@@ -56,7 +56,8 @@ class ConsoleServices:
     """What wiring gives the console besides the database.
 
     ``own_accounts``: our bank accounts by currency; None if none are configured. ``preview_emails``: makes a decision,
-    collects the emails that applicants would get, and rolls the decision back.
+    collects the emails that applicants would get, and rolls the decision back. ``register_sources``,
+    ``watchlist_sources``: the codes of the formats that can be read.
     """
 
     blobs: BlobStore
@@ -66,6 +67,8 @@ class ConsoleServices:
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
     preview_emails: Callable[..., Awaitable[Sequence[Mail]]]
+    register_sources: Sequence[str]
+    watchlist_sources: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

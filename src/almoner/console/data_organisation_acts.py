@@ -21,12 +21,13 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, RegistryNumberTaken
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.files.images import image_of_upload
+from almoner.platform.files.images import MEDIA_TYPES, image_of_upload
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.pages.record_tables import Fact
 
-_LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, ())
+_LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, MEDIA_TYPES, longest_side=branding_domain.LOGO_SIDE)
 _LONGEST_WEBSITE: Final = 255
 _SHOWN: Final = "Hosted pages, emails and search results use it from now on, and partners that follow it are notified."
 
@@ -178,10 +179,10 @@ class OrganisationActs:
             problems = {"file": "Choose an image of at most 5 MB."}
         elif visitor.form and uploaded is not None:
             try:
-                side = branding_domain.LOGO_SIDE
-                checked = await self._context.services.intake.render_picture(uploaded.content, side)
-                with checked.content:
-                    logo = image_of_upload(checked)
+                async with self._context.services.intake.receive_file(None, uploaded, _LOGO) as checked:
+                    assert isinstance(checked, CheckedFile), "the declaration stores nothing"
+                    with checked.content:
+                        logo = image_of_upload(checked)
                 async with self._context.db.write() as tx:
                     await branding.update_branding(tx, one.id, BrandingChange(logo=logo))
                     done = await self._branded(tx, visitor, one.id, cleared=False)

@@ -12,6 +12,7 @@ from almoner.console.data_organisation_acts import OrganisationActs
 from almoner.console.data_organisation_pages import OrganisationPages
 from almoner.console.data_register_acts import RegisterActs
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
+from almoner.console.data_upload_pages import UploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import ADMINISTRATORS
@@ -44,6 +45,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     lists, acts = ListPages(context), ActPages(context)
     return [
         *acts.routes(*RegisterActs(context).acts()),
+        *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
         *WatchlistPages(context).routes(acts),
         *OrganisationActs(context).routes(),

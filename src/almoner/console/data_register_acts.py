@@ -65,8 +65,8 @@ class RegisterActs:
                 closed = "None of these files could be read, so there is nothing to import."
             if not closed and not await registers.list_fetches(tx, load.id):
                 closed = (
-                    "These files were not downloaded by the schedule. Import them with almoner registers import "
-                    "--force."
+                    "These files were not downloaded by the schedule. Upload them again, and choose to load them "
+                    "although they look damaged."
                 )
             return ActPage(
                 "Release the import",

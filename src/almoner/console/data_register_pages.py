@@ -36,8 +36,7 @@ class RegisterPages:
         declared = ConsoleList(
             LOADS,
             "Register imports",
-            "Imports of registers appear here. Import the first one with `almoner registers import`, or add a "
-            "register to the schedule.",
+            "Imports of registers appear here. Upload the first one, or add a register to the schedule.",
             ADMINISTRATORS,
             [
                 Column("Import", "id"),
@@ -55,6 +54,7 @@ class RegisterPages:
             filters=[Filter("source", named="Source"), Filter("status", "choice", _STATUSES, named="Status")],
             views=[("All", {}), ("In quarantine", {"status": "quarantined"})],
             order="newest first",
+            acts=((f"{LOADS}/upload", "Import a register"),),
         )
         return [
             context.route(REGISTERS, self.registers, *roles, methods=["GET"]),

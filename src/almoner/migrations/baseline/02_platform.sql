@@ -317,3 +317,27 @@ comment on column deployment.server_addresses is
     'where the server was reached: address, or data folder of an embedded one';
 comment on column deployment.copy_reason is 'why it is taken for a copy; it does nothing outside until it is released';
 grant select, insert, update, delete on deployment to almoner_app;
+
+-- Files of registers and watch lists that operators have uploaded. The file itself is in the document storage until a job
+-- has imported it.
+create table import_upload (
+    id uuid primary key,
+    kind text not null check (kind in ('register', 'watchlist')),
+    source text not null check (length(source) between 1 and 100),
+    file_name text not null check (length(file_name) between 1 and 255),
+    size bigint not null check (size >= 1),
+    data_date timestamptz,
+    forced boolean not null,
+    blob_key text not null,
+    uploaded_by text not null check (length(uploaded_by) between 1 and 255),
+    uploaded_at timestamptz not null,
+    status text not null default 'waiting'
+        check (status in ('waiting', 'importing', 'loaded', 'unchanged', 'quarantined', 'refused')),
+    reason text check (length(reason) between 1 and 2000),
+    load_id uuid,
+    finished_at timestamptz,
+    check ((finished_at is null) = (status in ('waiting', 'importing'))),
+    check (reason is null or status in ('quarantined', 'refused'))
+);
+comment on column import_upload.load_id is 'of register_load or watchlist_load, by kind';
+grant select, insert, update (status, reason, load_id, finished_at) on import_upload to almoner_app;

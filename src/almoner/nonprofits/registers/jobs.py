@@ -22,6 +22,9 @@ from almoner.nonprofits.registers.domain import (
 )
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
+from almoner.nonprofits.registers.uploading import RegisterUploadContext as RegisterUploadContext
+from almoner.nonprofits.registers.uploading import enqueue_import as enqueue_import
+from almoner.nonprofits.registers.uploading import upload_tasks as upload_tasks
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue

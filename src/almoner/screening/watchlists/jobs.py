@@ -13,6 +13,9 @@ from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as W
 from almoner.screening.watchlists.refreshing import enqueue_refresh as enqueue_refresh
 from almoner.screening.watchlists.refreshing import is_scheduled as is_scheduled
 from almoner.screening.watchlists.refreshing import refresh_tasks as refresh_tasks
+from almoner.screening.watchlists.uploading import WatchlistUploadContext as WatchlistUploadContext
+from almoner.screening.watchlists.uploading import enqueue_import as enqueue_import
+from almoner.screening.watchlists.uploading import upload_tasks as upload_tasks
 
 tasks: Final = Tasks()
 

@@ -1,0 +1,244 @@
+"""Import of a register or a watch list by upload: the file goes to the document storage, and a job imports it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PureWindowsPath
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.operators import service as operators
+from almoner.console.context import ConsoleContext
+from almoner.console.data_register_pages import LOADS
+from almoner.console.data_watchlist_pages import PATH as WATCHLISTS
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.money_records import RecordPage, moment, show_record
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.registers import jobs as registers_jobs
+from almoner.nonprofits.registers import service as registers
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files import import_uploads
+from almoner.platform.files.import_uploads import ID, MAX_UPLOAD, ImportUpload, Kind, NewUpload
+from almoner.platform.files.uploads.problems import MaxFileSize
+from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
+from almoner.platform.pages.record_tables import Fact
+from almoner.screening.watchlists import jobs as watchlists_jobs
+
+_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
+_MEGABYTES: Final = MAX_UPLOAD // 1024 // 1024
+_LISTED: Final = 20
+_LONGEST_NAME: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class _Imports:
+    """One kind of import. ``path``: of the list above it; ``sources``: what can be read, by code."""
+
+    kind: Kind
+    path: str
+    path_words: str
+    title: str
+    source_words: str
+    sources: Sequence[str]
+    enqueue: Callable[[Tx, UUID], Awaitable[None]]
+
+
+class UploadPages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        services = context.services
+        self._kinds = (
+            _Imports(
+                "register",
+                LOADS,
+                "Register imports",
+                "Import a register",
+                "Source",
+                services.register_sources,
+                registers_jobs.enqueue_import,
+            ),
+            _Imports(
+                "watchlist",
+                WATCHLISTS,
+                "Watch lists",
+                "Import a watch list",
+                "Watch list",
+                services.watchlist_sources,
+                watchlists_jobs.enqueue_import,
+            ),
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        context, roles = self._context, sorted(ADMINISTRATORS)
+        return [
+            route
+            for one in self._kinds
+            for route in (
+                context.route(f"{one.path}/upload", self._uploader(one), *roles, fresh=True, upload=_FILE),
+                context.route(f"{one.path}/uploads/{{id}}", self._shower(one), *roles, methods=["GET"]),
+            )
+        ]
+
+    def _uploader(self, imports: _Imports) -> Callable[[Visitor], Awaitable[Response]]:
+        async def upload(visitor: Visitor) -> Response:
+            typed = {name: visitor.form_value(name).strip() for name in ("source", "day", "force")}
+            problems: dict[str, str] = {}
+            if visitor.form:
+                uploaded = visitor.upload.uploaded if visitor.upload else None
+                problems = _problems(visitor, imports, typed)
+                if not problems and uploaded is not None:
+                    return redirect_to(visitor.place.home + await self._keep(visitor, imports, typed, uploaded))
+            async with self._context.db.read() as tx:
+                newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
+                listed = [(f"{imports.path}/uploads/{tx.ids.text(ID, one.id)}", one) for one in newest]
+            return await self._context.show(
+                visitor,
+                "data_upload.html",
+                status=422 if problems else 200,
+                problems=problems,
+                imports=imports,
+                choices=[("", "Choose"), *((code, code) for code in imports.sources)],
+                typed=typed,
+                uploads=listed,
+                most=_MEGABYTES,
+            )
+
+        return upload
+
+    async def _keep(self, visitor: Visitor, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile) -> str:
+        """Store the file, and have it imported; the page of the upload."""
+        blobs = self._context.services.blobs
+        uploaded.content.seek(0)
+        key = await blobs.put(uploaded.content)
+        new = NewUpload(
+            imports.kind,
+            typed["source"],
+            _file_name(uploaded),
+            uploaded.size,
+            _parse_day(typed["day"]),
+            typed["force"] == "yes",
+            key,
+            self._context.operator_id(visitor),
+        )
+        try:
+            async with self._context.db.write() as tx:
+                upload_id = await import_uploads.insert(tx, new)
+                await imports.enqueue(tx, upload_id)
+                await self._context.record_audit_entry(
+                    tx,
+                    visitor,
+                    DEPLOYMENT,
+                    f"{imports.kind}.uploaded",
+                    new.source,
+                    sha256=uploaded.sha256.hex(),
+                    forced=new.forced,
+                )
+        except BaseException:
+            await blobs.remove(key)
+            raise
+        return f"{imports.path}/uploads/{self._context.id_text(ID, upload_id)}"
+
+    def _shower(self, imports: _Imports) -> Callable[[Visitor], Awaitable[Response]]:
+        async def show(visitor: Visitor) -> Response:
+            upload_id = self._context.id_from_path(visitor, ID)
+            async with self._context.db.snapshot() as tx:
+                upload = await import_uploads.find(tx, imports.kind, upload_id)
+                if upload is None:
+                    raise NotFound
+                names = await operators.find_display_names(tx, [upload.uploaded_by])
+                notices = await _notices(tx, upload)
+                page = RecordPage(
+                    upload.file_name,
+                    tx.ids.text(ID, upload.id),
+                    upload.status,
+                    f"{imports.path}/upload",
+                    imports.title,
+                    self._facts(visitor, imports, upload, names.get(upload.uploaded_by, upload.uploaded_by)),
+                    notices=notices,
+                )
+            return await show_record(self._context, visitor, page)
+
+        return show
+
+    def _facts(self, visitor: Visitor, imports: _Imports, upload: ImportUpload, by: str) -> list[Fact]:
+        home = visitor.place.home
+        load: list[Fact] = []
+        if upload.load_id is not None and imports.kind == "register":
+            name = self._context.id_text("registerload", upload.load_id)
+            load = [Fact("Import", name, href=f"{home}{LOADS}/{name}")]
+        elif upload.load_id is not None:
+            load = [Fact("Watch list", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
+        return [
+            Fact(imports.source_words, upload.source),
+            Fact("Size", f"{upload.size:,} bytes"),
+            Fact("Date of the data", str(upload.data_date.date()) if upload.data_date else "As the file states"),
+            Fact("Load checks", "Overridden" if upload.forced else "Applied"),
+            Fact("Uploaded by", by),
+            moment("Uploaded", upload.uploaded_at),
+            moment("Finished", upload.finished_at),
+            Fact("Why nothing was loaded", upload.reason),
+            *load,
+        ]
+
+
+def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if typed["source"] not in imports.sources:
+        found["source"] = "Choose one of the list."
+    try:
+        _parse_day(typed["day"])
+    except ValueError:
+        found["day"] = "Enter a date such as 2026-04-30."
+    received = visitor.upload
+    if received is not None and isinstance(received.problem, MaxFileSize):
+        found["file"] = f"The file is too large: at most {_MEGABYTES} MB. Use the command for larger files."
+    elif received is None or received.uploaded is None:
+        found["file"] = "Choose a file."
+    elif not _file_name(received.uploaded):
+        found["file"] = "Give the file a name."
+    return found
+
+
+def _parse_day(text: str) -> datetime | None:
+    """Midnight of the day; None for nothing. Raises ValueError."""
+    return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
+
+
+def _file_name(uploaded: UploadedFile) -> str:
+    """The name of the file without folders, as a file system takes it."""
+    name = PureWindowsPath(uploaded.filename).name
+    kept = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:]
+    while len(kept.encode()) > _LONGEST_NAME:
+        kept = kept[1:]
+    return "" if kept in (".", "..") else kept
+
+
+async def _notices(tx: Tx, upload: ImportUpload) -> list[str]:
+    match upload.status:
+        case "waiting":
+            return ["A worker imports the file as soon as it is free. Reload this page to see its progress."]
+        case "importing":
+            return [
+                f"A worker is importing the file{await _rows_read(tx, upload)}. Reload this page to see its progress."
+            ]
+        case "unchanged":
+            return ["This file is already loaded. Nothing was changed."]
+        case "quarantined":
+            return ["The file looks damaged, so nothing was loaded. The former data stay in use."]
+        case _:
+            return []
+
+
+async def _rows_read(tx: Tx, upload: ImportUpload) -> str:
+    if upload.kind == "watchlist":
+        return ""
+    ages: dict[str, Any] = {one.source: one.reading for one in await registers.list_source_ages(tx)}
+    return f": {ages[upload.source]:,} rows read" if ages.get(upload.source) is not None else ""

@@ -1,0 +1,86 @@
+"""Register files that an operator uploads in the console: imported by a job, as the command imports files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from uuid import UUID
+
+from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers.domain import ImportRefused, LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.nonprofits.registers.reading import ImportInProgress
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files import import_uploads
+from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
+from almoner.platform.files.storage import BlobStore, StorageUnavailable
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+
+IMPORT_UPLOAD: Final = JobKind("registers.import_upload", ImportUploadJob)
+_LANE: Final = "registers"
+_AGAIN: Final = timedelta(minutes=1)
+_LIMIT: Final = timedelta(hours=12)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterUploadContext:
+    """What importing needs. ``get_source``: how files of a source are read. Raises ImportRefused."""
+
+    blobs: BlobStore
+    get_source: Callable[[str], RegisterSource]
+
+
+upload_tasks: Final = TasksWith[RegisterUploadContext]()
+
+
+@upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
+async def import_upload(parts: RegisterUploadContext, work: JobContext, job: JobOf[ImportUploadJob]) -> Result:
+    """Import one, and keep what became of it."""
+    async with work.db.write() as tx:
+        upload = await import_uploads.start(tx, job.details.upload)
+    if upload is None:
+        return JobDone()
+    try:
+        with TemporaryDirectory(prefix="almoner-register-") as folder:
+            path = await import_uploads.write_file(parts.blobs, upload, Path(folder))
+            await _import(work.db, parts.get_source(upload.source), upload, path)
+    except (StorageUnavailable, ImportInProgress) as error:
+        return JobRetry(_AGAIN, str(error))
+    except (UploadLost, ImportRefused) as error:
+        await import_uploads.refuse(work.db, upload, str(error))
+    await import_uploads.remove_file(parts.blobs, upload)
+    return JobDone()
+
+
+async def _import(db: Database, source: RegisterSource, upload: ImportUpload, path: Path) -> None:
+    actor = audit.Actor("operator", upload.uploaded_by)
+    async with db.write() as tx:
+        if (entered := await flows.declare_registry(tx, source)) is not None:
+            named: audit.Details = {"name": entered.name, "country": entered.country_code, "by": source.code}
+            await audit.record_entry(tx, audit.DEPLOYMENT, actor, "registry.declared", entered.code, details=named)
+
+    async def record(tx: Tx, load: RegisterLoad) -> None:
+        quarantined = load.status == "quarantined"
+        await import_uploads.finish(
+            tx, upload.id, "quarantined" if quarantined else "loaded", load_id=load.id, reasons=load.reasons
+        )
+        action = "register.put_aside" if quarantined else "register.imported"
+        details: audit.Details = {"data_of": f"{load.data_as_of:%Y-%m-%d}", "forced": upload.forced}
+        await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.source, details=details)
+
+    try:
+        load = await flows.import_files(db, source, [path], as_of=upload.data_date, force=upload.forced, record=record)
+    except LoadQuarantined:
+        return  # recorded
+    if load.status == "unchanged":
+        async with db.write() as tx:
+            await import_uploads.finish(tx, upload.id, "unchanged")
+
+
+async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
+    """Have an uploaded file imported."""
+    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))

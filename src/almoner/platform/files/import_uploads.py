@@ -1,0 +1,163 @@
+"""Files of registers and watch lists that operators upload: kept in the document storage until a job has read them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+
+from almoner.platform.crypto import DecryptionFailed
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files.storage import BlobMissing, BlobStore, StorageUnavailable
+
+Kind = Literal["register", "watchlist"]
+Status = Literal["waiting", "importing", "loaded", "unchanged", "quarantined", "refused"]
+
+ID: Final = "importupload"
+MAX_UPLOAD: Final = 256 * 1024 * 1024
+"""Bytes of one file, packed or not. Larger ones are imported by the command."""
+_COLUMNS: Final = """
+id, kind, source, file_name, size, data_date, forced, blob_key, uploaded_by, uploaded_at, status, reason, load_id,
+finished_at
+"""
+
+
+class ImportUploadJob(msgspec.Struct, frozen=True):
+    """Which."""
+
+    upload: UUID
+
+
+class UploadLost(Exception):
+    """The file is not in the storage any more, or damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewUpload:
+    """What is uploaded. ``source``: how the file is read; ``forced``: also if the load checks are against it."""
+
+    kind: Kind
+    source: str
+    file_name: str
+    size: int
+    data_date: datetime | None
+    forced: bool
+    blob_key: str
+    uploaded_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUpload:
+    """An uploaded file, and what became of it. ``reason``: why nothing was loaded."""
+
+    id: UUID
+    kind: Kind
+    source: str
+    file_name: str
+    size: int
+    data_date: datetime | None
+    forced: bool
+    blob_key: str
+    uploaded_by: str
+    uploaded_at: datetime
+    status: Status
+    reason: str | None
+    load_id: UUID | None
+    finished_at: datetime | None
+
+
+async def insert(tx: Tx, new: NewUpload) -> UUID:
+    """Store that a file waits to be imported."""
+    upload_id = tx.new_id()
+    await tx.execute(
+        """
+        insert into import_upload (
+            id, kind, source, file_name, size, data_date, forced, blob_key, uploaded_by, uploaded_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """,
+        upload_id,
+        new.kind,
+        new.source,
+        new.file_name,
+        new.size,
+        new.data_date,
+        new.forced,
+        new.blob_key,
+        new.uploaded_by,
+        tx.now,
+    )
+    return upload_id
+
+
+async def find(tx: Tx, kind: Kind, upload_id: UUID) -> ImportUpload | None:
+    """One upload."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from import_upload where id = $1 and kind = $2", upload_id, kind)
+    return None if row is None else ImportUpload(**row)
+
+
+async def list_newest(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
+    """The newest uploads, newest first."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from import_upload where kind = $1 order by id desc limit $2", kind, limit
+    )
+    return [ImportUpload(**row) for row in rows]
+
+
+async def start(tx: Tx, upload_id: UUID) -> ImportUpload | None:
+    """Note that a job imports it; None if that is done, or there is none."""
+    row = await tx.fetchrow(
+        f"""
+        update import_upload set status = 'importing' where id = $1 and status in ('waiting', 'importing')
+        returning {_COLUMNS}
+        """,
+        upload_id,
+    )
+    return None if row is None else ImportUpload(**row)
+
+
+async def finish(
+    tx: Tx, upload_id: UUID, status: Status, *, load_id: UUID | None = None, reasons: Sequence[str] = ()
+) -> None:
+    """Store what became of it."""
+    await tx.execute(
+        """
+        update import_upload set status = $2, load_id = $3, reason = $4, finished_at = $5
+        where id = $1 and status = 'importing'
+        """,
+        upload_id,
+        status,
+        load_id,
+        "; ".join(reasons)[:_LONGEST_REASON] or None,
+        tx.now,
+    )
+
+
+_LONGEST_REASON: Final = 2000
+
+
+async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
+    """Write the uploaded file under its own name. Raises UploadLost, StorageUnavailable."""
+    path = folder / Path(upload.file_name).name
+    try:
+        with path.open("wb") as file:
+            async for piece in blobs.read(upload.blob_key):
+                file.write(piece)
+    except (BlobMissing, DecryptionFailed):
+        raise UploadLost("The uploaded file is no longer stored. Upload it again.") from None
+    return path
+
+
+async def refuse(db: Database, upload: ImportUpload, reason: str) -> None:
+    """Store that nothing of it was loaded, and why."""
+    async with db.write() as tx:
+        await finish(tx, upload.id, "refused", reasons=[reason])
+
+
+async def remove_file(blobs: BlobStore, upload: ImportUpload) -> None:
+    """Remove the file of a finished upload. What a storage that is away keeps is swept later."""
+    with suppress(StorageUnavailable):
+        await blobs.remove(upload.blob_key)

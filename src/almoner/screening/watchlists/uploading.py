@@ -1,0 +1,87 @@
+"""Watch list files that an operator uploads in the console: imported by a job, as the command imports files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files import import_uploads
+from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
+from almoner.platform.files.storage import BlobStore, StorageUnavailable
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.screening.watchlists import flows
+from almoner.screening.watchlists.domain import LoadRefused, WatchlistLoad, WatchlistRefused
+from almoner.screening.watchlists.ports import WatchlistSource
+
+IMPORT_UPLOAD: Final = JobKind("watchlists.import_upload", ImportUploadJob)
+_LANE: Final = "watchlists"
+_AGAIN: Final = timedelta(minutes=1)
+_LIMIT: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchlistUploadContext:
+    """What importing needs. ``get_source``: how files of a list are read. Raises WatchlistRefused."""
+
+    blobs: BlobStore
+    get_source: Callable[[str], WatchlistSource]
+
+
+upload_tasks: Final = TasksWith[WatchlistUploadContext]()
+
+
+@upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
+async def import_upload(parts: WatchlistUploadContext, work: JobContext, job: JobOf[ImportUploadJob]) -> Result:
+    """Import one, and keep what became of it."""
+    async with work.db.write() as tx:
+        upload = await import_uploads.start(tx, job.details.upload)
+    if upload is None:
+        return JobDone()
+    try:
+        with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
+            path = await import_uploads.write_file(parts.blobs, upload, Path(folder))
+            await _import(work.db, parts.get_source(upload.source), upload, path)
+    except StorageUnavailable as error:
+        return JobRetry(_AGAIN, str(error))
+    except (UploadLost, WatchlistRefused) as error:
+        await import_uploads.refuse(work.db, upload, str(error))
+    await import_uploads.remove_file(parts.blobs, upload)
+    return JobDone()
+
+
+async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, path: Path) -> None:
+    actor = audit.Actor("operator", upload.uploaded_by)
+
+    async def record(tx: Tx, load: WatchlistLoad) -> None:
+        details: audit.Details
+        if load.list != source.code:
+            action, details = "watchlist.retired", {"entries": load.removed}
+        elif load.status == "refused":
+            await import_uploads.finish(tx, upload.id, "refused", load_id=load.id, reasons=load.reasons)
+            action, details = "watchlist.refused", {"reasons": "; ".join(load.reasons)[:2000]}
+        else:
+            await import_uploads.finish(tx, upload.id, "loaded", load_id=load.id)
+            action = "watchlist.imported"
+            details = {"version": load.version, "entries": load.entries, "forced": upload.forced}
+        await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.list, details=details)
+
+    try:
+        load = await flows.import_files(
+            db, source, [path], published=upload.data_date, force=upload.forced, record=record
+        )
+    except LoadRefused:
+        return  # recorded
+    if load.status == "unchanged":
+        async with db.write() as tx:
+            await import_uploads.finish(tx, upload.id, "unchanged")
+
+
+async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
+    """Have an uploaded file imported."""
+    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))
