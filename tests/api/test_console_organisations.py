@@ -126,6 +126,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     assert "Saved. Donors see it" in said
     assert "Plain & Proper" in said
     assert "PLAIN TRUST" in said, "the registered name stays"
+    assert "Remove the branding" in said
     assert data(await publishable.get(f"/v1/organisations/{own}"))["displayName"] == "Plain & Proper"
     assert "#0d5c4a" in await refused(admin, f"{page}/brand", name="x", description="", colour="teal")
     assert "cannot be removed alone" in await refused(admin, f"{page}/brand", name="x", description="", colour="")
@@ -146,6 +147,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     assert (await admin.post(f"{page}/logo", {})).status_code == 422
     await act(admin, f"{page}/brand/clear")
     assert "Plain & Proper" not in words(admin)
+    assert "Remove the branding" not in words(admin)
     assert await entries(service, "organisation.branded", own) == 3
 
 

@@ -23,6 +23,8 @@ NARROWER: Mapping[str, frozenset[Role]] = {
             "/organisations/{id}/brand",
             "/organisations/{id}/brand/clear",
             "/organisations/{id}/logo",
+            "/organisations/{id}/merge/{other}",
+            "/organisations/{id}/separate/{other}",
         ),
         links.ADMINISTRATORS,
     ),

@@ -239,7 +239,12 @@ async def console(site: Site) -> None:
         await page.get_by_role("button", name="Claim this case").click()
         await page.wait_for_url("**done=claimed")
         await shot(page, "console-review")
-        for name, path in {"console-month-end": "month-end", "console-health": "health"}.items():
+        found = data(await site.api.get("/v1/organisations", query=CAUSE, countryCode="USA"))
+        for name, path in {
+            "console-month-end": "month-end",
+            "console-health": "health",
+            "console-organisation": f"organisations/{found[0]['id']}",
+        }.items():
             await page.goto(f"{site.base_url}/operator/{path}")
             await shot(page, name)
     await api.close()

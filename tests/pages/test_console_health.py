@@ -31,7 +31,10 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
     ada = await people.person(site.service, OPERATORS, name, "administrator")
     secret = await people.authenticator(site.service, ada)
     name_of_one = unique("Sedge Relief")
-    await factories.nonprofit(site.service, name=name_of_one)
+    first = await factories.nonprofit(site.service, name=name_of_one)
+    async with site.service.db.read() as tx:
+        registry = await tx.fetchval("select id from registry where code = 'OSCR'")
+    second = await factories.nonprofit(site.service, name=f"{name_of_one} Scotland", registry=registry, country="GBR")
     async with site.service.db.write() as tx:
         await queue.enqueue_job(tx, "selfcheck.run", {})
         number = await tx.fetchval(
@@ -61,10 +64,17 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
         for keys in ("g", "n"):
             await page.keyboard.press(keys)
         await page.wait_for_url("**/operator/organisations")
-        await page.get_by_role("link", name=name_of_one).click()
+        await page.get_by_role("link", name=name_of_one, exact=True).click()
         await is_fine(page)
         await page.keyboard.press("b")
         await page.wait_for_url("**/brand")
+        await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/organisations/{first}/compare")
+        await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/organisations/{first}/compare?other={second}")
+        await is_fine(page)
+        await page.keyboard.press("m")
+        await page.wait_for_url("**/merge/**")
         await is_fine(page)
         await page.goto(f"{site.base_url}/operator/partners")
         await page.get_by_role("table").get_by_role("link").first.click()

@@ -16,6 +16,7 @@ from almoner.console.partner_ids import names_of_partners
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.branding import service as branding
+from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
 from almoner.nonprofits.organisations.service import OrganisationFilters
@@ -34,7 +35,9 @@ _LINKS: Final = frozenset({"branch_of", "succeeded_by", "same_as"})
 _ACTS: Final = (
     ("brand", "Change how it is shown", "b", ADMINISTRATORS),
     ("logo", "Upload a logo", "l", ADMINISTRATORS),
+    ("compare", "Merge with another record", "m", ADMINISTRATORS),
 )
+_CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
     "branded": "Saved. Donors see it from now on.",
     "published": "Published. Every partner can find it from now on.",
@@ -68,7 +71,7 @@ class OrganisationPages:
             ),
             order="best matches first, without a search newest first",
             views=[("All", {}), ("Inactive", {"status": "inactive"})],
-            acts=((f"{ORGANISATIONS}/unpublished", "Not published"),),
+            acts=((f"{ORGANISATIONS}/unpublished", "Not published"), (f"{ORGANISATIONS}/merges", "Merges to approve")),
         )
         self._unpublished = ConsoleList(
             path=f"{ORGANISATIONS}/unpublished",
@@ -154,7 +157,9 @@ class OrganisationPages:
                 ORGANISATIONS,
                 "Organisations",
                 await self._facts(tx, visitor, found),
-                acts=_offered(visitor, found, own),
+                acts=_offered(
+                    visitor, found, own, branded=await branding.find_branding(tx, found.id) != BrandingContent()
+                ),
                 tables=await _tables(tx, found),
                 notices=await _notices(tx, found),
             )
@@ -251,11 +256,12 @@ def _row(tx: Tx, one: Organisation) -> ListRow:
     return ListRow(organisation_path(tx, one.id), values)
 
 
-def _offered(visitor: Visitor, one: Organisation, own: str) -> list[tuple[str, str, str]]:
+def _offered(visitor: Visitor, one: Organisation, own: str, *, branded: bool) -> list[tuple[str, str, str]]:
     roles = visitor.person.roles
     if one.partner_id:
         return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
-    return [(f"{own}/{path}", words, key) for path, words, key, allowed in _ACTS if roles & allowed]
+    shown = (*_ACTS, _CLEAR) if branded else _ACTS
+    return [(f"{own}/{path}", words, key) for path, words, key, allowed in shown if roles & allowed]
 
 
 async def _notices(tx: Tx, one: Organisation) -> list[str]:
@@ -272,7 +278,7 @@ async def _tables(tx: Tx, one: Organisation) -> list[RecordTable]:
     shown = changes[:_CHANGES]
     return [
         _sources(one),
-        *([_records(merged)] if merged else []),
+        *([_records(tx, one, merged)] if merged else []),
         await _screening(tx, [one, *merged]),
         RecordTable(
             "History",
@@ -306,11 +312,19 @@ def _sources(one: Organisation) -> RecordTable:
     )
 
 
-def _records(merged: Sequence[Organisation]) -> RecordTable:
+def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) -> RecordTable:
+    """Each leads to its comparison with the one that answers for it."""
+    compare = f"{organisation_path(tx, principal.id)}/compare?other="
     return RecordTable(
         "Other records of this organisation",
         [Column("Name"), Column("Registry"), Column("Number"), Column("Status", "status")],
-        [ListRow("", (one.full_name, one.registry_code, one.registry_number, _status(one))) for one in merged],
+        [
+            ListRow(
+                f"{compare}{tx.ids.text(ID, one.id)}",
+                (one.full_name, one.registry_code, one.registry_number, _status(one)),
+            )
+            for one in merged
+        ],
     )
 
 

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import ActPages
 from almoner.console.context import ConsoleContext, Counter
+from almoner.console.data_merge_pages import MERGES, MergePages, count_waiting
 from almoner.console.data_organisation_acts import OrganisationActs
 from almoner.console.data_organisation_pages import OrganisationPages
 from almoner.console.data_register_acts import RegisterActs
@@ -35,6 +36,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
         return [
             DeskLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
             DeskLine("Registers past their maximum age", REGISTERS, await _count_late(tx)),
+            DeskLine("Merges waiting for a second person", MERGES, await count_waiting(tx)),
         ]
 
     return [DeskSection("Data", ADMINISTRATORS, waiting)]
@@ -48,6 +50,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
         *WatchlistPages(context).routes(acts),
+        *MergePages(context).routes(),
         *OrganisationActs(context).routes(),
         *OrganisationPages(context).routes(),
     ]

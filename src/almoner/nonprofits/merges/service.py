@@ -11,6 +11,7 @@ from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import LoadScope, RegistryNumber, SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
 from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambiguous_links
+from almoner.nonprofits.merges.store import has_links as has_links
 from almoner.nonprofits.merges.store import revert_links_of_load as revert_links_of_load
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink

@@ -205,6 +205,12 @@ async def list_duplicate_pairs(tx: Tx, *, narrow: bool) -> list[tuple[UUID, UUID
     return [(row["id"], row["other"]) for row in rows]
 
 
+async def has_links(tx: Tx, source: str, part: str) -> bool:
+    """Whether a part of a source has links now."""
+    sql = "select exists (select from register_link where source = $1 and part = $2 and valid_to is null)"
+    return bool(await tx.fetchval(sql, source, part))
+
+
 async def count_ambiguous_links(tx: Tx, source: str) -> int:
     """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
     return int(

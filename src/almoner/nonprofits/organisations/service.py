@@ -35,6 +35,7 @@ from almoner.nonprofits.organisations.filters import OrganisationFilters as Orga
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
+from almoner.nonprofits.organisations.store import find_record as find_record
 from almoner.nonprofits.organisations.store import find_record_by_number as find_record_by_number
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names

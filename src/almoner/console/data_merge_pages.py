@@ -1,0 +1,260 @@
+"""Merging records of one organisation: what waits, two records side by side, and the decision of two people."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import Approval
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.data_organisation_pages import ID, ORGANISATIONS
+from almoner.console.differences import MarkedValue, mark_differences
+from almoner.console.links import ADMINISTRATORS, DATA_READERS
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.pages.record_tables import Column, readable
+from almoner.validation.decisions.reviews.domain import ComparedValue
+
+MERGES: Final = f"{ORGANISATIONS}/merges"
+_SUGGESTED: Final = 20
+_NOTE: Final = ActField("note", "Evidence", "area", hint="Why both are the same organisation, and where you saw it.")
+_WHY: Final = ActField("note", "Evidence", "area", hint="Why they are two organisations, and where you saw it.")
+_DONE: Final = {
+    "proposed": "Your approval is recorded (1 of 2). A second administrator must approve it, too, within 7 days.",
+    "merge": "Merged. One record now answers for both.",
+    "separate": "Separated. Each record answers for itself again.",
+}
+Decision = Literal["merge", "separate"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two records, in the order of the address."""
+
+    one: Organisation
+    other: Organisation
+    joined: bool
+    by_operators: bool
+
+    @property
+    def refusal(self) -> str:
+        """Why they cannot be merged; empty if they can."""
+        return "They are merged." if self.joined else registers.unjoinable_reason(self.one, self.other)
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What tells them apart: the label and both values."""
+        return [(label, take(self.one), take(self.other)) for label, take in _ROWS]
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Of what is shown: a second person approves what the first one saw."""
+        return sha256_digest(repr([sorted((one, other)) for _, one, other in self.rows]).encode())
+
+
+_ROWS: Final[Sequence[tuple[str, Callable[[Organisation], str]]]] = (
+    ("Registry", lambda one: f"{one.registry_name} ({one.registry_code})"),
+    ("Registry number", lambda one: one.registry_number),
+    ("Registered name", lambda one: one.full_name),
+    ("Other names", lambda one: "; ".join(one.other_names)),
+    ("Address", lambda one: one.address or ""),
+    ("Country", lambda one: one.country_code),
+    ("Websites", lambda one: " ".join(one.websites)),
+    ("Types", lambda one: ", ".join(readable(kind) for kind in one.types)),
+    ("Status", lambda one: readable(one.inactive_reason or "active")),
+    ("Registered", lambda one: str(one.registration_date.date()) if one.registration_date else ""),
+    ("Description", lambda one: one.description),
+)
+
+
+class MergePages:
+    """The pages."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+        self._list = ConsoleList(
+            path=MERGES,
+            title="Merges waiting for a second person",
+            about="Nothing waits. To merge two records of one organisation, open one of them.",
+            roles=DATA_READERS,
+            columns=(
+                Column("Decision"),
+                Column("Record"),
+                Column("Other record"),
+                Column("First approval by"),
+                Column("Evidence"),
+                Column("Since", "age"),
+            ),
+            load=self._load,
+        )
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        roles = sorted(DATA_READERS)
+        return [
+            *ListPages(self._context).routes(self._list),
+            self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare, *roles, methods=["GET"]),
+            *ActPages(self._context).routes(self._act("merge"), self._act("separate")),
+        ]
+
+    async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
+        async with self._context.db.read() as tx:
+            rows = [
+                ListRow(
+                    f"{ORGANISATIONS}/{ids[0]}/{decision}/{ids[1]}",
+                    (
+                        readable(decision),
+                        *[await _name(tx, one) for one in ids],
+                        person.shown_name,
+                        approval.first.note,
+                        approval.first.at,
+                    ),
+                )
+                for approval, person in await operators.list_pending_approvals(tx)
+                if (decision := _decision_of(approval))
+                for ids in (approval.subject.split(" "),)
+            ]
+        return ListPage(rows, total=len(rows))
+
+    async def compare(self, visitor: Visitor) -> Response:
+        """Two records side by side; without a second one, records of other registries that may be the same."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
+        typed, other = visitor.query.get("query", "").strip()[:500], visitor.query.get("other", "")
+        pair: _Pair | None = None
+        suggested: list[tuple[str, Organisation]] = []
+        async with self._context.db.snapshot() as tx:
+            one = await self._record(tx, name)
+            if other:
+                pair = await self._pair(tx, name, other)
+            else:
+                found = await organisations.list_best_matches(tx, ALL_PARTNERS, typed or one.name, _SUGGESTED)
+                suggested = [
+                    (tx.ids.text(ID, match.id), match)
+                    for match in found.organisations
+                    if match.id != one.id and match.registry_id != one.registry_id
+                ]
+        return await self._context.show(
+            visitor,
+            "data_compare.html",
+            one=one,
+            own=f"{ORGANISATIONS}/{name}",
+            name=name,
+            other=other,
+            pair=pair,
+            rows=[] if pair is None else _marked(pair),
+            suggested=suggested,
+            decides=bool(visitor.person.roles & ADMINISTRATORS),
+            typed=typed or one.name,
+            message=_DONE.get(visitor.query.get("done", ""), ""),
+            page_keys=[] if pair is None else [("m", "Merge"), ("s", "Separate")],
+        )
+
+    def _act(self, decision: Decision) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            pair, back = await self._pair_of_path(tx, visitor)
+            merge = decision == "merge"
+            closed = (
+                pair.refusal if merge else ("" if pair.by_operators else "Operators have not merged these records.")
+            )
+            words = "Merge the records" if merge else "Separate the records"
+            about = _MERGE if merge else _SEPARATE
+            return ActPage(
+                words, words, back, "Comparison", [_who(pair), *about], [_NOTE if merge else _WHY], closed=closed
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            pair, back = await self._pair_of_path(tx, visitor)
+            if decision == "merge" and pair.refusal:
+                raise ImportRefused(pair.refusal)
+            subject = " ".join(sorted(tx.ids.text(ID, record.id) for record in (pair.one, pair.other)))
+            action = f"organisation.{decision}"
+            decided = await operators.require_approval(
+                tx, visitor.person, "administrator", action, subject, pair.fingerprint, typed["note"]
+            )
+            if isinstance(decided, Approval):
+                await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, subject, look=1)
+                return f"{back}&done=proposed"
+            act = registers.join_records if decision == "merge" else registers.separate_records
+            await act(tx, pair.one, pair.other)
+            done = "organisation.merged" if decision == "merge" else "organisation.separated"
+            await self._context.record_audit_entry(
+                tx, visitor, DEPLOYMENT, done, subject, note=typed["note"], deciders=decided.decider_count
+            )
+            return f"{back}&done={decision}"
+
+        path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
+        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+
+    async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[_Pair, str]:
+        """The records that the address names, and the path of their comparison."""
+        name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
+        return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
+
+    async def _pair(self, tx: Tx, name: str, other: str) -> _Pair:
+        one, second = await self._record(tx, name), await self._record(tx, other)
+        joined = await registers.is_joined(tx, one, second)
+        return _Pair(one, second, joined, await registers.is_joined_by_operators(tx, one, second))
+
+    async def _record(self, tx: Tx, name: str) -> Organisation:
+        """The published record of this very ID. Raises NotFound."""
+        found = await organisations.find_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
+        if found is None:
+            raise NotFound
+        return found
+
+
+async def count_waiting(tx: Tx) -> int:
+    """How many decisions wait for a second person."""
+    return sum(bool(_decision_of(one)) for one, _ in await operators.list_pending_approvals(tx))
+
+
+def _decision_of(approval: Approval) -> Decision | None:
+    match approval.action:
+        case "organisation.merge":
+            return "merge"
+        case "organisation.separate":
+            return "separate"
+        case _:
+            return None
+
+
+async def _name(tx: Tx, text: str) -> str:
+    found = tx.ids.parse(ID, text)
+    record = await organisations.find_record(tx, ALL_PARTNERS, found) if found else None
+    return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
+
+
+def _marked(pair: _Pair) -> list[MarkedValue]:
+    return [mark_differences(ComparedValue(label, one, [other] if other else [])) for label, one, other in pair.rows]
+
+
+def _who(pair: _Pair) -> str:
+    one, other = (
+        f"{record.full_name} ({record.registry_code} {record.registry_number})" for record in (pair.one, pair.other)
+    )
+    return f"{one} and {other}."
+
+
+_MERGE: Final = (
+    "From now on, one record answers for both numbers: the active one, or the older one of two.",
+    "Partners that follow either of them are notified.",
+    "Past donations and verifications stay with the record they were made for. You can separate the records again.",
+    "If two-person approval is on, a second administrator must approve it within 7 days.",
+)
+_SEPARATE: Final = (
+    "Each record answers for its own number again. Partners that follow either of them are notified.",
+    "If a register also says that both are one organisation, they stay merged.",
+    "If two-person approval is on, a second administrator must approve it within 7 days.",
+)

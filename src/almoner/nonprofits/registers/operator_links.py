@@ -1,0 +1,82 @@
+"""Records of different registries that operators join as one organisation, or separate again."""
+
+from typing import Final
+
+from almoner.nonprofits.merges import service as merges
+from almoner.nonprofits.merges.domain import LoadScope
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registers import store
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterLink, RegisterLoad
+from almoner.nonprofits.registries import domain as registries_domain
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+
+SOURCE: Final = "operators"
+"""The source of their links, beside those that registers publish."""
+
+
+async def is_joined(tx: Tx, one: Organisation, other: Organisation) -> bool:
+    """Whether one record answers for both."""
+    first, second = [await organisations.get(tx, ALL_PARTNERS, record.id) for record in (one, other)]
+    return first.id == second.id
+
+
+async def is_joined_by_operators(tx: Tx, one: Organisation, other: Organisation) -> bool:
+    """Whether operators have joined the two."""
+    return await merges.has_links(tx, SOURCE, _part(one, other))
+
+
+async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
+    """Have one record answer for both. Raises ImportRefused where they cannot be one organisation."""
+    if reason := unjoinable_reason(one, other):
+        raise ImportRefused(reason)
+    link = RegisterLink(
+        "same",
+        one.registry_code,
+        one.registry_number,
+        other.registry_code,
+        other.registry_number,
+        part=_part(one, other),
+    )
+    await _apply(tx, one, other, [link])
+    if not await is_joined(tx, one, other):
+        raise ImportRefused(
+            "One of the two is already merged with another record of the same registry. Separate that one first."
+        )
+
+
+async def separate_records(tx: Tx, one: Organisation, other: Organisation) -> None:
+    """Have each record answer for itself again, unless a register joins them. Raises ImportRefused."""
+    if not await is_joined_by_operators(tx, one, other):
+        raise ImportRefused("Operators have not merged these records.")
+    await _apply(tx, one, other, [])
+
+
+def unjoinable_reason(one: Organisation, other: Organisation) -> str:
+    """Why the two can never be one organisation; empty if they may be."""
+    if one.id == other.id:
+        return "Choose two different records."
+    if one.partner_id or other.partner_id:
+        return "Publish the organisation first."
+    if one.registry_id == other.registry_id:
+        return "Two numbers of one registry are two organisations."
+    return ""
+
+
+async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[RegisterLink]) -> None:
+    """Replace their link, by a load of its own that the history of both names."""
+    load = RegisterLoad(
+        tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
+    )
+    await store.insert_load(tx, one.registry_id, load, [], {})
+    relinked = await merges.replace_links(tx, SOURCE, load.id, tx.now, links, [_part(one, other)])
+    scope = LoadScope(one.registry_id, SOURCE, (), [_key(one)])
+    await merges.apply_links_to_organisations(tx, load.id, tx.now, scope, relinked)
+
+
+def _part(one: Organisation, other: Organisation) -> str:
+    return " ".join(sorted(f"{record.registry_code}:{_key(record)}" for record in (one, other)))
+
+
+def _key(record: Organisation) -> str:
+    return registries_domain.parse_stored_number_key(record.registry_code, record.registry_number) or ""

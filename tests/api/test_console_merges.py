@@ -1,0 +1,145 @@
+"""Merging records of one organisation in the console: compared, proposed, approved by a second person, separated."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.access.operators import service as operators
+from almoner.nonprofits.organisations.checks import checks
+from almoner.platform.observability import selfcheck
+from tests.support import factories
+from tests.support.browsing import Browser
+from tests.support.client import Client, data
+from tests.support.console import act, closed, refused, words
+from tests.support.operators import operator, signed_in
+from tests.support.service import Service, Tenant
+from tests.support.terminal import BY
+
+PATH = "/operator/organisations"
+NOTE = {"note": "Both annual reports name both numbers"}
+
+
+@pytest.fixture
+async def admins(service: Service) -> AsyncIterator[tuple[Browser, Browser]]:
+    """Two administrators' browsers."""
+    made = [await signed_in(service, await operator(service, "administrator")) for _ in range(2)]
+    yield made[0], made[1]
+    for browser in made:
+        await browser.close()
+
+
+@pytest.fixture
+async def dual_control(service: Service) -> AsyncIterator[None]:
+    """Two people decide."""
+    async with service.db.write() as tx:
+        await operators.set_dual_control(tx, BY, required=True)
+    yield
+    async with service.db.write() as tx:
+        await operators.set_dual_control(tx, BY, required=False)
+
+
+async def record(service: Service, name: str, code: str, number: str) -> str:
+    """A published record of a registry."""
+    async with service.db.read() as tx:
+        registry = await tx.fetchval("select id from registry where code = $1", code)
+    made = await factories.nonprofit(service, name=name, registry=registry, country="GBR")
+    async with service.db.write() as tx:
+        sql = "update organisation set registry_number = $2, number_key = $2 where id = $1"
+        await tx.execute(sql, tx.ids.parse("organisation", made), number)
+    return made
+
+
+async def entries(service: Service, action: str, first: str) -> int:
+    """How many audit entries with the action name the record."""
+    async with service.db.read() as tx:
+        sql = "select count(*) from audit_entry where action = $1 and subject like '%' || $2 || '%'"
+        return int(await tx.fetchval(sql, action, first))
+
+
+async def answering(publishable: Client, *ids: str) -> set[str]:
+    """The records that answer for these IDs."""
+    return {data(await publishable.get(f"/v1/organisations/{one}"))["id"] for one in ids}
+
+
+async def consistent(service: Service) -> bool:
+    """Whether the self-check of organisations finds nothing about merges."""
+    outcome = await selfcheck.run_selfcheck(service.db, checks)
+    return "organisations.joined_on_certain_evidence" not in {one.check.name for one in outcome.findings}
+
+
+@pytest.mark.usefixtures("dual_control")
+async def test_two_records_are_merged_by_two_people_and_separated_again(
+    service: Service, admins: tuple[Browser, Browser], publishable: Client
+) -> None:
+    ada, bob = admins
+    one = await record(service, "Curlew Trust", "CCEW", "1177001")
+    other = await record(service, "Curlew Trust Scotland", "OSCR", "SC047001")
+    await ada.open(f"{PATH}/{one}/compare?query=curlew")
+    assert "Curlew Trust Scotland OSCR SC047001" in words(ada)
+    compare, merge = f"{PATH}/{one}/compare?other={other}", f"{PATH}/{one}/merge/{other}"
+    await ada.open(compare)
+    assert "only listed: Scotland" in words(ada)
+    await act(ada, merge, **NOTE)
+    assert "recorded (1 of 2)" in words(ada)
+    assert await answering(publishable, one, other) == {one, other}, "one person merges nothing"
+    assert "A second operator" in await refused(ada, merge, **NOTE)
+    await bob.open(f"{PATH}/merges")
+    assert NOTE["note"] in words(bob)
+    await bob.open("/operator/desk")
+    assert "Merges waiting for a second person" in words(bob)
+    await act(bob, f"{PATH}/{other}/merge/{one}", **NOTE)  # the same pair, from the other side
+    assert "One record now answers for both" in words(bob)
+    (principal,) = await answering(publishable, one, other)
+    assert await consistent(service)
+    assert "They are merged" in await closed(bob, merge)
+    await ada.open(f"{PATH}/{one}")
+    said = words(ada)
+    assert "Other records of this organisation" in said
+    assert "1177001" in said
+    assert "SC047001" in said
+    assert principal in str(ada.page.url if ada.page else "")
+    await act(ada, f"{PATH}/{one}/separate/{other}", **NOTE)
+    await act(bob, f"{PATH}/{one}/separate/{other}", **NOTE)
+    assert await answering(publishable, one, other) == {one, other}
+    assert await consistent(service)
+    assert "have not merged these" in await closed(bob, f"{PATH}/{one}/separate/{other}")
+    for action, times in {"merge": 1, "merged": 1, "separate": 1, "separated": 1}.items():
+        assert await entries(service, f"organisation.{action}", one) == times, action
+
+
+async def test_what_the_first_person_saw_must_still_hold(
+    service: Service, admins: tuple[Browser, Browser], publishable: Client
+) -> None:
+    async with service.db.write() as tx:
+        await operators.set_dual_control(tx, BY, required=True)
+    ada, bob = admins
+    one = await record(service, "Dunlin Trust", "CCEW", "1177002")
+    other = await record(service, "Dunlin Trust", "OSCR", "SC047002")
+    await act(ada, f"{PATH}/{one}/merge/{other}", **NOTE)
+    async with service.db.write() as tx:
+        sql = "update organisation set name = 'Redshank Trust' where id = $1"
+        await tx.execute(sql, tx.ids.parse("organisation", other))
+    await act(bob, f"{PATH}/{one}/merge/{other}", **NOTE)
+    assert "recorded (1 of 2)" in words(bob), "a new first approval"
+    assert await answering(publishable, one, other) == {one, other}
+    async with service.db.write() as tx:
+        await operators.set_dual_control(tx, BY, required=False)
+
+
+async def test_what_cannot_be_one_organisation_is_not_merged(
+    service: Service, admins: tuple[Browser, Browser], tenant: Tenant, publishable: Client
+) -> None:
+    ada, _ = admins
+    one = await record(service, "Godwit Trust", "CCEW", "1177003")
+    same = await record(service, "Godwit Trust", "CCEW", "1177004")
+    there = await record(service, "Godwit Trust", "OSCR", "SC047003")
+    assert "Two numbers of one registry" in await closed(ada, f"{PATH}/{one}/merge/{same}")
+    assert (await ada.post(f"{PATH}/{one}/merge/{same}", {"csrf": "", **NOTE})).status_code == 403
+    own = await factories.nonprofit(service, name="Unlisted Trust", partner=tenant.partner)
+    assert (await ada.get(f"{PATH}/{one}/compare?other={own}")).status_code == 404
+    await act(ada, f"{PATH}/{one}/merge/{there}", **NOTE)  # one person is enough here
+    assert len(await answering(publishable, one, there)) == 1
+    said = await refused(ada, f"{PATH}/{same}/merge/{there}", **NOTE)
+    assert "already merged with another record of the same registry" in said
+    assert len(await answering(publishable, one, there)) == 1, "the refused merge changed nothing"
+    assert await consistent(service)
