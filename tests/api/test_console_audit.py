@@ -30,6 +30,10 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
     [entry] = re.findall(rf"{LOG}/{name}/([0-9a-f-]+)", page)
     shown = (await admin.open(f"{LOG}/{name}/{entry}")).text
     assert "partner.scim_set" in shown
+    assert "SCIM turned on or off" in page
+    assert "SCIM turned on or off" in shown
+    assert f'href="/operator/partners/{name}"' in shown, "the record that it is about"
+    assert re.search(r'href="/operator/operators/[a-z_0-9]+"', shown), "who did it"
     assert "192.0.2.9" in shown
     assert entry not in (await admin.open(f"{LOG}?of={name}&action=key.made")).text
     assert entry not in (await admin.open(LOG)).text, "the deployment's own alone"
@@ -38,6 +42,18 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
     assert (await admin.get(f"{LOG}?of=nobody")).status_code == 422
     lines = (await admin.get(f"{LOG}.csv?of={name}&action=partner.scim_set")).text.splitlines()
     assert len(lines) == 2
+
+
+async def test_who_is_signed_in_stays_so_at_an_address_that_is_none(service: Service, admin: Browser) -> None:
+    for path in ("/operator/no-such-page", "/operator/partners/nobody"):
+        missing = await admin.get(path)
+        assert missing.status_code == 404
+        assert "Page not found" in missing.text
+        assert "/operator/sign-in" not in missing.text
+        assert 'href="/operator/partners"' in missing.text, "the navigation"
+    stranger = Browser(service.app, service.db.deployment.links.pages, "192.0.2.11")
+    assert "/operator/sign-in" in (await stranger.get("/operator/no-such-page")).text
+    await stranger.close()
 
 
 async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant, admin: Browser) -> None:

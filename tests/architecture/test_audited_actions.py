@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from almoner.console.audit_words import DEPLOYMENT_ACTIONS
 from almoner.platform.pages.translations import LOCALE_FOLDER
 from tests.architecture.sources import Source, dotted, sources
 
@@ -82,6 +83,11 @@ def test_v8_every_action_that_is_recorded_has_its_words() -> None:
     mine = {action for action in found if not OF_THE_DEPLOYMENT.fullmatch(action)}
     assert sorted(mine - words()) == []
     assert sorted(action for action in words() - found if OF_PEOPLE.fullmatch(action) and "." in action) == []
+
+
+def test_every_action_of_the_deployment_has_its_words_in_the_console() -> None:
+    found = {action for source in sources() for action in recorded(source)}
+    assert {action for action in found if OF_THE_DEPLOYMENT.fullmatch(action)} == set(DEPLOYMENT_ACTIONS)
 
 
 def test_an_action_is_found_however_it_is_given() -> None:

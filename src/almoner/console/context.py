@@ -14,6 +14,7 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHand
 from almoner.access.accounts.page_texts import PageTexts, find_zone
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
+from almoner.console.links import RECORD_PAGES
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
@@ -143,6 +144,13 @@ class ConsoleContext(PageContext):
                     most = count > MOST_COUNTED
                     found[path] = f"{texts.number(MOST_COUNTED)}+" if most else texts.number(count)
         return found
+
+    def record_href(self, visitor: Visitor, text: str) -> str | None:
+        """The page of the record that an identifier names, as far as the visitor sees such pages."""
+        for id_type, path in RECORD_PAGES.items():
+            if self.db.deployment.ids.parse(id_type, text):
+                return f"{visitor.place.home}{path}/{text}" if self.gate.has_link(visitor, path) else None
+        return None
 
     def operator_id(self, visitor: Visitor) -> str:
         """The visitor's identifier, as decisions keep it."""

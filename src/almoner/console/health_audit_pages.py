@@ -9,10 +9,10 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.members.audit_texts import AuditTexts, find_display_names
 from almoner.access.operators import service as operators
-from almoner.access.people import service as people
-from almoner.access.people.domain import member_realm
 from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.audit_words import DEPLOYMENT_ACTIONS
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
@@ -23,7 +23,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit import proofs as audit_proofs
 from almoner.platform.audit.log import DEPLOYMENT, Entry
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Fact, Filter, readable
 
 PATH: Final = "/audit-log"
 CHAINS: Final = "/audit-chains"
@@ -47,6 +47,7 @@ class AuditPages:
                 Column("Time", "moment"),
                 Column("Who"),
                 Column("Action"),
+                Column("Code"),
                 Column("Subject"),
                 Column("Network address"),
             ],
@@ -54,7 +55,7 @@ class AuditPages:
             filters=[
                 Filter("of", named="Partner, or deployment"),
                 Filter("who", named="Who (ID)"),
-                Filter("action", named="Action"),
+                Filter("action", named="Code of the action"),
             ],
             order="newest first",
             acts=[(f"{CHAINS}/deployment", "Verify the chain")],
@@ -88,7 +89,14 @@ class AuditPages:
         rows = [
             ListRow(
                 f"{PATH}/{name}/{one.id}",
-                (one.at, names.get(one.actor.id, one.actor.id), one.action, one.subject, one.address),
+                (
+                    one.at,
+                    names.get(one.actor.id, one.actor.id),
+                    self._action_words(_visitor, one.action),
+                    one.action,
+                    one.subject,
+                    one.address,
+                ),
             )
             for one in found[: query.limit]
         ]
@@ -102,20 +110,25 @@ class AuditPages:
             if found is None:
                 raise NotFound
             names = await self._names(tx, [found])
-        who = names.get(found.actor.id)
         facts = [
             Fact("Time", found.at.isoformat(), "moment"),
-            Fact("Who", f"{who} ({found.actor.id})" if who else f"{found.actor.kind} {found.actor.id}"),
-            Fact("Action", found.action),
-            Fact("Subject", found.subject),
+            self._linked(
+                visitor,
+                "Who",
+                found.actor.id,
+                _with_name(found.actor.id, names) or f"{found.actor.kind} {found.actor.id}",
+            ),
+            Fact("Action", self._action_words(visitor, found.action)),
+            Fact("Code", found.action),
+            self._linked(visitor, "Subject", found.subject, _with_name(found.subject, names)),
             Fact("Network address", found.address),
             Fact("Request", found.request_id),
-            *(Fact(name, str(value)) for name, value in (found.details or {}).items()),
+            *(self._linked(visitor, readable(name), str(value)) for name, value in (found.details or {}).items()),
         ]
         return await self._context.show(
             visitor,
             "health_record.html",
-            title=found.action,
+            title=self._action_words(visitor, found.action),
             list_path=PATH,
             list_words="Audit log",
             acts=[],
@@ -123,6 +136,13 @@ class AuditPages:
             advice="",
             payload="",
         )
+
+    def _action_words(self, visitor: Visitor, action: str) -> str:
+        words = AuditTexts(self._context.texts(visitor), {}, visitor.place.home, {})
+        return DEPLOYMENT_ACTIONS.get(action) or str(words.action(action))
+
+    def _linked(self, visitor: Visitor, label: str, identifier: str, text: str | None = None) -> Fact:
+        return Fact(label, text or identifier, href=self._context.record_href(visitor, identifier))
 
     async def first_chain(self, visitor: Visitor) -> Response:
         """The chain of the deployment."""
@@ -171,11 +191,13 @@ class AuditPages:
 
     async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
         """Display names of operators and members who did something, by their IDs."""
-        found = dict(await operators.find_display_names(tx, {one.actor.id for one in entries}))
+        found = dict(
+            await operators.find_display_names(tx, {text for one in entries for text in (one.actor.id, one.subject)})
+        )
         for scope in {one.scope for one in entries} - {DEPLOYMENT}:
-            texts = {id_: one.actor.id for one in entries if (id_ := tx.ids.parse("member", one.actor.id))}
-            persons = await people.find_many(tx, member_realm(Partner(scope)), texts) if texts else {}
-            found |= {texts[id_]: person.shown_name for id_, person in persons.items()}
+            own = [one for one in entries if one.scope == scope]
+            actors, subjects = [one.actor for one in own], [one.subject for one in own]
+            found |= await find_display_names(tx, Partner(scope), actors, subjects)
         return found
 
 
@@ -183,6 +205,11 @@ def _scope(tx: Tx, name: str) -> UUID:
     if (scope := audit_heads.scope_from_name(tx.ids, name)) is None:
         raise NotFound
     return scope
+
+
+def _with_name(identifier: str, names: Mapping[str, str]) -> str | None:
+    name = names.get(identifier)
+    return f"{name} ({identifier})" if name else None
 
 
 def _uuid(text: str) -> UUID:

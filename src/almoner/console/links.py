@@ -1,5 +1,6 @@
 """The navigation of the console, known without its pages, which are loaded at their first request."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from almoner.access.accounts.domain import OPERATORS_DESK, NavigationLink
@@ -63,3 +64,23 @@ LINKS: Final = (*_DESK, *_REVIEWS, *_MONEY, *_DATA, *_PARTNERS)
 """In the order of the navigation, up to what is about people, which is ``access.operators.pages.LINKS``."""
 LAST_LINKS: Final = (_link("Sessions", "/sessions", ADMINISTRATORS, "People"), *_HEALTH)
 """After those about people."""
+
+RECORD_PAGES: Final[Mapping[str, str]] = {
+    "operator": "/operators",
+    "organisation": "/organisations",
+    "partner": "/partners",
+    "bankline": "/bank-statement-lines",
+    "heldpayment": "/unallocated-payments",
+    "refund": "/refunds",
+    "dispute": "/disputes",
+    "disbursement": "/disbursements",
+    "bankfile": "/payment-files",
+    "payeeaccount": "/payee-accounts",
+    "giftaidclaim": "/gift-aid-claims",
+    "validationrequest": "/reviews",
+    "agentverification": "/reviews",
+    "screeningmatch": "/reviews",
+    "screeningsubject": "/reviews",
+    "appeal": "/reviews",
+}
+"""Below which link of the navigation a record of a type of identifier has its page."""

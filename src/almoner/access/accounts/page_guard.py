@@ -206,7 +206,7 @@ class PageGuard:
                 ensure_storable_query(request)
                 return await handler(request)
             except NotFound:
-                return self.render_not_found(request, 404)
+                return await self.render_not_found(request, 404)
             except HTTPException as error:
                 language = self._pages.preferred_language(request)
                 return self.render_message(
@@ -479,16 +479,14 @@ class PageGuard:
             self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link
         )
 
-    def render_not_found(self, request: Request, status: int) -> Response:
-        """The error page for an unknown path or method."""
-        language = self._pages.preferred_language(request)
-        return self.render_message(
-            _portal_of_path(request),
-            language.text("desk.missing.title"),
-            language.text("desk.missing.text"),
-            status=status,
-            language=language,
-        )
+    async def render_not_found(self, request: Request, status: int) -> Response:
+        """The error page for an unknown path or method; in their own layout for operators who are signed in."""
+        language, place = self._pages.preferred_language(request), _portal_of_path(request)
+        heading, text = language.text("desk.missing.title"), language.text("desk.missing.text")
+        visitor = await self.find_visitor(request, place, FormData()) if place else None
+        if visitor is not None:
+            return self.render_refusal(visitor, heading, text, language=language, status=status)
+        return self.render_message(place, heading, text, status=status, language=language)
 
     def has_link(self, visitor: Visitor, path: str) -> bool:
         """Whether the visitor's navigation leads to a path."""

@@ -1,6 +1,6 @@
 """Not-found pages for unknown paths next to hosted pages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from starlette.requests import Request
@@ -12,7 +12,9 @@ from almoner.platform.pages.headers import NO_PAGE
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-def not_found_routes(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
+def not_found_routes(
+    prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response | Awaitable[Response]]
+) -> list[Route]:
     """Catch-all routes below ``prefix`` for unknown paths and methods.
 
     ``say`` renders the page with a status: 404, or 405 where the address takes other methods. An address that takes
@@ -23,7 +25,8 @@ def not_found_routes(prefix: str, routes: Sequence[Route], say: Callable[[Reques
         here = [route for route in routes if route.path_regex.match(request.url.path)]
         if here and request.method in ("GET", "HEAD"):
             return RedirectResponse(request.url.path.rpartition("/")[0], 303, NO_PAGE)
-        response = say(request, 405 if here else 404)
+        page = say(request, 405 if here else 404)
+        response = await page if isinstance(page, Awaitable) else page
         if here:
             response.headers["Allow"] = ", ".join(sorted({method for one in here for method in one.methods or ()}))
         return response
