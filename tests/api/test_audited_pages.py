@@ -1,6 +1,7 @@
 """Every account page that takes a form leaves an audit entry when it succeeds: a new page fails until it has its place.
 
-Members and operators share most pages; those of members stand for both.
+Members and operators share most pages; those of members stand for both. Forms that only operators have are in
+test_console_forms.py.
 """
 
 import re

@@ -21,6 +21,16 @@ async def admin(service: Service) -> AsyncIterator[Browser]:
     await browser.close()
 
 
+async def recorded(service: Service, action: str) -> str:
+    """The details of all entries of an action."""
+    async with service.db.read() as tx:
+        return str(
+            await tx.fetchval(
+                "select string_agg(concat(subject, details), ' ') from audit_entry where action = $1", action
+            )
+        )
+
+
 async def test_entries_are_found_by_partner_person_and_action(service: Service, tenant: Tenant, admin: Browser) -> None:
     name = service.db.deployment.ids.text("partner", tenant.partner.id)
     scim = f"/operator/partners/{name}/scim"
@@ -63,6 +73,7 @@ async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant,
     await service.drain()
     await admin.open(f"{own}/prove")
     assert (await admin.post(f"{own}/prove", {"sure": "yes"})).status_code == 303
+    assert name in await recorded(service, "audit.proof_started")
     await service.drain()
     proved = (await admin.open(own)).text
     assert "Succeeded" in proved
@@ -79,6 +90,7 @@ async def test_an_operator_is_signed_out_elsewhere(service: Service, admin: Brow
     own = f"/operator/sessions/{service.db.deployment.ids.text('signin', session)}/end"
     await admin.open(own)
     assert (await admin.post(own, {"sure": "yes"})).status_code == 303
+    assert own.split("/")[-2] in await recorded(service, "sign_in.revoked")
     assert (await other.get("/operator/desk")).headers["location"].startswith("/operator/sign-in")
     assert (await admin.get(own)).status_code == 404
     await other.close()

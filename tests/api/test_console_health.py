@@ -84,12 +84,14 @@ async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, 
     await admin.open(f"{HEALTH}/jobs/{second}/drop")
     assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": ""})).status_code == 422
     assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": "asked for twice"})).status_code == 303
+    assert await entries(service, "job.dropped") == 1
     async with service.db.read() as tx:
         left = await tx.fetch("select id, dead_at from job where id = any($1::bigint[])", [int(first), int(second)])
     assert [(str(row["id"]), row["dead_at"]) for row in left] == [(first, None)]
     await gave_up(service)
     await admin.open(f"{HEALTH}/jobs/retry")
     assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
+    assert await entries(service, "job.kind_retried") == 1
     assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
 
 

@@ -138,7 +138,9 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     ]  # fmt: skip
 
 
-async def test_an_upload_that_is_no_statement_is_said_to_be_none(service: Service, olive: Browser) -> None:
+async def test_an_upload_that_is_no_statement_is_said_to_be_none(
+    service: Service, olive: Browser, person: Person
+) -> None:
     path = f"{HOME}/bank-statements/upload"
     await olive.get(path)
     assert (await olive.post(path, mapping="")).status_code == 422
@@ -152,6 +154,8 @@ async def test_an_upload_that_is_no_statement_is_said_to_be_none(service: Servic
     wrong = camt.statement(camt.entry("W1", 100), reference="off", off=5)
     await olive.open(await upload(olive, path, "off.xml", wrong))
     assert "lines are missing or duplicated" in words(olive)
+    uploaded = "bank_statement.uploaded"
+    assert await audited(service, person) == [uploaded, "bank_statement.discarded", uploaded]
 
 
 async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive: Browser, person: Person) -> None:

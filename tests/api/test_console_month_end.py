@@ -26,6 +26,16 @@ OWN: Final = bank.OWN.replace('single_approval_limit = "100.00"\n', "")
 """No file, and no confirmation, is one person's alone."""
 
 
+ACCOUNT: Final = {
+    "currency": "USD",
+    "holder": "Any name",
+    "iban": bank.IBAN,
+    "town": "Berlin",
+    "country": "DEU",
+    "note": "letter",
+}
+
+
 @pytest.fixture
 def accounts(tmp_path: Path) -> Path:
     """Our bank accounts, as an administrator writes them."""
@@ -102,12 +112,7 @@ async def sent(service: Service, api: Client, olive: Browser, pia: Browser) -> d
         olive,
         f"{HOME}/payee-accounts/propose",
         organisation=nonprofit,
-        currency="USD",
-        holder="Any name",
-        iban=bank.IBAN,
-        town="Berlin",
-        country="DEU",
-        note="letter",
+        **ACCOUNT,
     )
     assert "You proposed this account" in await refused(olive, f"{account}/approve", number=bank.IBAN, note="mine")
     assert "the number differs" in await refused(pia, f"{account}/approve", number=bank.OTHER_IBAN, note="called")
@@ -123,6 +128,8 @@ async def test_a_month_ends_in_the_browser(
     by_answer, by_statement = [await sent(service, api, olive, pia) for _ in range(2)]
 
     # One makes the file, and only another one releases it; then both may have it, the same each time.
+    dropped = await act(olive, f"{HOME}/payment-files/new", currency="USD")
+    await act(olive, f"{dropped}/withdraw", note="the wrong day")
     file = await act(olive, f"{HOME}/payment-files/new", currency="USD")
     assert "Because of its amount, somebody else must release it" in await refused(olive, f"{file}/release")
     await olive.open(f"{HOME}/money")
@@ -185,6 +192,18 @@ async def test_a_month_ends_in_the_browser(
     assert (await gift(api, third))["status"] == "DISBURSED"
 
     await check_books(service, olive)
+    assert await recorded(service) >= {
+        "payee.proposed", "payee.approved", "payment_file.made", "payment_file.withdrawn", "payment_file.released",
+        "payment_file.written", "payment_file.answered", "bank_statement.uploaded", "bank_statement.imported",
+        "bank_statement_line.dismissed", "payout.confirmed", "ledger.exported",
+    }  # fmt: skip
+
+
+async def recorded(service: Service) -> set[str]:
+    """All that the audit log has of operators."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select distinct action from audit_entry where actor_kind = 'operator'")
+    return {row[0] for row in rows}
 
 
 async def check_books(service: Service, olive: Browser) -> None:
@@ -226,3 +245,10 @@ async def test_who_held_a_nonprofit_does_not_release_it_alone(
     async with service.db.read() as tx:
         rows = await tx.fetch("select decided_by, second_by from disbursement_hold where not held")
     assert len({*rows[0]}) == 2
+    nonprofit = await factories.nonprofit(service)
+    await verified(service, api, nonprofit)
+    await settled(service, api, nonprofit)
+    account = await act(olive, f"{HOME}/payee-accounts/propose", organisation=nonprofit, **ACCOUNT)
+    await act(pia, f"{account}/reject", note="the letter is forged")
+    await act(olive, f"{HOME}/disbursements/run")
+    assert await recorded(service) >= {"payouts.held", "payouts.released", "payee.refused", "payouts.run"}

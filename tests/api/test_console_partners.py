@@ -94,8 +94,14 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     assert "Settlement currencies GBP, EUR" in said
     assert "Every week, from 3 times the minimum donation, due within 14 days" in said
     assert "https://shop.example" in said
-    for action in ("links_set", "branded", "scim_set", "issuer_named", "giving_set"):
-        assert await entries(service, f"partner.{action}", tenant) >= 1, action
+    for action in (
+        "partner.links_set",
+        "partner.branded",
+        "partner.scim_set",
+        "partner.issuer_named",
+        "partner.giving_set",
+    ):
+        assert await entries(service, action, tenant) >= 1, action
     await admin.open(f"{own}/settings")
     answer = await admin.post(f"{own}/settings", {"currencies": "XXQ", **settings})
     assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
@@ -124,7 +130,17 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
     said = words(admin)
     assert "ann@example.org; owner" in said
     assert "Revoked" in said
-    for action in ("key.made", "key.rotated", "key.revoked", "member.invited", "member.roles_changed"):
+    recorded = (
+        "key.made",
+        "key.rotated",
+        "key.revoked",
+        "member.invited",
+        "member.roles_changed",
+        "member.deactivated",
+        "member.activated",
+        "second_factor.reset",
+    )
+    for action in recorded:
         assert await entries(service, action, tenant) >= 1, action
 
 

@@ -95,6 +95,7 @@ async def test_who_holds_a_case_hands_it_over(service: Service, reviewer: Browse
     await other.post(case, do="claim")
     await other.get(f"{case}/accept")
     assert (await other.post(f"{case}/accept", note="Seen in the register")).status_code == 303
+    assert {"review.handed_over", "review.accepted"} <= set(await audited(service, case))
     await other.close()
 
 
@@ -110,6 +111,7 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
     page = (await reviewer.get(case)).text
     assert "Ask for the minutes" in page
     assert "My sister chairs it" in page
+    assert {"review.conflict_declared", "review.noted"} <= set(await audited(service, case))
     await reviewer.post(case, do="claim")
     assert "You have claimed this case until" not in (await reviewer.get(case)).text
     await reviewer.get(f"{case}/accept")
@@ -194,6 +196,7 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
     assert (await reviewer.post(f"{page}/answer", verdict="rejected", reason="", note="Seen")).status_code == 422
     assert (await reviewer.post(f"{page}/answer", verdict="accepted", reason="", note="Seen")).status_code == 303
     assert (await reviewer.get(page)).status_code == 404, "it is given once"
+    assert "review.second_look" in await audited(service, case)
     async with service.db.read() as tx:
         assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
     assert (await reviewer.get("/operator/reviews/figures")).status_code == 403

@@ -30,9 +30,9 @@ async def act(browser: Browser, path: str, form: dict[str, str]) -> int:
     return (await browser.post(path, {"sure": "yes", **form})).status_code
 
 
-@pytest.mark.parametrize("decision", ["release", "refuse"])
+@pytest.mark.parametrize(("decision", "action"), [("release", "register.released"), ("refuse", "register.refused")])
 async def test_a_quarantined_import_is_decided_by_a_person_once(
-    decision: str, empty_database: TestDatabase, tmp_path: Path
+    decision: str, action: str, empty_database: TestDatabase, tmp_path: Path
 ) -> None:
     async with (
         receiver(published(tmp_path, 200, "v1")) as server,
@@ -57,7 +57,7 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
             assert (await browser.post(f"{IMPORTS}/{text}/{again}", {"sure": "yes", **NOTE})).status_code == 409
         async with service.db.read() as tx:
             active = await tx.fetchval("select count(*) from organisation where active")
-            entries = await tx.fetchval("select count(*) from audit_entry where action = $1", f"register.{decision}d")
+            entries = await tx.fetchval("select count(*) from audit_entry where action = $1", action)
         assert (active, entries) == (20 if released else 200, 1)
         page = (await browser.open(f"{IMPORTS}/{text}")).text
         assert NOTE["note"] in page
@@ -98,6 +98,9 @@ async def test_a_register_is_refreshed_now(empty_database: TestDatabase, tmp_pat
         browser = await signed_in(service, await operator(service, "administrator"))
         assert "irs-bmf" in (await browser.open("/operator/registers")).text
         assert await act(browser, "/operator/registers/irs-bmf/refresh", {}) == 303
+        async with service.db.read() as tx:
+            started = "select count(*) from audit_entry where action = $1 and subject = 'irs-bmf'"
+            assert await tx.fetchval(started, "register.refresh_started") == 1
         await service.drain()
         assert await stand(service) == ("loaded", 0, 2)
         assert (await browser.get("/operator/registers/no-such/refresh")).status_code == 404

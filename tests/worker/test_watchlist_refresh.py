@@ -6,7 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from almoner.access.operators import service as operators
+from tests.support.console import act, closed
 from tests.support.database import TestDatabase
+from tests.support.operators import operator, signed_in
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, receiver, reply
 from tests.support.service import Service, serving
@@ -96,3 +98,24 @@ async def test_a_server_that_is_away_is_asked_again_soon(empty_database: TestDat
         services.clock.advance(timedelta(minutes=6))
         await services.drain()
         assert await stand(services) == ("loaded", 0, 1)
+
+
+async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with (
+        receiver(published("v1", "House of Cacao")) as server,
+        refreshing(empty_database, tmp_path, server) as services,
+    ):
+        await services.drain()
+        browser = await signed_in(services, await operator(services, "administrator"))
+        server.otherwise = published("v2", "House of Cacao", "House of Tea")
+        await act(browser, "/operator/watch-lists/own/refresh")
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 2)
+        await act(browser, "/operator/watch-lists/own/retire")
+        assert "This list is retired" in await closed(browser, "/operator/watch-lists/own/retire")
+        async with services.db.read() as tx:
+            who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by n"
+            trail = [row["action"] for row in await tx.fetch(who)]
+            left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
+        assert (trail, left) == (["watchlist.refresh_started", "watchlist.retired"], 0)
+        await browser.close()

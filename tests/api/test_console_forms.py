@@ -1,0 +1,320 @@
+"""Every form of the console is submitted by a test that looks for its audit entry: a new one has to get its place.
+
+The forms that no other file of tests submits are submitted here.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from almoner.giving.accounting.suspense import service as suspense
+from tests.support import bank, camt, factories, refunds, transfers, watchlists
+from tests.support import giving as support
+from tests.support.browsing import Browser
+from tests.support.claims import cause
+from tests.support.client import Client
+from tests.support.console import act, console_routes, words
+from tests.support.database import TestDatabase
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import settled, simulate, uuid_of, verified
+from tests.support.reports import imported, report
+from tests.support.service import Service, Tenant, serving
+from tests.support.suspense import held_for
+from tests.support.validation import UNHEARD_OF, decided
+
+HOME = "/operator"
+TESTS: Final = Path(__file__).parents[1]
+MONEY, MONTH, PARTNERS = "api/test_console_money.py", "api/test_console_month_end.py", "api/test_console_partners.py"
+HEALTH, REVIEWS, AUDIT = "api/test_console_health.py", "api/test_console_reviews.py", "api/test_console_audit.py"
+NONPROFITS, HERE = "api/test_console_organisations.py", "api/test_console_forms.py"
+REGISTERS, LISTS = "worker/test_register_release.py", "worker/test_watchlist_refresh.py"
+FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "/audit-chains/{scope}/prove": (AUDIT, "audit.proof_started"),
+    "/bank-statement-lines/{id}/dismiss": (MONEY, "bank_statement_line.dismissed"),
+    "/bank-statement-lines/{id}/match": (HERE, "bank_statement_line.assigned"),
+    "/bank-statements/upload": (MONEY, "bank_statement.uploaded"),
+    "/bank-statements/uploads/{id}": (MONEY, "bank_statement.discarded"),
+    "/bank-statements/{id}/explain": (HERE, "bank_statement.explained"),
+    "/disbursements/holds/{organisation}/{whose}/release": (MONTH, "payouts.released"),
+    "/disbursements/run": (MONTH, "payouts.run"),
+    "/disbursements/{id}/confirm": (MONTH, "payout.confirmed"),
+    "/disbursements/{id}/hold": (MONTH, "payouts.held"),
+    "/disbursements/{id}/mark-returned": (HERE, "payout.returned"),
+    "/disbursements/{id}/remittance": (HERE, "payout.remittance"),
+    "/disputes/{id}/mark-lost": (MONEY, "dispute.lost"),
+    "/disputes/{id}/mark-won": (HERE, "dispute.won"),
+    "/disputes/{id}/refresh": (HERE, "dispute.asked"),
+    "/gift-aid-claims/draft": (MONEY, "gift_aid_claim.drafted"),
+    "/gift-aid-claims/{id}/mark-paid": (MONEY, "gift_aid_claim.paid"),
+    "/gift-aid-claims/{id}/mark-rejected": (HERE, "gift_aid_claim.rejected"),
+    "/gift-aid-claims/{id}/mark-submitted": (MONEY, "gift_aid_claim.submitted"),
+    "/gift-aid-claims/{id}/schedule": (MONEY, "gift_aid_claim.written"),
+    "/gift-aid-claims/{id}/withdraw": (HERE, "gift_aid_claim.withdrawn"),
+    "/health/emails/{id}/resend": (HEALTH, "email.resent"),
+    "/health/findings/run": (HEALTH, "selfcheck.started"),
+    "/health/jobs/retry": (HEALTH, "job.kind_retried"),
+    "/health/jobs/{id}/drop": (HEALTH, "job.dropped"),
+    "/health/jobs/{id}/retry": (HEALTH, "job.retried"),
+    "/ledger/export": (MONTH, "ledger.exported"),
+    "/organisations/{id}/brand": (NONPROFITS, "organisation.branded"),
+    "/organisations/{id}/brand/clear": (NONPROFITS, "organisation.branded"),
+    "/organisations/{id}/logo": (NONPROFITS, "organisation.branded"),
+    "/organisations/{id}/publish": (NONPROFITS, "organisation.published"),
+    "/partners/new": (PARTNERS, "partner.added"),
+    "/partners/{id}/brand": (PARTNERS, "partner.branded"),
+    "/partners/{id}/brand/clear": (PARTNERS, "partner.branded"),
+    "/partners/{id}/keys/new": (PARTNERS, "key.made"),
+    "/partners/{id}/keys/{key}/revoke": (PARTNERS, "key.revoked"),
+    "/partners/{id}/keys/{key}/rotate": (PARTNERS, "key.rotated"),
+    "/partners/{id}/links": (PARTNERS, "partner.links_set"),
+    "/partners/{id}/members/invite": (PARTNERS, "member.invited"),
+    "/partners/{id}/members/{member}/activate": (PARTNERS, "member.activated"),
+    "/partners/{id}/members/{member}/deactivate": (PARTNERS, "member.deactivated"),
+    "/partners/{id}/members/{member}/resend": (HERE, "member.invited_again"),
+    "/partners/{id}/members/{member}/reset": (PARTNERS, "second_factor.reset"),
+    "/partners/{id}/members/{member}/roles": (PARTNERS, "member.roles_changed"),
+    "/partners/{id}/receipt-issuer": (PARTNERS, "partner.issuer_named"),
+    "/partners/{id}/scim": (PARTNERS, "partner.scim_set"),
+    "/partners/{id}/settings": (PARTNERS, "partner.giving_set"),
+    "/partners/{id}/view": (PARTNERS, "partner.viewed"),
+    "/partners/{id}/view/end": (PARTNERS, "partner.view_ended"),
+    "/payee-accounts/propose": (MONTH, "payee.proposed"),
+    "/payee-accounts/{id}/approve": (MONTH, "payee.approved"),
+    "/payee-accounts/{id}/reject": (MONTH, "payee.refused"),
+    "/payment-files/bank-answer": (MONTH, "payment_file.answered"),
+    "/payment-files/new": (MONTH, "payment_file.made"),
+    "/payment-files/{id}/download": (MONTH, "payment_file.written"),
+    "/payment-files/{id}/release": (MONTH, "payment_file.released"),
+    "/payment-files/{id}/withdraw": (MONTH, "payment_file.withdrawn"),
+    "/refunds/new": (MONEY, "refund.begun"),
+    "/refunds/{id}/mark-failed": (MONEY, "refund.refused"),
+    "/refunds/{id}/mark-sent": (MONEY, "refund.sent_by_hand"),
+    "/refunds/{id}/resolve": (HERE, "refund.let_rest"),
+    "/refunds/{id}/retry": (HERE, "refund.asked_again"),
+    "/register-imports/{id}/refuse": (REGISTERS, "register.refused"),
+    "/register-imports/{id}/release": (REGISTERS, "register.released"),
+    "/registers/{source}/refresh": (REGISTERS, "register.refresh_started"),
+    "/reviews/next": (HERE, "review.shown"),
+    "/reviews/second-looks/{id}/answer": (REVIEWS, "review.second_look"),
+    "/reviews/{id}": (REVIEWS, "review.prolonged"),
+    "/reviews/{id}/accept": (REVIEWS, "review.accepted"),
+    "/reviews/{id}/conflict": (REVIEWS, "review.conflict_declared"),
+    "/reviews/{id}/hand-over": (REVIEWS, "review.handed_over"),
+    "/reviews/{id}/note": (REVIEWS, "review.noted"),
+    "/reviews/{id}/reject": (REVIEWS, "review.rejected"),
+    "/reviews/{id}/request": (REVIEWS, "review.evidence_requested"),
+    "/reviews/{id}/reopen": (HERE, "review.reopened"),
+    "/sessions/{id}/end": (AUDIT, "sign_in.revoked"),
+    "/settlements/import": (MONEY, "settlement.imported"),
+    "/settlements/provider-payouts/{provider}/{reference:path}/explain": (HERE, "settlement.explained"),
+    "/settlements/unmatched/{id}/dismiss": (MONEY, "settlement_line.cleared"),
+    "/unallocated-payments/{id}/apply": (HERE, "unallocated_payment.accepted"),
+    "/unallocated-payments/{id}/record-refund": (HERE, "unallocated_payment.refunded"),
+    "/unallocated-payments/{id}/refund": (MONEY, "unallocated_payment.refunded"),
+    "/unallocated-payments/{id}/write-off": (MONEY, "unallocated_payment.dismissed"),
+    "/watch-lists/{code}/refresh": (LISTS, "watchlist.refresh_started"),
+    "/watch-lists/{code}/retire": (LISTS, "watchlist.retired"),
+}
+"""Which file of tests submits a form, and the audit entry that it looks for."""
+
+
+async def test_v8_every_form_of_the_console_is_submitted_by_a_test(service: Service) -> None:
+    forms = {route.path.removeprefix(HOME) for route in console_routes(service) if "POST" in (route.methods or ())}
+    assert forms == set(FORMS), "give a new form its test and its place"
+    for path, (file, action) in FORMS.items():
+        text = (TESTS / file).read_text()
+        text = text.partition("FORMS: Final")[0] + text.partition('"""Which file of tests')[2]
+        assert f'"{action}"' in text, f"{file} looks for no entry {action} of {path}"
+        last = path.rpartition("/")[2]
+        if not last.startswith("{"):
+            assert re.search(rf'[/"]{last}\b', text), f"{file} does not submit {path}"
+
+
+class Doing:
+    """Submits forms that must leave their entry."""
+
+    def __init__(self, service: Service, browser: Browser) -> None:
+        self.service = service
+        self.browser = browser
+
+    async def entries(self, action: str) -> int:
+        """How many there are."""
+        async with self.service.db.read() as tx:
+            return int(await tx.fetchval("select count(*) from audit_entry where action = $1", action))
+
+    async def does(self, action: str, path: str, **typed: str) -> str:
+        """Submit the form of an act; the page that it leads to."""
+        before = await self.entries(action)
+        led = await act(self.browser, HOME + path, **typed)
+        assert await self.entries(action) == before + 1, (path, action)
+        return led
+
+
+@pytest.fixture
+async def olive(service: Service) -> AsyncIterator[Doing]:
+    """A finance operator."""
+    browser = await signed_in(service, await operator(service, "finance"))
+    yield Doing(service, browser)
+    await browser.close()
+
+
+@pytest.fixture
+async def ada(service: Service) -> AsyncIterator[Doing]:
+    """An administrator."""
+    browser = await signed_in(service, await operator(service, "administrator"))
+    yield Doing(service, browser)
+    await browser.close()
+
+
+@pytest.fixture
+async def rita(service: Service) -> AsyncIterator[Doing]:
+    """A reviewer."""
+    browser = await signed_in(service, await operator(service, "reviewer"))
+    yield Doing(service, browser)
+    await browser.close()
+
+
+async def paid_out(service: Service, api: Client, gross: float) -> str:
+    """The reference of a report of a provider, of which no statement knows."""
+    await factories.donation(service, api)
+    reference = factories.unique("po")
+    line = ("payment", factories.unique("tp"), gross, 0.0)
+    await imported(service, report(line, currency="CHF", reference=reference), provider="test")
+    return reference
+
+
+async def test_what_is_missing_is_explained(service: Service, api: Client, olive: Doing) -> None:
+    account, ids = factories.unique("A").replace(" ", ""), service.db.deployment.ids
+    for opening, day in ((0, "2026-03-02"), (500, "2026-03-03")):
+        of = f"<Othr><Id>{account}</Id></Othr>"
+        await bank.stated(
+            service, camt.statement(opening=opening, account=of, day=day, reference=f"{account}{day}", currency="CHF")
+        )
+    async with service.db.read() as tx:
+        gap = ids.text(
+            "bankstatement", await tx.fetchval("select id from bank_statement_gap where account = $1", account)
+        )
+    await olive.does("bank_statement.explained", f"/bank-statements/{gap}/explain", note="the bank changed systems")
+    assert (await olive.browser.get(f"{HOME}/bank-statements/{gap}/explain")).status_code == 404
+    reference = await paid_out(service, api, 9.0)
+    explain = f"/settlements/provider-payouts/test/{reference}/explain"
+    await olive.does("settlement.explained", explain, note="paid in the next report")
+    assert (await olive.browser.get(HOME + explain)).status_code == 404
+
+
+async def test_a_line_is_matched_to_a_provider_payout(service: Service, api: Client, olive: Doing) -> None:
+    reference, name = await paid_out(service, api, 47.12), factories.unique("C")
+    await bank.stated(
+        service, camt.statement(camt.entry(name, 4712, words=name, currency="CHF"), reference=name, currency="CHF")
+    )
+    page = (await olive.browser.open(f"{HOME}/bank-statement-lines?status=open&amount=47.12")).text
+    [line] = set(re.findall(r"/bank-statement-lines/sandbox_bankline_\w+", page))
+    await olive.does(
+        "bank_statement_line.assigned", f"{line}/match", kind="provider_payout", record=f"test/{reference}"
+    )
+
+
+async def test_a_disbursement_comes_back_and_has_its_statement(service: Service, api: Client, olive: Doing) -> None:
+    nonprofit = await factories.nonprofit(service)
+    await verified(service, api, nonprofit)
+    made = await settled(service, api, nonprofit)
+    await bank.sent(service)
+    async with service.db.read() as tx:
+        own = "select disbursement_id from donation where id = $1"
+        found = await tx.fetchval(own, uuid_of(service, "donation", made["id"]))
+    path = f"/disbursements/{service.db.deployment.ids.text('disbursement', found)}"
+    before = await olive.entries("payout.remittance")
+    await olive.browser.get(f"{HOME}{path}/remittance")
+    assert (await olive.browser.post(f"{HOME}{path}/remittance", {})).content.startswith(b"%PDF")
+    assert await olive.entries("payout.remittance") == before + 1
+    await olive.does("payout.returned", f"{path}/mark-returned", reason="account closed")
+    assert "Recorded as returned." in words(olive.browser)
+
+
+async def test_a_dispute_is_looked_up_and_won(service: Service, api: Client, olive: Doing) -> None:
+    made = await settled(service, api, await factories.nonprofit(service))
+    await simulate(api, made["id"], "dispute")
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
+    path = f"/disputes/{service.db.deployment.ids.text('dispute', found)}"
+    await olive.does("dispute.asked", f"{path}/refresh")
+    await olive.does("dispute.won", f"{path}/mark-won", note="their letter")
+    assert "Recorded as won." in words(olive.browser)
+
+
+async def test_a_claim_is_withdrawn_and_one_is_rejected(service: Service, api: Client, olive: Doing) -> None:
+    charity = await cause(service, api)
+    await charity.gift(1000)
+    ids = service.db.deployment.ids
+    first = ids.text("giftaidclaim", (await charity.drafted()).id)
+    await olive.does("gift_aid_claim.withdrawn", f"/gift-aid-claims/{first}/withdraw", note="a typing error")
+    second = ids.text("giftaidclaim", (await charity.submitted()).id)
+    await olive.does("gift_aid_claim.rejected", f"/gift-aid-claims/{second}/mark-rejected", note="their letter")
+
+
+async def test_a_refund_is_asked_for_again_and_a_failed_one_handled(
+    service: Service, api: Client, olive: Doing
+) -> None:
+    made = await settled(service, api, await factories.nonprofit(service))
+    ids = service.db.deployment.ids
+    pending = ids.text("refund", (await refunds.begun(service, made, 100)).id)
+    await olive.does("refund.asked_again", f"/refunds/{pending}/retry")
+    other = await settled(service, api, await factories.nonprofit(service))
+    sent = (await refunds.begun(service, other, 100)).id
+    await refunds.by_hand(service, sent, factories.unique("tpr"))
+    async with service.db.write() as tx:
+        await tx.execute("insert into refund_failure values ($1, 'closed', $2)", sent, tx.now)
+    await olive.does("refund.let_rest", f"/refunds/{ids.text('refund', sent)}/resolve", note="they gave it again")
+
+
+async def test_an_unallocated_payment_is_applied_and_its_refund_recorded(
+    service: Service, api: Client, olive: Doing
+) -> None:
+    ids, called = service.db.deployment.ids, factories.unique("wire")
+    held = ids.text("heldpayment", (await held_for(await support.open_session(service, api), "other_reference")).id)
+    await olive.does(
+        "unallocated_payment.refunded",
+        f"/unallocated-payments/{held}/record-refund",
+        reference=called,
+        note="sent by bank",
+    )
+    giving = await support.open_session(service, api)
+    await transfers.begun(giving)
+    named, name = await transfers.reference(giving), factories.unique("F")
+    await transfers.stated(giving, transfers.came(name, 2400, named), reference=name)
+    async with service.db.write() as tx:
+        [short] = await suspense.lock_by_reference(tx, named)
+    path = f"/unallocated-payments/{ids.text('heldpayment', short.id)}/apply"
+    await olive.does("unallocated_payment.accepted", path, note="they meant it")
+
+
+async def test_an_invitation_is_sent_again(service: Service, tenant: Tenant, ada: Doing) -> None:
+    own = f"/partners/{service.db.deployment.ids.text('partner', tenant.partner.id)}"
+    await ada.does("member.invited", f"{own}/members/invite", email="bo@example.org", name="Bo", owner="yes")
+    page = (await ada.browser.open(HOME + own)).text
+    [resend] = re.findall(r'"/operator(/partners/[^"]+/resend)"', page)
+    await ada.does("member.invited_again", resend)
+
+
+async def test_the_next_case_is_taken(service: Service, api: Client, rita: Doing) -> None:
+    await decided(service, api, **UNHEARD_OF)
+    await rita.browser.get(f"{HOME}/reviews")
+    before = await rita.entries("review.shown")
+    answer = await rita.browser.post(f"{HOME}/reviews/next", {})
+    assert answer.headers["location"].endswith("?done=claimed"), "of the oldest, whichever it is"
+    assert await rita.entries("review.shown") == before + 1
+
+
+async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with serving(empty_database) as own:
+        await watchlists.Lists(own.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+        match = f"/reviews/{await watchlists.matched(own, 'Zavod imeni Degtyareva')}"
+        rita = Doing(own, await signed_in(own, await operator(own, "reviewer")))
+        await rita.browser.get(HOME + match)
+        await rita.browser.post(HOME + match, do="claim")
+        await rita.does("review.accepted", f"{match}/accept", note="another person of this name")
+        await rita.does("review.reopened", f"{match}/reopen", note="it is them")
+        await rita.browser.close()
