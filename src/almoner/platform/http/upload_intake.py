@@ -15,6 +15,7 @@ from uuid import UUID
 from almoner.kit.errors import OriginalCallInProgress, Problem
 from almoner.platform import idempotency
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.files import images
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.files.uploads.files import CheckedFile, StoredFile
@@ -80,6 +81,10 @@ class UploadIntake:
     ) -> CheckedFile:
         """A page of a stored PDF, or a picture, made anew to be shown. Raises FiletypeNotSupported."""
         return await self._checker.check(content, None, longest_side=longest_side, page=page, quarters=quarters)
+
+    async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
+        """A picture made anew, by the confined process; nothing else is taken. Raises FiletypeNotSupported."""
+        return await self._checker.check(content, images.MEDIA_TYPES, longest_side=longest_side)
 
     @asynccontextmanager
     async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:
