@@ -70,6 +70,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/partners/{id}/keys/{key}/revoke": (PARTNERS, "key.revoked"),
     "/partners/{id}/keys/{key}/rotate": (PARTNERS, "key.rotated"),
     "/partners/{id}/links": (PARTNERS, "partner.links_set"),
+    "/partners/{id}/logo": (PARTNERS, "partner.branded"),
     "/partners/{id}/members/invite": (PARTNERS, "member.invited"),
     "/partners/{id}/members/{member}/activate": (PARTNERS, "member.activated"),
     "/partners/{id}/members/{member}/deactivate": (PARTNERS, "member.deactivated"),

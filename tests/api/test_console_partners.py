@@ -1,16 +1,19 @@
 """Partners in the console: settings, keys, members, and looking at their pages as they see them."""
 
 import html
+import io
 import re
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
+from PIL import Image
 
 from almoner.access.keys import service as keys
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.console import upload
 from tests.support.members import desk, member
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
@@ -105,6 +108,25 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     await admin.open(f"{own}/settings")
     answer = await admin.post(f"{own}/settings", {"currencies": "XXQ", **settings})
     assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
+
+
+async def test_a_logo_is_uploaded_and_recorded(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
+    own, drawn = f"{PARTNERS}/{name}", io.BytesIO()
+    Image.new("RGB", (900, 500), "navy").save(drawn, "PNG")
+    assert await upload(admin, f"{own}/logo", "logo.png", drawn.getvalue()) == own
+    await admin.open(own)
+    assert "Logo Yes" in words(admin)
+    assert await entries(service, "partner.branded", tenant) == 1
+    await admin.open(f"{own}/logo")
+    answer = await admin.request(
+        "POST",
+        f"{own}/logo",
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": admin.csrf},
+        files={"file": ("logo.png", b"no picture")},
+    )
+    assert (answer.status_code, "not an image" in words(admin)) == (422, True)
+    assert await entries(service, "partner.branded", tenant) == 1
 
 
 async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:

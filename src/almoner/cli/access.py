@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
@@ -28,9 +28,6 @@ from almoner.validation.applications.configurations import service as configurat
 
 partners = typer.Typer(help="Manage partners and their settings.", no_args_is_help=True)
 keys = typer.Typer(help="Manage partners' API keys.", no_args_is_help=True)
-
-_LOGO_SIDE: Final = 320
-"""Twice the pixels of the largest logo that the page shows."""
 
 PartnerId = Annotated[str, typer.Option("--partner", help="Partner ID, from `almoner partners list`.")]
 KeyId = Annotated[str, typer.Argument(help="Key ID, from `almoner keys list`.")]
@@ -148,7 +145,7 @@ async def brand_partner(
 async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | None) -> PartnerAccount:
     content = _read(logo) if logo else None
     try:
-        image = await images.reencode_image(content, longest_side=_LOGO_SIDE) if content else None
+        image = await images.reencode_image(content, longest_side=partner_service.LOGO_SIDE) if content else None
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
     with refused_as_bad_parameter():

@@ -7,11 +7,12 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
+from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.branding import domain as branding_domain
@@ -21,13 +22,9 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, RegistryNumberTaken
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.files.images import MEDIA_TYPES, image_of_upload
-from almoner.platform.files.uploads.files import CheckedFile
-from almoner.platform.files.uploads.problems import FiletypeNotSupported
-from almoner.platform.http.uploads import UploadDeclaration
+from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Fact
 
-_LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, MEDIA_TYPES, longest_side=branding_domain.LOGO_SIDE)
 _LONGEST_WEBSITE: Final = 255
 _SHOWN: Final = "Hosted pages, emails and search results use it from now on, and partners that follow it are notified."
 
@@ -42,7 +39,7 @@ class OrganisationActs:
         """Starlette routes."""
         return [
             *ActPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
-            self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.logo, *sorted(ADMINISTRATORS), upload=_LOGO),
+            self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.logo, *sorted(ADMINISTRATORS), upload=LOGO),
         ]
 
     def _brand(self) -> Act:
@@ -167,38 +164,20 @@ class OrganisationActs:
         return Act(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
 
     async def logo(self, visitor: Visitor) -> Response:
-        """Upload a logo: it is checked and drawn anew by the confined process."""
-        problems: dict[str, str] = {}
-        uploaded = visitor.upload.uploaded if visitor.upload else None
+        """Upload a logo."""
         async with self._context.db.read() as tx:
             one = await self._organisation(tx, visitor)
             if one.partner_id:
                 raise NotFound
             back = organisation_path(tx, one.id)
-        if visitor.form and uploaded is None:
-            problems = {"file": "Choose an image of at most 5 MB."}
-        elif visitor.form and uploaded is not None:
-            try:
-                async with self._context.services.intake.receive_file(None, uploaded, _LOGO) as checked:
-                    assert isinstance(checked, CheckedFile), "the declaration stores nothing"
-                    with checked.content:
-                        logo = image_of_upload(checked)
-                async with self._context.db.write() as tx:
-                    await branding.update_branding(tx, one.id, BrandingChange(logo=logo))
-                    done = await self._branded(tx, visitor, one.id, cleared=False)
-                return redirect_to(visitor.place.home + done)
-            except FiletypeNotSupported:
-                problems = {"file": "The file is not an image that can be read: use a JPEG or PNG."}
-            except branding_domain.InvalidBranding as error:
-                problems = {"file": str(error)}
-        return await self._context.show(
-            visitor,
-            "data_logo.html",
-            status=422 if problems else 200,
-            problems=problems,
-            back=back,
-            back_words=one.shown_name,
-        )
+
+        async def store(logo: Image) -> str:
+            async with self._context.db.write() as tx:
+                await branding.update_branding(tx, one.id, BrandingChange(logo=logo))
+                return await self._branded(tx, visitor, one.id, cleared=False)
+
+        side = branding_domain.LOGO_SIDE
+        return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=one.shown_name)
 
     async def _branded(self, tx: Tx, visitor: Visitor, organisation_id: UUID, *, cleared: bool) -> str:
         own = tx.ids.text(ID, organisation_id)

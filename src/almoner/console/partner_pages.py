@@ -19,6 +19,7 @@ from almoner.console.context import ConsoleContext, Counter
 from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
 from almoner.console.partner_member_acts import member_acts
@@ -27,6 +28,7 @@ from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner
+from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Column, Fact, Filter
 from almoner.validation.applications.configurations import service as configurations
 
@@ -49,6 +51,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *ListPages(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
         *acts.routes(*settings_acts(context), *member_acts(context)),
+        context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
         *PartnerKeyPages(context).routes(acts),
         *PartnerViewPages(context).routes(acts),
         context.route(f"{PATH}/{{id}}", pages.show, *roles, methods=["GET"]),
@@ -124,6 +127,21 @@ class _PartnerPages:
             partner=name,
             secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
         )
+
+    async def logo(self, visitor: Visitor) -> Response:
+        """Upload a logo."""
+        async with self._context.db.read() as tx:
+            account = await partner_of_path(tx, visitor)
+            back, text = partner_path(tx, account), tx.ids.text("partner", account.id)
+
+        async def store(logo: Image) -> str:
+            async with self._context.db.write() as tx:
+                await partners.set_brand(tx, Partner(account.id), logo=logo)
+                await self._context.record_audit_entry(tx, visitor, account.id, "partner.branded", text, cleared=False)
+            return back
+
+        side = partners.LOGO_SIDE
+        return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=account.name)
 
     async def show(self, visitor: Visitor) -> Response:
         """One partner: settings, keys without their secrets, and members."""

@@ -166,7 +166,6 @@ class _Acts:
 
         sentences = [
             "Hosted pages and emails use this colour from now on. We adjust it where needed to keep text legible.",
-            "Owners can upload a logo in the dashboard. You can also set a logo with `almoner partners brand`.",
         ]
         return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
 

@@ -20,6 +20,8 @@ _DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 _MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 _MAX_REQUEST_DUE_DAYS = 365
 _MAX_LINK_LENGTH = 2000
+LOGO_SIDE = 320
+"""Twice the pixels of the largest logo that the page shows."""
 MAX_LOGO_BYTES = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
