@@ -11,12 +11,13 @@ from typing import Final
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service as bank_statements
 from tests.support import bank, camt, factories, refunds, transfers, watchlists
 from tests.support import giving as support
 from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
-from tests.support.console import act, console_routes, words
+from tests.support.console import act, closed, console_routes, words
 from tests.support.database import TestDatabase
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import settled, simulate, uuid_of, verified
@@ -35,6 +36,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/audit-chains/{scope}/prove": (AUDIT, "audit.proof_started"),
     "/bank-statement-lines/{id}/dismiss": (MONEY, "bank_statement_line.dismissed"),
     "/bank-statement-lines/{id}/match": (HERE, "bank_statement_line.assigned"),
+    "/bank-statement-lines/{id}/reopen": (HERE, "bank_statement_line.reopened"),
     "/bank-statements/upload": (MONEY, "bank_statement.uploaded"),
     "/bank-statements/uploads/{id}": (MONEY, "bank_statement.discarded"),
     "/bank-statements/{id}/explain": (HERE, "bank_statement.explained"),
@@ -216,6 +218,18 @@ async def test_a_line_is_matched_to_a_provider_payout(service: Service, api: Cli
     await olive.does(
         "bank_statement_line.assigned", f"{line}/match", kind="provider_payout", record=f"test/{reference}"
     )
+    lists = [f"{HOME}/settlements/provider-payouts.csv", f"{HOME}/bank-statement-lines.csv?status=open&amount=47.12"]
+    payouts, open_lines = [(await olive.browser.get(path)).text for path in lists]
+    assert (reference in payouts, name in open_lines) == (False, False)
+    await olive.does("bank_statement_line.reopened", f"{line}/reopen", note="it was the other one")
+    payouts, open_lines = [(await olive.browser.get(path)).text for path in lists]
+    assert (reference in payouts, name in open_lines) == (True, True), "both wait again"
+    async with service.db.write() as tx:
+        line_id = uuid_of(service, "bankline", line.rpartition("/")[2])
+        assert not await bank_statements.match_open_line(tx, line_id), "no rule repeats what a person undid"
+    await olive.does("bank_statement_line.dismissed", f"{line}/dismiss", note="not ours")
+    await olive.does("bank_statement_line.reopened", f"{line}/reopen", note="it is ours")
+    assert "This line is open" in await closed(olive.browser, f"{HOME}{line}/reopen")
 
 
 async def test_a_disbursement_comes_back_and_has_its_statement(service: Service, api: Client, olive: Doing) -> None:

@@ -177,7 +177,7 @@ async def test_a_month_ends_in_the_browser(
     await olive.open(f"{HOME}/bank-statement-lines?status=open")
     [line] = set(re.findall(r"/operator/bank-statement-lines/(?:sandbox_)?bankline_\w+", olive.page.text))  # type: ignore[union-attr]
     await act(olive, f"{line}/dismiss", note="our bank's fee")
-    assert "This cannot be undone" in await closed(pia, f"{line}/match")
+    assert "This line is dismissed. You can reopen it." in await closed(pia, f"{line}/match")
 
     # A disbursement that is in no file: one confirms it here, and the second one at the terminal.
     third = await sent(service, api, olive, pia)

@@ -388,6 +388,9 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
         lines = [world.text("bankline", row[0]) for row in await tx.fetch(WAITING_LINES)]
     await world.does("bank-statements", "match", lines[0], "--request", request["reference"])
     await world.does("bank-statements", "dismiss", lines[1], *NOTE)
+    await world.does("bank-statements", "reopen", lines[1], *NOTE)
+    assert (await world.typed("bank-statements", "reopen", lines[0], *NOTE))[0] == 1, "its money is booked"
+    await world.does("bank-statements", "dismiss", lines[1], *NOTE)
     account = camt.other(bank.NUMBER)
     statement.write_bytes(
         camt.statement(opening=1, currency="USD", account=account, reference="AUDIT-2", day="2026-03-03")

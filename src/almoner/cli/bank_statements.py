@@ -263,5 +263,19 @@ async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str
     return f"{line} has been dismissed."
 
 
+@commands.command("reopen")
+@as_operator("finance", audit_action="bank_statement_line.reopened")
+async def reopen_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
+    """Reopen a line that was dismissed or matched to a provider payout by mistake.
+
+    Neither moves money in the ledger. Other matches cannot be undone.
+    """
+    try:
+        await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
+    except NotFound:
+        raise StatementError(f"There is no line {line}.") from None
+    return f"{line} is open again."
+
+
 def _id(tx: Tx, line: str) -> UUID:
     return parse_id(tx, _TYPE, line)

@@ -13,6 +13,7 @@ DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "bank_statement.uploaded": "Bank statement uploaded",
     "bank_statement_line.assigned": "Bank statement line matched",
     "bank_statement_line.dismissed": "Bank statement line dismissed",
+    "bank_statement_line.reopened": "Bank statement line reopened",
     "deployment.release_copy": "Database copy released as a deployment",
     "dispute.asked": "Status of a dispute requested from the provider",
     "dispute.lost": "Dispute recorded as lost",

@@ -37,6 +37,7 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchProposal,
     OpenLineReason,
     StatementError,
+    reopening_refusal,
 )
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -81,7 +82,14 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
 
 
 def _open(one: LineDetails) -> str:
-    return "" if one.line.status == "open" else f"This line is {one.line.status}. This cannot be undone."
+    if one.line.status == "open":
+        return ""
+    undo = "" if _decided(one) else " You can reopen it."
+    return f"This line is {one.line.status}.{undo}"
+
+
+def _decided(one: LineDetails) -> str:
+    return reopening_refusal(one.line.status, one.line.matched_as)
 
 
 async def _match(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
@@ -120,6 +128,11 @@ async def _dismiss(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[st
     await bank_statements.dismiss_line(tx, one.line.id, note=typed["note"], by=officer.id)
 
 
+async def _reopen(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
+    await bank_statements.reopen_line(tx, one.line.id, note=typed["note"], by=officer.id)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.text(_TYPE, one.line.id))
+
+
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
@@ -133,7 +146,7 @@ _KIND: Final = RecordKind(
             "Match line",
             sentences(
                 "The line is booked for this record, as if it contained the record's reference. The amount, "
-                "currency and status must match. A match cannot be undone.",
+                "currency and status must match. Only a match to a provider payout can be undone.",
             ),
             _match,
             (
@@ -156,13 +169,26 @@ _KIND: Final = RecordKind(
             sentences(
                 "Use this for a line that does not belong to any record, such as a bank fee.",
                 "A dismissed line is not booked, so the bank balance in the ledger will differ from the real "
-                "balance by this amount. This cannot be undone.",
+                "balance by this amount.",
             ),
             _dismiss,
             (NOTE,),
             _open,
             "Dismissed.",
             "d",
+        ),
+        RecordAct(
+            "reopen",
+            "Reopen line",
+            sentences(
+                "The line waits to be matched or dismissed again, and no rule matches it.",
+                "No money moves: a dismissed line and a match to a provider payout are not booked in the ledger.",
+            ),
+            _reopen,
+            (NOTE,),
+            _decided,
+            "Reopened.",
+            "o",
         ),
     ),
     refusals=(StatementError,),

@@ -162,6 +162,7 @@ grant select, insert on bank_statement to almoner_app;
 -- occurrence: which one it is of those with its date, amount and bank reference in one statement, or in all of them once
 -- it is known to be a movement of its own.
 -- possible_duplicate: another statement has a similar movement.
+-- reopened: an operator undid how the line was dismissed or matched; no rule matches it again.
 create table bank_statement_line (
     id uuid primary key,
     statement_id uuid not null references bank_statement (id),
@@ -178,7 +179,7 @@ create table bank_statement_line (
     status text not null check (status in ('open', 'matched', 'dismissed')),
     reason text check (reason in (
         'unknown', 'seen_before', 'other_amount', 'other_currency', 'other_state', 'ambiguous', 'matched_before',
-        'refused', 'unconfirmed', 'reversed', 'possible_duplicate'
+        'refused', 'unconfirmed', 'reversed', 'possible_duplicate', 'reopened'
     )),
     matched_as text check (matched_as in (
         'request', 'settlement', 'disbursement', 'disbursement_return', 'donation', 'donation_refund'
@@ -221,12 +222,15 @@ create index bank_statement_line_of_movement on bank_statement_line (bank_refere
 create index bank_statement_line_of_day on bank_statement_line (account, amount_minor, booked_on);
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('bank_statement_line', 'open', 'matched'),
-    ('bank_statement_line', 'open', 'dismissed');
+    ('bank_statement_line', 'open', 'dismissed'),
+    ('bank_statement_line', 'dismissed', 'open'),
+    ('bank_statement_line', 'matched', 'open');
 create trigger bank_statement_line_status before update of status on bank_statement_line for each row
     when (old.status is distinct from new.status) execute function guard_status('bank_statement_line');
--- Reported values do not change.
+-- Reported values do not change. What moved money in the ledger is not undone here: only a dismissed line, and one that
+-- was matched to a provider payout, can be open again.
 create trigger bank_statement_line_immutable before update on bank_statement_line for each row
-    when (old.status <> 'open'
+    when ((old.status <> 'open' and (new.status <> 'open' or coalesce(old.matched_as, 'settlement') <> 'settlement'))
           or (old.id, old.statement_id, old.position, old.account, old.booked_on, old.amount_minor, old.currency,
               old.bank_reference, old.end_to_end_id, old.return_reason, old.created_at)
           is distinct from
@@ -236,6 +240,26 @@ create trigger bank_statement_line_immutable before update on bank_statement_lin
 create trigger bank_statement_line_reversal before update of reversal on bank_statement_line for each row
     when (old.reversal is distinct from new.reversal) execute function guard_immutable();
 grant select, insert, update on bank_statement_line to almoner_app;
+
+-- An operator's decision to undo how a line was dismissed or matched. status, settlement_id, decided_by, decided_note: of
+-- what was undone.
+create table bank_statement_line_reopening (
+    n bigint generated always as identity primary key,
+    line_id uuid not null references bank_statement_line (id),
+    reopened_at timestamptz not null,
+    reopened_by text not null check (length(reopened_by) between 1 and 255),
+    note text not null check (length(note) between 1 and 2000),
+    status text not null check (status in ('matched', 'dismissed')),
+    settlement_id uuid references settlement (id),
+    decided_by text not null check (length(decided_by) between 1 and 255),
+    decided_note text check (length(decided_note) between 1 and 2000),
+    constraint bank_statement_line_reopening_of check ((status = 'matched') = (settlement_id is not null))
+);
+create trigger bank_statement_line_reopening_append_only
+    before update or delete or truncate on bank_statement_line_reopening
+    for each statement execute function guard_append_only();
+create index bank_statement_line_reopening_of_line on bank_statement_line_reopening (line_id);
+grant select, insert on bank_statement_line_reopening to almoner_app;
 
 -- A file that was uploaded and is neither booked nor discarded yet. content_encrypted: compressed and encrypted.
 create table bank_statement_upload (

@@ -66,6 +66,7 @@ class OpenLineReason(StrEnum):
     MATCHED_BEFORE = "matched_before"
     REFUSED = "refused"
     UNCONFIRMED = "unconfirmed"
+    REOPENED = "reopened"
 
     @property
     def sentence(self) -> str:
@@ -85,7 +86,17 @@ _SENTENCES: Final = {
     OpenLineReason.MATCHED_BEFORE: "the referenced record already has another line: it may have been paid twice",
     OpenLineReason.REFUSED: "the line could not be booked",
     OpenLineReason.UNCONFIRMED: "the disbursement is in no released file: run `almoner disbursements confirm` first",
+    OpenLineReason.REOPENED: "an operator undid the earlier decision: match or dismiss the line",
 }
+
+
+def reopening_refusal(status: LineStatus, matched_as: MatchedAs | None) -> str:
+    """Why how a line was dismissed or matched cannot be undone; "" where it can."""
+    if status == "open":
+        return "This line is open."
+    if status == "matched" and matched_as != "settlement":
+        return "This match has moved money in the ledger, so it cannot be undone. Reverse the record that it booked."
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     What the bank has booked of many payouts at once becomes lines of their own, which wait to be looked at.
     """
     line = await _lock_line(tx, line_id)
-    if line.status != "open":
+    if line.status != "open" or line.reason is OpenLineReason.REOPENED:
         return False
     await store.lock_similar_movements(tx, line)
     moved = line.movement
@@ -481,6 +481,18 @@ async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
     line = await _lock_open_line(tx, line_id)
     _ensure_note(note)
     await store.mark_dismissed(tx, line.id, by, note)
+
+
+async def reopen_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
+    """Undo on an operator's decision how a line was dismissed, or matched to a provider payout: neither moved money.
+
+    No rule matches the line again. Raises NotFound, StatementError.
+    """
+    line = await _lock_line(tx, line_id)
+    if why := domain.reopening_refusal(line.status, line.matched_as):
+        raise StatementError(why)
+    _ensure_note(note)
+    await store.reopen(tx, line.id, by, note)
 
 
 def _ensure_note(note: str) -> None:

@@ -540,6 +540,31 @@ async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID
     )
 
 
+async def reopen(tx: Tx, line_id: UUID, by: str, note: str) -> None:
+    """Record that how a locked line was dismissed or matched is undone, and open it."""
+    await tx.execute(
+        """
+        insert into bank_statement_line_reopening
+            (line_id, reopened_at, reopened_by, note, status, settlement_id, decided_by, decided_note)
+        select id, $2, $3, $4, status, settlement_id, decided_by, note from bank_statement_line where id = $1
+        """,
+        line_id,
+        tx.now,
+        by,
+        note,
+    )
+    await tx.execute(
+        """
+        update bank_statement_line
+        set status = 'open', reason = 'reopened', matched_as = null, settlement_id = null, decided_by = null,
+            note = null, status_changed_at = $2
+        where id = $1
+        """,
+        line_id,
+        tx.now,
+    )
+
+
 async def mark_dismissed(tx: Tx, line_id: UUID, by: str, note: str) -> None:
     """Record that a locked line was dismissed."""
     await tx.execute(
