@@ -7,8 +7,10 @@ import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from almoner_client import WebhookVerificationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +71,19 @@ def test_w17_the_python_receiver_of_the_guide() -> None:
     for what, secret, headers, first, second in _cases():
         assert PYTHON["service_signature_is_right"](secret, BODY, headers) is first, what
         assert PYTHON["standard_signature_is_right"](secret, BODY, headers) is second, what
+
+
+def test_w17_the_python_client_as_the_guide_shows_it() -> None:
+    found = re.search(r"With our clients.*?```python\n(.*?)```", GUIDE, re.DOTALL)
+    assert found
+    data = {"id": "event_x", "eventType": "donation.created", "eventData": {"id": "donation_x", "amount": 2500}}
+    body = json.dumps({"object": "event", "data": data}).encode()
+    headers = signatures.signature_headers([NEW], "event_x", 7, datetime.now(UTC), body)
+    names: dict[str, Any] = {"body": body, "headers": headers, "secret": NEW}
+    exec(found[1], names)
+    assert (names["event"].event_type, names["donation"].amount) == ("donation.created", 2500)
+    with pytest.raises(WebhookVerificationError):
+        exec(found[1], {**names, "secret": OLD})
 
 
 @given(

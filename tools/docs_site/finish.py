@@ -7,6 +7,7 @@ inline, and here go the last attributes.
 import gzip
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,9 @@ _CHANGED: Final = {
 _UNUSED: Final = (".buildinfo", "objects.inv", "_static/file.png", "_static/minus.png", "_static/plus.png",
                   "_static/debug.css", "_static/styles/furo.css.map", "_static/styles/furo-extensions.css.map",
                   "_static/scripts/furo.js.map")  # fmt: skip
+_TREE: Final = re.compile(r"```\{toctree\}\n(?::\w+:\n)*:caption: ([^\n]+)\n(?::\w+:\n)*\n(.*?)```", re.DOTALL)
+_ENTRY: Final = re.compile(r"^(?:(.+) <)?([^<>\n]+)>?$", re.MULTILINE)
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _LEAST: Final = 1024
 """Bytes from which a file is compressed."""
 
@@ -55,11 +59,25 @@ def _as_markdown(text: str) -> str:
 def _list_pages(pages: Mapping[str, str]) -> str:
     """The pages with their titles and first sentences (llmstxt.org)."""
     lines = ["# Almoner", "", "> Find and validate nonprofits in official registers, and take donations for them.", ""]
-    lines += ["All addresses are relative to this file. The whole API as OpenAPI: /openapi.json", "", "## Pages", ""]
-    for path, text in sorted(pages.items()):
-        title = re.search(r"^# (.+)$", text, re.MULTILINE)
-        lines.append(f"- [{title[1] if title else path}]({path})")
+    lines += ["All addresses are relative to this file. The whole API as OpenAPI: /openapi.json"]
+    left = dict(sorted(pages.items()))
+    for caption, entries in _TREE.findall(pages["index.md"]):
+        lines += ["", f"## {caption}", ""]
+        for title, name in _ENTRY.findall(entries):
+            for path in [path for path in left if fnmatch(path, f"{name}.md")]:
+                lines.append(_list_page(path, left.pop(path), title))
+    lines += ["", "## Calls and event payloads", "", *(_list_page(path, text) for path, text in left.items())]
     return "\n".join(lines) + "\n"
+
+
+def _list_page(path: str, text: str, title: str = "") -> str:
+    """A page with its title and first sentence; tables, samples and lists are none."""
+    _, own, rest = re.split(r"^# (.+)$", _as_markdown(text), maxsplit=1, flags=re.MULTILINE)
+    paragraph = next(
+        (one for one in rest.strip().split("\n\n") if re.match(r"(?!Made from)(?:[A-Z`*]\w|[A-Z] )", one)), ""
+    )
+    sentence = re.split(r"(?<=[.:])\s", _LINK.sub(r"\1", " ".join(paragraph.split())))[0].rstrip(":")
+    return f"- [{title.strip() or own}]({path})" + (f": {sentence}" if sentence else "")
 
 
 def _compress(file: Path) -> None:

@@ -59,7 +59,6 @@ class Operation:
     statuses: tuple[ResponseStatus, ...]
     shell: str
     values: Mapping[str, Any]
-    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,6 @@ class ReferenceContent:
             statuses=tuple(self._statuses(operation)),
             shell=self._shell.curl_example(method, path, operation),
             values=self._shell.example_values(operation),
-            scope=operation.get("x-scope", ""),
         )
 
     def _answer(self, operation: Schema) -> Schema:

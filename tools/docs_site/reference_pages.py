@@ -86,8 +86,7 @@ class ReferencePages:
     def _operation(self, one: Operation, described: set[str]) -> Iterator[str]:
         call = self._calls[one.id]
         yield f'<a id="{one.id}"></a>\n\n## {one.summary}\n'
-        key = f"Needs the scope `{one.scope}`." if one.scope else "Needs no key."
-        yield f"`{one.method} {one.path}`\n\n{key}\n"
+        yield f"`{one.method} {one.path}`\n"
         if one.deprecated:
             yield "**Deprecated.** The `Sunset` header of answers says when it will be removed.\n"
         yield from (f"{_md(paragraph)}\n" for paragraph in one.paragraphs if paragraph != f"{one.summary}.")
