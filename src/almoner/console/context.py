@@ -41,7 +41,7 @@ _SHORTCUTS: Final = {
     "/health": "h",
 }
 """The key after ``g`` that leads to a page of the navigation."""
-Counter = Callable[[Tx], Awaitable[int]]
+Counter = Callable[[Tx], Awaitable[int | tuple[int, datetime | None]]]
 """How much waits behind a link, at most ``MOST_COUNTED`` and one more."""
 PageKey = tuple[str, str]
 """A keyboard shortcut: a letter that opens a link with ``data-key`` on this page, and its description."""
@@ -140,9 +140,13 @@ class ConsoleContext(PageContext):
         seen = {path for path in self.counters if self.gate.has_link(visitor, path)}
         async with self.db.read() as tx:
             for path in seen:
-                if count := await self.counters[path](tx):
+                counted = await self.counters[path](tx)
+                count, oldest = counted if isinstance(counted, tuple) else (counted, None)
+                if count:
                     most = count > MOST_COUNTED
                     found[path] = f"{texts.number(MOST_COUNTED)}+" if most else texts.number(count)
+                    if oldest is not None:
+                        found[path] += f" · {texts.age(oldest)}"
         return found
 
     def record_href(self, visitor: Visitor, text: str) -> str | None:

@@ -11,10 +11,9 @@ from starlette.responses import Response
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
-from almoner.access.people.domain import Person
+from almoner.access.people.domain import OperatorRole, Person
 from almoner.console.acts import Act, ActField, ActPage
 from almoner.console.context import MOST_COUNTED, ConsoleContext
-from almoner.console.links import FINANCE
 from almoner.console.lists import ListPage, ListQuery, ListRow
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import Money
@@ -31,7 +30,8 @@ _ENGLISH: Final = Locale("en")
 NOTE: Final = ActField("note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored.")
 FIRST: Final = "first"
 """The message after the first of two approvals."""
-WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role finance must also confirm it within 7 days."
+_WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role {} must also confirm it within 7 days."
+WAITS: Final = _WAITS.format("finance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,11 @@ class RecordPage:
 
 @dataclass(frozen=True, slots=True)
 class Officer:
-    """The finance operator who acts on a page: as ``Caller`` is of a command."""
+    """The operator who acts on a page: as ``Caller`` is of a command. ``role``: which a second one needs, too."""
 
     context: ConsoleContext
     visitor: Visitor
+    role: OperatorRole = "finance"
 
     @property
     def id(self) -> str:
@@ -96,7 +97,7 @@ class Officer:
         ``always``: also where dual control is off. Raises OperatorRefused.
         """
         decide = operators.require_two_people if always else operators.require_approval
-        decided = await decide(tx, self.person, "finance", action, subject, seen, note)
+        decided = await decide(tx, self.person, self.role, action, subject, seen, note)
         if isinstance(decided, Approval):
             await self.record_audit_entry(tx, scope, action, subject, look=1)
             return None
@@ -141,6 +142,7 @@ class RecordKind(Generic[R]):
     acts: Sequence[RecordAct[R]]
     refusals: tuple[type[Exception], ...]
     missing: tuple[type[Exception], ...] = (NotFound,)
+    role: OperatorRole = "finance"
 
     async def find(self, context: ConsoleContext, tx: Tx, visitor: Visitor) -> R:
         """The record of the address. Raises NotFound."""
@@ -163,7 +165,7 @@ class RecordKind(Generic[R]):
         """The message about the action that was just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
-            return WAITS
+            return _WAITS.format(self.role)
         return next((one.done or f"{one.button}: done." for one in self.acts if one.name == done), "")
 
     def declare_acts(self, context: ConsoleContext) -> list[Act]:
@@ -181,10 +183,12 @@ class RecordKind(Generic[R]):
 
         async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
             record = await self.find(context, tx, visitor)
-            done = await act.perform(tx, Officer(context, visitor), record, typed)
+            done = await act.perform(tx, Officer(context, visitor, self.role), record, typed)
             return f"{self.address(tx, record)}?done={done or act.name}"
 
-        return Act(f"{self.path}/{{id}}/{act.name}", FINANCE, describe, perform, self.refusals, fresh=True)
+        return Act(
+            f"{self.path}/{{id}}/{act.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
+        )
 
 
 def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:

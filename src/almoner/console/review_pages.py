@@ -1,7 +1,7 @@
 """The queue of cases that wait for a reviewer."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, get_args
 from uuid import UUID
 
@@ -12,14 +12,24 @@ from almoner.access.operators import service as operators
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import REVIEWERS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, parse_position, position_text
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, page_by_position, parse_position
 from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
 from almoner.console.review_evidence import EvidencePages
 from almoner.console.review_second_looks import SecondLookPages
-from almoner.console.review_words import KIND_WORDS, REVIEWS, SECOND_LOOKS, SINGULAR_WORDS, reason_words
+from almoner.console.review_verifications import FLAG_TYPE, FLAGS, TYPE, VERIFICATIONS, VerificationPages
+from almoner.console.review_words import (
+    KIND_WORDS,
+    REVIEWS,
+    SECOND_LOOKS,
+    SINGULAR_WORDS,
+    VERIFICATION_WORDS,
+    reason_words,
+)
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.service import WaitingVerification
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter
@@ -48,11 +58,17 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
     ("All", {}),
     ("Mine", {"holder": "mine"}),
     *((words, {"kind": kind}) for kind, words in KIND_WORDS.items()),
+    *((words, {"kind": kind}) for kind, (words, _) in VERIFICATION_WORDS.items()),
 )
 
 
-async def _count_open(tx: Tx) -> int:
-    return await reviews.count_open_at_most(tx, MOST_COUNTED + 1)
+async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
+    first = await reviews.list_open_reviews(tx, ReviewFilters(), 1)
+    waiting = await verifications.list_waiting(tx, 1)
+    oldest = [*(one.asked_at for one in first), *(one.since for one in waiting)]
+    cases = await reviews.count_open_at_most(tx, MOST_COUNTED + 1)
+    beside = sum(count for count, _ in (await verifications.count_waiting(tx)).values())
+    return cases + beside, min(oldest, default=None)
 
 
 COUNTERS: Final[Mapping[str, Counter]] = {REVIEWS: _count_open}
@@ -64,6 +80,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     return [
         *ListPages(context).routes(_ReviewQueue(context).declared()),
         *SecondLookPages(context).routes(),
+        *VerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),
         *DocumentPages(context, cases).routes(),
         *EvidencePages(context, cases).routes(),
@@ -84,6 +101,11 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
         ]
         for kind, count, oldest in await reviews.count_open_reviews(tx):
             lines.append(DeskLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
+        counted = await verifications.count_waiting(tx)
+        for kind, (words, _) in VERIFICATION_WORDS.items():
+            first = await verifications.list_waiting(tx, 1, kind=kind)
+            count, _ = counted["flag" if kind == "verification_flag" else "verification"]
+            lines.append(DeskLine(words, f"{REVIEWS}?kind={kind}", count, first[0].since if first else None))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
         lines.append(DeskLine("Second looks", SECOND_LOOKS, len(looks), looks[0].selected_at if looks else None))
         return lines
@@ -117,7 +139,7 @@ class _ReviewQueue:
             ),
             self._load,
             (
-                Filter("kind", "choice", get_args(Kind), named="Kind"),
+                Filter("kind", "choice", (*get_args(Kind), *VERIFICATION_WORDS), named="Kind"),
                 Filter("partner", named="Partner ID"),
                 Filter("country", named="Country code"),
                 Filter("script", "choice", _SCRIPTS, named="Script"),
@@ -127,24 +149,41 @@ class _ReviewQueue:
                 Filter("holder", "choice", ("mine",), named="Claimed by"),
             ),
             views=_VIEWS,
-            choice_words={str(kind): words for kind, words in SINGULAR_WORDS.items()} | {"EAST ASIAN": "East Asian"},
+            choice_words={
+                **{str(kind): words for kind, words in SINGULAR_WORDS.items()},
+                **{str(kind): words for kind, (_, words) in VERIFICATION_WORDS.items()},
+                "EAST ASIAN": "East Asian",
+            },
             begin=(f"{REVIEWS}/next", "Review next case"),
         )
 
     async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            filters = self._filters(tx, visitor, query.filters)
-            found = await reviews.list_open_reviews(tx, filters, query.limit + 1, parse_position(query.cursor))
-            shown = found[: query.limit]
-            names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in shown])
-            partners = await names_of_partners(tx, [one.subject.partner_id for one in shown])
-            rows = [self._row(tx, one, names, partners) for one in shown]
-        last = shown[-1] if len(found) > query.limit else None
-        return ListPage(rows, position_text(last.asked_at, last.id) if last else None)
+            filters, after = self._filters(tx, visitor, query.filters), parse_position(query.cursor)
+            beside = await self._beside(tx, query, filters, after)
+            cases = query.filters.get("kind") not in VERIFICATION_WORDS
+            found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
+            names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
+            ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
+            partners = await names_of_partners(tx, ids)
+            rows = [(one.asked_at, one.id, self._row(tx, one, names, partners)) for one in found]
+            rows += [(one.since, one.id, _row_beside(tx, one, partners)) for one in beside]
+        return page_by_position(sorted(rows, key=lambda row: row[:2]), query.limit)
+
+    async def _beside(
+        self, tx: Tx, query: ListQuery, filters: ReviewFilters, after: tuple[datetime, UUID] | None
+    ) -> list[WaitingVerification]:
+        """Verifications and flags, unless a filter is about what they have not, or another kind is asked for."""
+        if filters.kind is not None or not query.filters.keys() <= {"kind", "partner", "age"}:
+            return []
+        kind = next((one for one in VERIFICATION_WORDS if one == query.filters.get("kind")), None)
+        return await verifications.list_waiting(
+            tx, query.limit + 1, kind=kind, partner_id=filters.partner_id, until=filters.asked_until, after=after
+        )
 
     def _filters(self, tx: Tx, visitor: Visitor, given: Mapping[str, str]) -> ReviewFilters:
         kind = next((one for one in get_args(Kind) if one == given.get("kind")), None)
-        if kind is None and "kind" in given:
+        if kind is None and given.get("kind", "monetary_donation_verification") not in VERIFICATION_WORDS:
             raise IncorrectParams("kind: choose a kind from the list")
         partner = tx.ids.parse("partner", given["partner"]) if "partner" in given else None
         if partner is None and "partner" in given:
@@ -179,6 +218,17 @@ class _ReviewQueue:
             held,
         )
         return ListRow(f"{REVIEWS}/{case}", values)
+
+
+def _row_beside(tx: Tx, one: WaitingVerification, partners: Mapping[UUID, str]) -> ListRow:
+    """A verification or a flag among the cases."""
+    flagged = one.kind == "verification_flag"
+    name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
+    why = (
+        f"Changed since the check: reviewed by {int(one.reviewed)} of 2" if flagged else "Approval before disbursements"
+    )
+    values = (name, VERIFICATION_WORDS[one.kind][1], partners[one.partner_id], None, None, why, one.since, None, None)
+    return ListRow(f"{FLAGS if flagged else VERIFICATIONS}/{name}", values)
 
 
 def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from almoner.giving.disbursing.verifications.service import WaitingKind
 from almoner.platform.pages.record_tables import readable
 from almoner.validation.decisions.reviews.domain import Kind, Verdict
 from almoner.validation.requests.domain import REVIEW_REASONS
@@ -24,6 +25,11 @@ SINGULAR_WORDS: Final[Mapping[Kind, str]] = {
     "screening": "Name to look up",
     "appeal": "Appeal",
 }
+VERIFICATION_WORDS: Final[Mapping[WaitingKind, tuple[str, str]]] = {
+    "monetary_donation_verification": ("Verifications", "Verification"),
+    "verification_flag": ("Flags", "Flag"),
+}
+"""Of what stands in the queue without being a case: in the plural, and in the singular."""
 ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ("validation_request", "accepted"): (
         "Accept this nonprofit",

@@ -30,6 +30,8 @@ create unique index monetary_donation_verification_live on monetary_donation_ver
 create index monetary_donation_verification_of_organisation
     on monetary_donation_verification (partner_id, organisation_id, id);
 create index monetary_donation_verification_due on monetary_donation_verification (expires_at) where status = 'pending';
+create index monetary_donation_verification_waiting on monetary_donation_verification (created_at, id)
+    where status = 'pending';
 create index monetary_donation_verification_next_check on monetary_donation_verification (next_check_at)
     where status in ('pending', 'approved') and next_check_at is not null;
 create index monetary_donation_verification_any_partner on monetary_donation_verification (organisation_id)
@@ -175,6 +177,7 @@ create table monetary_donation_flag (
     ),
     constraint monetary_donation_flag_withdrawn check (status <> 'withdrawn' or first_by is not null)
 );
+create index monetary_donation_flag_waiting on monetary_donation_flag (raised_at, id) where status = 'open';
 create index monetary_donation_flag_open on monetary_donation_flag (verification_id) where status = 'open';
 create index monetary_donation_flag_of on monetary_donation_flag (verification_id, id);
 create index monetary_donation_flag_by_status on monetary_donation_flag (status, id);

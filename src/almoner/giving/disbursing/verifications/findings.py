@@ -90,6 +90,21 @@ class FlagReview:
     at: datetime
 
 
+WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingVerification:
+    """What waits for reviewers. ``id``: of the verification or the flag; ``reviewed``: by the first of two people."""
+
+    kind: WaitingKind
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    since: datetime
+    reviewed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class VerificationFlag:
     """Something that changed since a check succeeded, which holds disbursements until two operators lift it."""

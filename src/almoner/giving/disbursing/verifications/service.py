@@ -29,6 +29,8 @@ from almoner.giving.disbursing.verifications.domain import (
 from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
 from almoner.giving.disbursing.verifications.findings import VerificationFlag as VerificationFlag
+from almoner.giving.disbursing.verifications.findings import WaitingKind as WaitingKind
+from almoner.giving.disbursing.verifications.findings import WaitingVerification as WaitingVerification
 from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
 from almoner.giving.disbursing.verifications.flagging import on_account_denied as on_account_denied
 from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
@@ -36,8 +38,10 @@ from almoner.giving.disbursing.verifications.flagging import on_account_refused 
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
+from almoner.giving.disbursing.verifications.store_findings import count_waiting as count_waiting
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
+from almoner.giving.disbursing.verifications.store_findings import list_waiting as list_waiting
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
 from almoner.giving.disbursing.verifications.transitions import CheckVerification as CheckVerification

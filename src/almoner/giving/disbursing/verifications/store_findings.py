@@ -15,6 +15,8 @@ from almoner.giving.disbursing.verifications.findings import (
     FlagStatus,
     StoredFinding,
     VerificationFlag,
+    WaitingKind,
+    WaitingVerification,
 )
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -191,6 +193,45 @@ async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
+
+
+_WAITING: Final = """
+select kind, id, partner_id, organisation_id, since, reviewed from (
+    (
+        select 'monetary_donation_verification' as kind, v.id, v.partner_id, v.organisation_id, v.created_at as since,
+            false as reviewed
+        from monetary_donation_verification v
+        where v.status = 'pending' and v.expires_at > $1 and coalesce($7, 'monetary_donation_verification') =
+            'monetary_donation_verification' and ($2::uuid is null or v.partner_id = $2)
+            and ($3::timestamptz is null or v.created_at <= $3)
+            and ($4::timestamptz is null or (v.created_at, v.id) > ($4, $5::uuid))
+        order by v.created_at, v.id limit $6
+    ) union all (
+        select 'verification_flag', f.id, v.partner_id, v.organisation_id, f.raised_at, f.first_by is not null
+        from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
+        where f.status = 'open' and v.status in ('pending', 'approved') and coalesce($7, 'verification_flag') =
+            'verification_flag' and ($2::uuid is null or v.partner_id = $2)
+            and ($3::timestamptz is null or f.raised_at <= $3)
+            and ($4::timestamptz is null or (f.raised_at, f.id) > ($4, $5::uuid))
+        order by f.raised_at, f.id limit $6
+    )
+) waiting order by since, id limit $6
+"""
+
+
+@across_partners("operators")
+async def list_waiting(
+    tx: Tx,
+    limit: int,
+    *,
+    kind: WaitingKind | None = None,
+    partner_id: UUID | None = None,
+    until: datetime | None = None,
+    after: tuple[datetime, UUID] | None = None,
+) -> list[WaitingVerification]:
+    """Pending verifications and open flags, what has waited longest first."""
+    rows = await tx.fetch(_WAITING, tx.now, partner_id, until, *(after or (None, None)), limit, kind)
+    return [WaitingVerification(*row) for row in rows]
 
 
 async def find_flag(tx: Tx, flag_id: UUID) -> VerificationFlag | None:

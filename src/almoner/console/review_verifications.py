@@ -1,0 +1,326 @@
+"""Monetary donation verifications and their flags: what waits for reviewers, each on a page, decided by one or two."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.access.partners import service as partners
+from almoner.console.acts import ActField, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import REVIEWERS
+from almoner.console.lists import ListRow
+from almoner.console.money_records import (
+    Officer,
+    RecordAct,
+    RecordKind,
+    RecordPage,
+    RecordTable,
+    moment,
+    names_of_deciders,
+    sentences,
+    show_record,
+)
+from almoner.console.review_words import REVIEWS
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import (
+    CHECKS,
+    MAX_NOTE_LENGTH,
+    REJECTION_REASONS,
+    DecisionEvidence,
+    InvalidState,
+    MonetaryDonationVerification,
+    RejectionReason,
+)
+from almoner.giving.disbursing.verifications.service import VerificationFlag
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
+
+TYPE: Final = "monetarydonationverification"
+FLAG_TYPE: Final = "verificationflag"
+VERIFICATIONS: Final = f"{REVIEWS}/verifications"
+FLAGS: Final = f"{REVIEWS}/flags"
+_WORDS: Final = "Verification"
+_FLAG_WORDS: Final = "Flag"
+_EVIDENCE: Final = ActField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flagged:
+    """A flag with its verification."""
+
+    flag: VerificationFlag
+    verification: MonetaryDonationVerification
+
+
+class VerificationPages:
+    """Pages about verifications and flags."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes; before those of cases, whose addresses would match them."""
+        acts = [*_VERIFICATIONS.declare_acts(self._context), *_FLAGS.declare_acts(self._context)]
+        roles = sorted(REVIEWERS)
+        return [
+            *ActPages(self._context).routes(*acts),
+            self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
+            self._context.route(f"{FLAGS}/{{id}}", self.show_flag, *roles, methods=["GET"]),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """A verification with what its checks found, its flags and its decisions."""
+        async with self._context.db.read() as tx:
+            one = await _VERIFICATIONS.find(self._context, tx, visitor)
+            flags = await verifications.list_flags(tx, one.id)
+            page = RecordPage(
+                title=(await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).shown_name,
+                id=tx.ids.text(TYPE, one.id),
+                status=one.status,
+                back=REVIEWS,
+                back_words="Open reviews",
+                facts=await _facts(tx, one),
+                steps=await _decisions(tx, one),
+                acts=_VERIFICATIONS.offered(tx, one),
+                tables=[await _findings(tx, one), _flag_table(tx, flags)],
+            )
+        return await show_record(self._context, visitor, page, _VERIFICATIONS.message(visitor))
+
+    async def show_flag(self, visitor: Visitor) -> Response:
+        """A flag: what changed, and who has reviewed it."""
+        async with self._context.db.read() as tx:
+            one = await _FLAGS.find(self._context, tx, visitor)
+            by = await names_of_deciders(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            name = tx.ids.text(TYPE, one.verification.id)
+            page = RecordPage(
+                title=one.flag.sentence,
+                id=tx.ids.text(FLAG_TYPE, one.flag.id),
+                status=one.flag.status,
+                back=f"{VERIFICATIONS}/{name}",
+                back_words=_WORDS,
+                facts=await _flag_facts(tx, one),
+                steps=[
+                    TimelineStep("Reviewed", "done", look.at.isoformat(), note=f"{by(look.by)}: {look.note}")
+                    for look in (one.flag.first, one.flag.second)
+                    if look
+                ],
+                acts=_FLAGS.offered(tx, one),
+            )
+        return await show_record(self._context, visitor, page, _FLAGS.message(visitor))
+
+
+async def _get(tx: Tx, verification_id: UUID) -> MonetaryDonationVerification:
+    return await verifications.get(tx, ALL_PARTNERS, verification_id)
+
+
+async def _get_flag(tx: Tx, flag_id: UUID) -> _Flagged:
+    flag = await verifications.get_flag(tx, flag_id)
+    return _Flagged(flag, await _get(tx, flag.verification_id))
+
+
+async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[Fact]:
+    organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+    return [
+        Fact("Partner", (await partners.get(tx, Partner(one.partner_id))).name),
+        Fact("Nonprofit", organisation.shown_name),
+        Fact("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
+        *(Fact(readable(check), readable(one.checks[check])) for check in CHECKS),
+        Fact("Rejection reason", readable(one.rejection_reason) if one.rejection_reason else None),
+        moment("Created", one.created_at),
+        moment("Expires", one.expires_at if one.status == "pending" else None),
+        moment("Processed", one.processed_at),
+    ]
+
+
+async def _flag_facts(tx: Tx, one: _Flagged) -> list[Fact]:
+    found = await _facts(tx, one.verification)
+    reviewed = sum(1 for look in (one.flag.first, one.flag.second) if look)
+    changed = [
+        Fact(readable(name), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        for name, value in one.flag.facts.items()
+        if value is not None and not isinstance(value, dict)
+    ]
+    return [
+        Fact("Change", one.flag.sentence),
+        moment("Raised", one.flag.raised_at),
+        Fact("Reviewed", f"{reviewed} of 2"),
+        *changed,
+        *found[:3],
+    ]
+
+
+async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
+    known = await verifications.list_decisions(tx, one.id)
+    by = await names_of_deciders(
+        tx, [who for row in known for who in (row.evidence.decided_by, row.evidence.second_by) if who]
+    )
+    steps = []
+    for row in known:
+        seconded = f" {by(row.evidence.second_by)}: {row.evidence.second_note}" if row.evidence.second_by else ""
+        note = f"{by(row.evidence.decided_by)}: {row.evidence.note}{seconded}"
+        steps.append(TimelineStep(readable(row.decision), "done", row.at.isoformat(), note=note))
+    return steps
+
+
+async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
+    known = await verifications.list_findings(tx, one.id)
+    by = await names_of_deciders(tx, [row.finding.source for row in known])
+    columns = (
+        *(Column("Check"), Column("Result"), Column("Reason"), Column("Source")),
+        *(Column("Checked", "moment"), Column("Valid until", "moment")),
+    )
+    rows = [
+        ListRow(
+            "",
+            (
+                readable(row.finding.check),
+                readable(row.finding.outcome),
+                readable(row.finding.reason) if row.finding.reason else None,
+                by(row.finding.source),
+                row.checked_at,
+                row.finding.expires_at,
+            ),
+        )
+        for row in known
+    ]
+    return RecordTable("What the checks found", columns, rows, "Nothing has been checked yet.")
+
+
+def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
+    rows = [
+        ListRow(
+            f"{FLAGS}/{tx.ids.text(FLAG_TYPE, one.id)}",
+            (
+                one.sentence,
+                readable(one.status),
+                f"{sum(1 for look in (one.first, one.second) if look)} of 2",
+                one.raised_at,
+            ),
+        )
+        for one in flags
+    ]
+    columns = (Column("Flag"), Column("Status"), Column("Reviewed"), Column("Raised", "moment"))
+    return RecordTable("Flags", columns, rows, "Nothing has changed since the checks.")
+
+
+async def _approve(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
+    seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
+    name = tx.ids.text(TYPE, one.id)
+    agreed = await officer.decide_with_second(
+        tx, one.partner_id, "verification.approve", name, seen, typed["note"], always=False
+    )
+    if agreed is None:
+        return "first"
+    evidence = DecisionEvidence(agreed.by, agreed.note, *(agreed.second or ()))
+    await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
+    await officer.record_audit_entry(tx, one.partner_id, "verification.approved", name, people=agreed.decider_count)
+    return None
+
+
+async def _reject(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
+    reason: RejectionReason = next(code for code in REJECTION_REASONS if code == typed["reason"])
+    evidence = DecisionEvidence(officer.id, typed["note"])
+    await verifications.reject(tx, ALL_PARTNERS, one.id, reason, evidence)
+    await officer.record_audit_entry(tx, one.partner_id, "verification.rejected", tx.ids.text(TYPE, one.id))
+    return None
+
+
+async def _reopen(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
+    await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, typed["note"]))
+    await officer.record_audit_entry(tx, one.partner_id, "verification.reopened", tx.ids.text(TYPE, one.id))
+    return None
+
+
+async def _clear(tx: Tx, officer: Officer, one: _Flagged, typed: Mapping[str, str]) -> str | None:
+    await operators.ensure_independent_operator(tx, officer.person, [one.flag.first.by] if one.flag.first else [])
+    looked = await verifications.review_flag(tx, one.flag.id, note=typed["note"], by=officer.id)
+    name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
+    await officer.record_audit_entry(
+        tx, one.verification.partner_id, "verification.flag_looked_at", name, flag=flag, now=looked.status
+    )
+    return "first" if looked.status == "open" else None
+
+
+_VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
+    path=VERIFICATIONS,
+    id_type=TYPE,
+    words=_WORDS,
+    get=_get,
+    record_id=lambda one: one.id,
+    facts=_facts,
+    acts=(
+        RecordAct(
+            "approve",
+            "Approve verification",
+            sentences(
+                "All checks that are still open are confirmed, and the partner is notified.",
+                "If two-person approval is on, a second reviewer must confirm it too, here or with the command.",
+            ),
+            _approve,
+            (_EVIDENCE,),
+            lambda one: "" if one.status == "pending" else "This verification is not pending.",
+            "The verification is approved.",
+            "a",
+        ),
+        RecordAct(
+            "reject",
+            "Reject verification",
+            sentences("No disbursements are sent. The partner is notified, with the reason that you choose."),
+            _reject,
+            (
+                ActField("reason", "Reason", "choice", choices=[(one, readable(one)) for one in REJECTION_REASONS]),
+                _EVIDENCE,
+            ),
+            lambda one: "" if one.is_pending_or_approved else "This verification has ended.",
+            "The verification is rejected.",
+            "x",
+        ),
+        RecordAct(
+            "reopen",
+            "Reopen verification",
+            sentences("All checks run again. The verification expires after 30 days."),
+            _reopen,
+            (_EVIDENCE,),
+            lambda one: "" if one.status in ("rejected", "expired") else "This verification has not ended.",
+            "The verification is open again.",
+            "o",
+        ),
+    ),
+    refusals=(InvalidState,),
+    missing=(NotFound,),
+    role="reviewer",
+)
+_FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
+    path=FLAGS,
+    id_type=FLAG_TYPE,
+    words=_FLAG_WORDS,
+    get=_get_flag,
+    record_id=lambda one: one.flag.id,
+    facts=_flag_facts,
+    acts=(
+        RecordAct(
+            "clear",
+            "Clear flag",
+            sentences(
+                "Two reviewers must clear each flag and give their evidence. Then disbursements can be sent again.",
+                "The same person cannot clear it twice.",
+            ),
+            _clear,
+            (_EVIDENCE,),
+            lambda one: "" if one.flag.status == "open" else "This flag is not open.",
+            "The flag has been cleared.",
+            "a",
+        ),
+    ),
+    refusals=(InvalidState,),
+    missing=(NotFound,),
+    role="reviewer",
+)

@@ -1,0 +1,132 @@
+"""Verifications and flags in the console: in the queue of reviews, decided by one or by two."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.access.people.domain import Person
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import InvalidState
+from tests.support import bank, factories
+from tests.support.browsing import Browser
+from tests.support.client import Client
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+from tests.support.verifications import shown
+
+HOME = "/operator/reviews"
+
+
+@pytest.fixture
+async def person(service: Service) -> Person:
+    """A reviewer."""
+    return await operator(service, "reviewer")
+
+
+@pytest.fixture
+async def reviewer(service: Service, person: Person) -> AsyncIterator[Browser]:
+    """Their browser."""
+    browser = await signed_in(service, person)
+    yield browser
+    await browser.close()
+
+
+@pytest.fixture
+async def flag(service: Service, api: Client) -> str:
+    """The page of an open flag: another account was proposed after the check."""
+    made = await factories.verification(service, api)
+    await service.drain()
+    await bank.account(service, made["organisationId"], holder="Any name")
+    async with service.db.read() as tx:
+        [found] = await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
+        return f"{HOME}/flags/{tx.ids.text('verificationflag', found.id)}"
+
+
+async def clear(browser: Browser, flag: str) -> int:
+    """Clear it; the status of the answer."""
+    await browser.get(f"{flag}/clear")
+    return (await browser.post(f"{flag}/clear", note="Seen the bank's letter")).status_code
+
+
+async def looks_at(service: Service, flag: str) -> tuple[str, int]:
+    """The status of the flag, and how many people have reviewed it."""
+    flag_id = uuid_of(service, "verificationflag", flag.rpartition("/")[2])
+    async with service.db.read() as tx:
+        found = await verifications.get_flag(tx, flag_id)
+    return found.status, sum(1 for look in (found.first, found.second) if look)
+
+
+async def test_verifications_and_flags_stand_in_the_queue(
+    service: Service, api: Client, reviewer: Browser, flag: str
+) -> None:
+    name = flag.rpartition("/")[2]
+    made = await factories.verification(service, api)
+    for filters in ("", "kind=verification_flag"):
+        assert name in (await reviewer.get(f"{HOME}.csv?{filters}")).text, filters
+    for filters in ("", "kind=monetary_donation_verification"):
+        assert made["id"] in (await reviewer.get(f"{HOME}.csv?{filters}")).text, filters
+    for filters in ("kind=appeal", "kind=verification_flag", "holder=mine", "country=GBR", "due=overdue"):
+        assert made["id"] not in (await reviewer.get(f"{HOME}.csv?{filters}")).text, filters
+    assert "Flags" in (await reviewer.get("/operator/desk")).text
+    page = (await reviewer.get(f"{HOME}/verifications/{made['id']}")).text
+    assert "Approve verification" in page
+    assert "Reopen verification" not in page
+    assert (await reviewer.get(f"{HOME}/verifications/{name}")).status_code == 404
+
+
+async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
+    service: Service, reviewer: Browser, person: Person, flag: str
+) -> None:
+    tab = await signed_in(service, person)
+    assert "0 of 2" in (await reviewer.get(flag)).text
+    await asyncio.gather(reviewer.get(f"{flag}/clear"), tab.get(f"{flag}/clear"))
+    answers = await asyncio.gather(
+        *(browser.post(f"{flag}/clear", note="Seen the bank's letter") for browser in (reviewer, tab, reviewer, tab))
+    )
+    assert sorted(one.status_code for one in answers) == [303, 409, 409, 409]
+    assert await looks_at(service, flag) == ("open", 1)
+    flag_id = uuid_of(service, "verificationflag", flag.rpartition("/")[2])
+    by = service.db.deployment.ids.text("operator", person.id)
+    with pytest.raises(InvalidState):
+        async with service.db.write() as tx:
+            await verifications.review_flag(tx, flag_id, note="The command beside", by=by)
+    assert "1 of 2" in (await reviewer.get(flag)).text
+    other = await signed_in(service, await operator(service, "reviewer"))
+    assert await clear(other, flag) == 303
+    assert await looks_at(service, flag) == ("lifted", 2)
+    assert await clear(other, flag) == 409
+    await tab.close()
+    await other.close()
+
+
+async def test_eight_reviewers_at_once_clear_a_flag_once(service: Service, flag: str) -> None:
+    browsers = [await signed_in(service, await operator(service, "reviewer")) for _ in range(8)]
+    assert sorted(await asyncio.gather(*(clear(one, flag) for one in browsers))) == [303] * 2 + [409] * 6
+    assert await looks_at(service, flag) == ("lifted", 2)
+    for one in browsers:
+        await one.close()
+
+
+async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
+    service: Service, api: Client, reviewer: Browser
+) -> None:
+    made = await factories.verification(service, api)
+    await service.drain()
+    page = f"{HOME}/verifications/{made['id']}"
+    await reviewer.get(f"{page}/reject")
+    assert (await reviewer.post(f"{page}/reject", reason="mood", note="x")).status_code == 422
+    assert (await reviewer.post(f"{page}/reject", reason="no_response", note="Wrote twice")).status_code == 303
+    assert (await shown(api, made))["rejectionReasonCode"] == "no_response"
+    assert "Wrote twice" in (await reviewer.get(page)).text
+    assert (await reviewer.post(f"{page}/approve", note="Again")).status_code == 409
+    await reviewer.get(f"{page}/reopen")
+    assert (await reviewer.post(f"{page}/reopen", note="They answered")).status_code == 303
+    assert (await shown(api, made))["status"]["type"] == "pending"
+
+
+async def test_only_reviewers_open_them(service: Service, flag: str) -> None:
+    finance = await signed_in(service, await operator(service, "finance"))
+    assert [(await finance.get(path)).status_code for path in (flag, f"{flag}/clear")] == [403, 403]
+    await finance.close()
