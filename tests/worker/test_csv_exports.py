@@ -177,11 +177,12 @@ async def test_what_was_cut_off_starts_over_and_leaves_no_half_file(empty_databa
         await here.request()
         [row] = await here.rows()
         job = Job(1, exports.PREPARE.name, details(here, row["id"]), 1, 0, here.service.clock.now(), None)
-        running = asyncio.create_task(
-            exports.file_tasks.using(parts_of(here.service)).handlers[exports.PREPARE.name](
-                JobContext(here.service.db), job
-            )
-        )
+
+        async def prepare() -> None:
+            handlers = exports.file_tasks.using(parts_of(here.service)).handlers
+            await handlers[exports.PREPARE.name](JobContext(here.service.db), job)
+
+        running = asyncio.create_task(prepare())
         async with here.service.db.read() as tx:
             while not await tx.fetchval("select count(*) from donor_view"):
                 assert not running.done()

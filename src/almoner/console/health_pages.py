@@ -1,6 +1,6 @@
 """How the service does: an overview, what waits, what the self-check found, and the processes."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from starlette.responses import Response
@@ -45,12 +45,13 @@ async def _count_findings(tx: Tx) -> int:
     return sum(one.found > 0 for one in await selfcheck.list_records(tx))
 
 
-COUNTERS: Final[dict[str, Counter]] = {
+_COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
     "/health/jobs": _count_dead_jobs,
     "/health/emails": _count_emails,
     "/health/receivers": _count_receivers,
     FINDINGS: _count_findings,
 }
+COUNTERS: Final[dict[str, Counter]] = {**_COUNTS}
 _WORDS: Final = {
     "/health/jobs": "Jobs that gave up",
     "/health/emails": "Emails that could not be delivered",
@@ -65,7 +66,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 
 
 async def _desk_lines(tx: Tx, _visitor: Visitor) -> Sequence[DeskLine]:
-    return [DeskLine(words, path, await COUNTERS[path](tx)) for path, words in _WORDS.items()]
+    return [DeskLine(words, path, await _COUNTS[path](tx)) for path, words in _WORDS.items()]
 
 
 def routes(context: ConsoleContext) -> list[Route]:

@@ -102,10 +102,10 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
         for kind, count, oldest in await reviews.count_open_reviews(tx):
             lines.append(DeskLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
         counted = await verifications.count_waiting(tx)
-        for kind, (words, _) in VERIFICATION_WORDS.items():
-            first = await verifications.list_waiting(tx, 1, kind=kind)
-            count, _ = counted["flag" if kind == "verification_flag" else "verification"]
-            lines.append(DeskLine(words, f"{REVIEWS}?kind={kind}", count, first[0].since if first else None))
+        for waits, (words, _) in VERIFICATION_WORDS.items():
+            first = await verifications.list_waiting(tx, 1, kind=waits)
+            count, _ = counted["flag" if waits == "verification_flag" else "verification"]
+            lines.append(DeskLine(words, f"{REVIEWS}?kind={waits}", count, first[0].since if first else None))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
         lines.append(DeskLine("Second looks", SECOND_LOOKS, len(looks), looks[0].selected_at if looks else None))
         return lines
@@ -160,7 +160,7 @@ class _ReviewQueue:
     async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             filters, after = self._filters(tx, visitor, query.filters), parse_position(query.cursor)
-            beside = await self._beside(tx, query, filters, after)
+            beside = await self._beside(tx, query.filters, filters, query.limit + 1, after)
             cases = query.filters.get("kind") not in VERIFICATION_WORDS
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
             names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
@@ -171,14 +171,19 @@ class _ReviewQueue:
         return page_by_position(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _beside(
-        self, tx: Tx, query: ListQuery, filters: ReviewFilters, after: tuple[datetime, UUID] | None
+        self,
+        tx: Tx,
+        given: Mapping[str, str],
+        filters: ReviewFilters,
+        limit: int,
+        after: tuple[datetime, UUID] | None,
     ) -> list[WaitingVerification]:
         """Verifications and flags, unless a filter is about what they have not, or another kind is asked for."""
-        if filters.kind is not None or not query.filters.keys() <= {"kind", "partner", "age"}:
+        if filters.kind is not None or not given.keys() <= {"kind", "partner", "age"}:
             return []
-        kind = next((one for one in VERIFICATION_WORDS if one == query.filters.get("kind")), None)
+        kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
         return await verifications.list_waiting(
-            tx, query.limit + 1, kind=kind, partner_id=filters.partner_id, until=filters.asked_until, after=after
+            tx, limit, kind=kind, partner_id=filters.partner_id, until=filters.asked_until, after=after
         )
 
     def _filters(self, tx: Tx, visitor: Visitor, given: Mapping[str, str]) -> ReviewFilters:

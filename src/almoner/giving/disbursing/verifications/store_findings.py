@@ -219,7 +219,6 @@ select kind, id, partner_id, organisation_id, since, reviewed from (
 """
 
 
-@across_partners("operators")
 async def list_waiting(
     tx: Tx,
     limit: int,
