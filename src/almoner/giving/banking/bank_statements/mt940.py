@@ -88,8 +88,9 @@ def _decoded(content: bytes) -> str:
 def _messages(text: str) -> Iterator[_Message]:
     """The statements, each from its field 20; a line that begins like another field, but cannot be one, is none."""
     message, last = _Message(), ""
-    for line in text.split("\n"):
-        found = _FIELD.match(line.lstrip("\x01"))
+    for line in filter(None, text.split("\n")):
+        plain = line.lstrip("\x01")
+        found = _FIELD.match(plain) if plain.startswith(":") else None
         tag, value = (found[1], found[2]) if found else ("", "")
         if tag == "20" or (tag == "61" and message.is_closed):
             if message.fields or message.entries:
