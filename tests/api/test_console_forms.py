@@ -31,6 +31,8 @@ TESTS: Final = Path(__file__).parents[1]
 MONEY, MONTH, PARTNERS = "api/test_console_money.py", "api/test_console_month_end.py", "api/test_console_partners.py"
 HEALTH, REVIEWS, AUDIT = "api/test_console_health.py", "api/test_console_reviews.py", "api/test_console_audit.py"
 NONPROFITS, HERE = "api/test_console_organisations.py", "api/test_console_forms.py"
+VERIFICATIONS, MERGES = "api/test_console_verifications.py", "api/test_console_merges.py"
+UPLOADS = "worker/test_import_uploads.py"
 REGISTERS, LISTS = "worker/test_register_release.py", "worker/test_watchlist_refresh.py"
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/audit-chains/{scope}/prove": (AUDIT, "audit.proof_started"),
@@ -65,6 +67,8 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/organisations/{id}/brand/clear": (NONPROFITS, "organisation.branded"),
     "/organisations/{id}/logo": (NONPROFITS, "organisation.branded"),
     "/organisations/{id}/publish": (NONPROFITS, "organisation.published"),
+    "/organisations/{id}/merge/{other}": (MERGES, "organisation.merged"),
+    "/organisations/{id}/separate/{other}": (MERGES, "organisation.separated"),
     "/partners/new": (PARTNERS, "partner.added"),
     "/partners/{id}/brand": (PARTNERS, "partner.branded"),
     "/partners/{id}/brand/clear": (PARTNERS, "partner.branded"),
@@ -97,11 +101,16 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/refunds/{id}/mark-sent": (MONEY, "refund.sent_by_hand"),
     "/refunds/{id}/resolve": (HERE, "refund.let_rest"),
     "/refunds/{id}/retry": (HERE, "refund.asked_again"),
+    "/register-imports/upload": (UPLOADS, "register.uploaded"),
     "/register-imports/{id}/refuse": (REGISTERS, "register.refused"),
     "/register-imports/{id}/release": (REGISTERS, "register.released"),
     "/registers/{source}/refresh": (REGISTERS, "register.refresh_started"),
+    "/reviews/flags/{id}/clear": (VERIFICATIONS, "verification.flag_looked_at"),
     "/reviews/next": (HERE, "review.shown"),
     "/reviews/second-looks/{id}/answer": (REVIEWS, "review.second_look"),
+    "/reviews/verifications/{id}/approve": (VERIFICATIONS, "verification.approved"),
+    "/reviews/verifications/{id}/reject": (VERIFICATIONS, "verification.rejected"),
+    "/reviews/verifications/{id}/reopen": (VERIFICATIONS, "verification.reopened"),
     "/reviews/{id}": (REVIEWS, "review.prolonged"),
     "/reviews/{id}/accept": (REVIEWS, "review.accepted"),
     "/reviews/{id}/conflict": (REVIEWS, "review.conflict_declared"),
@@ -118,6 +127,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/unallocated-payments/{id}/record-refund": (HERE, "unallocated_payment.refunded"),
     "/unallocated-payments/{id}/refund": (MONEY, "unallocated_payment.refunded"),
     "/unallocated-payments/{id}/write-off": (MONEY, "unallocated_payment.dismissed"),
+    "/watch-lists/upload": (UPLOADS, "watchlist.uploaded"),
     "/watch-lists/{code}/refresh": (LISTS, "watchlist.refresh_started"),
     "/watch-lists/{code}/retire": (LISTS, "watchlist.retired"),
 }

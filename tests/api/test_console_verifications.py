@@ -50,6 +50,13 @@ async def clear(browser: Browser, flag: str) -> int:
     return (await browser.post(f"{flag}/clear", note="Seen the bank's letter")).status_code
 
 
+async def audited(service: Service, action: str, page: str) -> int:
+    """How many audit entries with the action name the record of a page."""
+    async with service.db.read() as tx:
+        sql = "select count(*) from audit_entry where action = $1 and $2 in (subject, details ->> 'flag')"
+        return int(await tx.fetchval(sql, action, page.rpartition("/")[2]))
+
+
 async def looks_at(service: Service, flag: str) -> tuple[str, int]:
     """The status of the flag, and how many people have reviewed it."""
     flag_id = uuid_of(service, "verificationflag", flag.rpartition("/")[2])
@@ -97,6 +104,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     assert await clear(other, flag) == 303
     assert await looks_at(service, flag) == ("lifted", 2)
     assert await clear(other, flag) == 409
+    assert await audited(service, "verification.flag_looked_at", flag) == 2
     await tab.close()
     await other.close()
 
@@ -124,6 +132,11 @@ async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
     await reviewer.get(f"{page}/reopen")
     assert (await reviewer.post(f"{page}/reopen", note="They answered")).status_code == 303
     assert (await shown(api, made))["status"]["type"] == "pending"
+    await reviewer.get(f"{page}/approve")
+    assert (await reviewer.post(f"{page}/approve", note="They called back")).status_code == 303
+    assert (await shown(api, made))["status"]["type"] == "approved"
+    for action in ("verification.rejected", "verification.reopened", "verification.approved"):
+        assert await audited(service, action, page) == 1, action
 
 
 async def test_only_reviewers_open_them(service: Service, flag: str) -> None:

@@ -115,13 +115,13 @@ async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
     other.cookies |= {name: value for name, value in one.cookies.items() if name.startswith("__Host-sign-on")}
     elsewhere = await other.get(await through(away.headers["location"], pages))
     assert elsewhere.status_code == 403
-    assert "no longer signed in to this browser" in elsewhere.text
+    assert "not started in this browser" in elsewhere.text
     away = await one.get(f"{home}/sign-on?for=connect")
     here.service.clock.advance_wall(minutes=9)
     async with here.service.db.write() as tx:
         await tx.execute("update sign_in set authenticated_at = authenticated_at - $1::interval", timedelta(minutes=5))
     late = await one.get(await through(away.headers["location"], pages))
-    assert (late.status_code, "Start again" in late.text) == (403, True)
+    assert (late.status_code, "start again" in late.text) == (403, True)
     asked = await one.get(f"{home}/sign-on?for=connect")
     assert asked.headers["location"] == f"{home}/provider-account"
     assert (await one.get(f"{home}/provider-account")).headers["location"].startswith(f"{home}/prove")
@@ -130,7 +130,7 @@ async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
 
 async def test_v8_somebody_elses_account_is_not_connected(here: Setup, at: At, home: str, pages: str) -> None:
     await connected(await at(await member(here)), home, pages)
-    assert "is connected to another member" in await connected(await at(await member(here)), home, pages)
+    assert "belongs to another member" in await connected(await at(await member(here)), home, pages)
     assert await here.count("sign_on_identity") == 1
 
 

@@ -36,8 +36,10 @@ WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_OTHER_TESTS = re.compile(
     r"apply\.problem\.file\.(large|damaged|encrypted|pixels|pages|animation)$|applied\.candidates\."
+    r"|applied\.missing\.(registration_certificate|tax_exemption_letter|governing_document|name_change_certificate"
+    r"|proof_of_address|letter_of_authority)$"
 )
-"""Why a file was refused, and namesakes, which are tested where they arise."""
+"""Why a file was refused, namesakes, and what a reviewer asks for, which are tested where they arise."""
 MESSAGES = ("expired", "unknown", "again", "broken")
 LONG = "x" * 5001
 

@@ -266,9 +266,9 @@ async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str
 @commands.command("reopen")
 @as_operator("finance", audit_action="bank_statement_line.reopened")
 async def reopen_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
-    """Reopen a line that was dismissed or matched to a provider payout by mistake.
+    """Reopen a line that was dismissed or matched by mistake.
 
-    Neither moves money in the ledger. Other matches cannot be undone.
+    Only a line that was dismissed, or matched to a provider payout, can be reopened: neither moves money in the ledger.
     """
     try:
         await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=officer.id)

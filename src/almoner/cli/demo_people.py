@@ -26,7 +26,7 @@ Login = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
-    """Somebody of the demo. ``user_name`` is the email address, too. ``app``: signs in by an authenticator as well."""
+    """A demo user. ``user_name`` is the email address, too. ``app``: signs in by an authenticator as well."""
 
     user_name: str
     name: str

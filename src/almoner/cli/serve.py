@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
 
 
 def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
-    """An event that is set by Ctrl-C, SIGTERM and SIGHUP, and one that is set when a second of them comes."""
+    """An event that Ctrl-C, SIGTERM or SIGHUP sets, and one that is set when another of these signals arrives."""
     stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -248,7 +248,7 @@ def _who(pair: _Pair) -> str:
 
 
 _MERGE: Final = (
-    "From now on, one record answers for both numbers: the active one, or the older one of two.",
+    "From now on, both numbers lead to one record: the active one, or the older one if both are active or neither is.",
     "Partners that follow either of them are notified.",
     "Past donations and verifications stay with the record they were made for. You can separate the records again.",
     "If two-person approval is on, a second administrator must approve it within 7 days.",

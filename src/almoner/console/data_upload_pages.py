@@ -192,7 +192,7 @@ class UploadPages:
 def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     if typed["source"] not in imports.sources:
-        found["source"] = "Choose one of the list."
+        found["source"] = "Choose one from the list."
     try:
         _parse_day(typed["day"])
     except ValueError:

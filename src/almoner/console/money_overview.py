@@ -130,7 +130,7 @@ def _address_of(one: Approval) -> tuple[str, str] | None:
 
 
 async def list_waiting(tx: Tx) -> list[DeskLine]:
-    """How much waits of each kind of work, and since when the oldest."""
+    """How many items of each kind of work are waiting, and how long the oldest has waited."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 
 

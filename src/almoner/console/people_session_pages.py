@@ -1,4 +1,4 @@
-"""Where operators are signed in, and signing one out."""
+"""Shows where operators are signed in and lets you sign one out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

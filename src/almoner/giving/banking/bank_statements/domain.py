@@ -19,7 +19,14 @@ from almoner.kit.ids import encode_uuid
 from almoner.kit.money import MAX_MINOR, Money, currency_exponent
 from almoner.kit.states import Lifecycle
 
-_BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
+_BANK_LINE: Final = Lifecycle(
+    "bank_statement_line",
+    {
+        "open": frozenset({"matched", "dismissed"}),
+        "matched": frozenset({"open"}),
+        "dismissed": frozenset({"open"}),
+    },
+)
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
