@@ -245,8 +245,7 @@ class CasePages:
                     "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
                     "to decide this case."
                 ),
-                "You can still read the case, but you can no longer decide it. Your claim to the case ends. This cannot be "
-                "undone.",
+                "You can still read the case, but you can no longer decide it, and your claim to it ends for good.",
             ]
             reason = ActField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
             title = "Declare a conflict of interest"
