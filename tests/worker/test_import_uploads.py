@@ -100,7 +100,7 @@ async def test_files_in_a_zip_and_files_that_are_none(service: Service, admin: B
 async def test_a_form_that_lacks_something_stores_nothing(service: Service, admin: Browser) -> None:
     await admin.open(f"{REGISTER}/upload")
     for fields, name, problem in (
-        ({"source": "no-such", "day": ""}, "eo1.csv", "Choose one of the list"),
+        ({"source": "no-such", "day": ""}, "eo1.csv", "Choose one from the list"),
         ({"source": "irs-bmf", "day": "13.04.2026"}, "eo1.csv", "Enter a date such as"),
         (FIELDS, "..", "Give the file a name"),
     ):
