@@ -101,7 +101,7 @@ class OrganisationPages:
         text = query.filters.get("query", "")
         async with self._context.db.read() as tx:
             if (named := tx.ids.parse(ID, text)) is not None:
-                return await _load_named(tx, named)
+                return await _load_by_id(tx, named)
             filters = await _filters(tx, query.filters)
             if text:
                 start = _position(query.cursor)
@@ -214,8 +214,8 @@ def organisation_path(tx: Tx, organisation_id: UUID) -> str:
     return f"{ORGANISATIONS}/{tx.ids.text(ID, organisation_id)}"
 
 
-async def _load_named(tx: Tx, organisation_id: UUID) -> ListPage:
-    """The one of an ID."""
+async def _load_by_id(tx: Tx, organisation_id: UUID) -> ListPage:
+    """The organisation with an ID."""
     try:
         return ListPage([_row(tx, await organisations.get_for_operators(tx, organisation_id))], total=1)
     except NotFound:

@@ -1,6 +1,7 @@
 """Import of a register or a watch list by upload: the file goes to the document storage, and a job imports it."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PureWindowsPath
@@ -17,13 +18,14 @@ from almoner.console.data_register_pages import LOADS
 from almoner.console.data_watchlist_pages import PATH as WATCHLISTS
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.money_records import RecordPage, moment, show_record
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import NotFound, Problem
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ID, MAX_UPLOAD, ImportUpload, Kind, NewUpload
+from almoner.platform.files.storage import StorageUnavailable
 from almoner.platform.files.uploads.problems import MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.pages.record_tables import Fact
@@ -95,7 +97,7 @@ class UploadPages:
                 uploaded = visitor.upload.uploaded if visitor.upload else None
                 problems = _problems(visitor, imports, typed)
                 if not problems and uploaded is not None:
-                    return redirect_to(visitor.place.home + await self._keep(visitor, imports, typed, uploaded))
+                    return redirect_to(visitor.place.home + await self._store_upload(visitor, imports, typed, uploaded))
             async with self._context.db.read() as tx:
                 newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
                 listed = [(f"{imports.path}/uploads/{tx.ids.text(ID, one.id)}", one) for one in newest]
@@ -113,7 +115,9 @@ class UploadPages:
 
         return upload
 
-    async def _keep(self, visitor: Visitor, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile) -> str:
+    async def _store_upload(
+        self, visitor: Visitor, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile
+    ) -> str:
         """Store the file, and have it imported; the page of the upload."""
         blobs = self._context.services.blobs
         uploaded.content.seek(0)
@@ -141,8 +145,9 @@ class UploadPages:
                     sha256=uploaded.sha256.hex(),
                     forced=new.forced,
                 )
-        except BaseException:
-            await blobs.remove(key)
+        except Problem:  # nothing was committed; after anything else it may have been, and the sweep looks
+            with suppress(StorageUnavailable):
+                await blobs.remove(key)
             raise
         return f"{imports.path}/uploads/{self._context.id_text(ID, upload_id)}"
 

@@ -89,8 +89,8 @@ class SecondLookPages:
         ]
         return page_by_position(rows, query.limit)
 
-    async def _find_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
-        """The one that the address names, as far as it waits for this visitor. Raises NotFound."""
+    async def _find_second_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
+        """The second look that the address names, if it waits for this visitor. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
         try:
             review_id = UUID(name)
@@ -101,7 +101,7 @@ class SecondLookPages:
     async def show(self, visitor: Visitor) -> Response:
         """Show the evidence without anything that reveals the decision."""
         async with self._context.db.write() as tx:
-            look = await self._find_look(tx, visitor)
+            look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             shown = await handler.load_evidence(tx, look.subject.id)
             name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
@@ -120,7 +120,7 @@ class SecondLookPages:
 
     def _answer(self) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
-            look = await self._find_look(tx, visitor)
+            look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
@@ -144,7 +144,7 @@ class SecondLookPages:
             )
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            look = await self._find_look(tx, visitor)
+            look = await self._find_second_look(tx, visitor)
             verdict: Verdict = "accepted" if values["verdict"] == "accepted" else "rejected"
             if (verdict == "rejected") != bool(values["reason"]):
                 raise IncorrectParams("reason: choose a reason if you would reject, or none if you would accept")

@@ -120,7 +120,7 @@ async def prepare_export(parts: Parts, work: JobContext, job: JobOf[OfExport]) -
         except StorageUnavailable as away:
             return JobRetry(_STORAGE_WAIT, str(away))
         except CallRefused:
-            key = None  # filters that the list takes no more
+            key = None  # the list does not take these filters any more
     async with work.db.write() as tx:
         recorded = await store_exports.record_prepared(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
         if recorded and key is not None:

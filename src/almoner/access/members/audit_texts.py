@@ -63,13 +63,13 @@ class AuditTexts:
         if name := self.names.get(actor.id):
             isolated = bidi_isolated(name)
             return self.texts.language.html("audit_log.key", name=isolated) if actor.kind == "key" else isolated
-        return self._unnamed(actor)
+        return self._actor_kind(actor)
 
     def actor_choice(self, actor: Actor) -> str:
         """Who did it, in a list of plain texts; those without a name are told apart by their IDs."""
         if name := self.names.get(actor.id):
             return self.texts.text("audit_log.key", name=name) if actor.kind == "key" else name
-        who = self._unnamed(actor)
+        who = self._actor_kind(actor)
         if actor.kind == "system" and who != self.texts.text("audit_log.actor.system"):
             return who
         return self.texts.text(
@@ -97,8 +97,8 @@ class AuditTexts:
             lambda first, more: language.html("audit_log.details", first=first, more=more), shown or [Markup()]
         )
 
-    def _unnamed(self, actor: Actor) -> str:
-        """The kind of somebody without a name, or whom a part of the system acted for."""
+    def _actor_kind(self, actor: Actor) -> str:
+        """The kind of an actor without a name, such as a key or a part of the system."""
         key = f"audit_log.actor.{actor.id}" if actor.kind == "system" else f"audit_log.actor.{actor.kind}"
         return self.texts.text(key if self.texts.language.has(key) else "audit_log.actor.system")
 

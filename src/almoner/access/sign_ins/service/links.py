@@ -104,8 +104,7 @@ async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink
 async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     """Use up the link in the transaction of its effect.
 
-    The person is locked first, as everywhere that ends links. Raises LinkClosed. The person is held first, as by
-    whoever else ends links.
+    The person is locked first, as everywhere that ends links. Raises LinkClosed.
     """
     try:
         await people.get_for_update(tx, person.realm, person.id)

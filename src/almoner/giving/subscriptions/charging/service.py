@@ -40,12 +40,12 @@ _POSTPONED: Final = timedelta(hours=1)
 async def wake(tx: Tx, limit: int = BATCH) -> int:
     """Process plans that are due; returns how many."""
 
-    async def look_at(plans: Sequence[DonationSubscription]) -> None:
+    async def process(plans: Sequence[DonationSubscription]) -> None:
         for plan in plans:
             await _look_at(tx, plan)
 
     due = await subscriptions.lock_due(tx, limit)
-    for plan in await handle_rows(tx, "donation_subscriptions.wake", due, look_at):
+    for plan in await handle_rows(tx, "donation_subscriptions.wake", due, process):
         await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
     return len(due)
 
