@@ -1,7 +1,5 @@
 """The service's health in the console, and what administrators do about it."""
 
-import html
-import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -9,11 +7,13 @@ import pytest
 
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
+from almoner.access.people.domain import Person
 from almoner.platform.jobs import queue
 from almoner.platform.observability import backups
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client
+from tests.support.console import entries, words
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 
@@ -21,24 +21,17 @@ HEALTH = "/operator/health"
 
 
 @pytest.fixture
-async def admin(service: Service) -> AsyncIterator[Browser]:
-    """An administrator's browser."""
-    browser = await signed_in(service, await operator(service, "administrator"))
+async def person(service: Service) -> Person:
+    """An administrator."""
+    return await operator(service, "administrator")
+
+
+@pytest.fixture
+async def admin(service: Service, person: Person) -> AsyncIterator[Browser]:
+    """Their browser."""
+    browser = await signed_in(service, person)
     yield browser
     await browser.close()
-
-
-def words(browser: Browser) -> str:
-    """What the last page says."""
-    assert browser.page is not None
-    whole = re.sub(r"</?(bdi|span|strong|time|code)[^>]*>", "", browser.page.text)
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
-
-
-async def entries(service: Service, action: str) -> int:
-    """How many audit entries with the action there are."""
-    async with service.db.read() as tx:
-        return int(await tx.fetchval("select count(*) from audit_entry where action = $1", action))
 
 
 async def gave_up(service: Service, error: str = "the moon is full") -> str:
@@ -70,7 +63,7 @@ async def test_the_overview_says_what_is_wrong_and_what_to_do(service: Service, 
         assert (await admin.get(f"{HEALTH}/{page}")).status_code == 200, page
 
 
-async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, admin: Browser) -> None:
+async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, admin: Browser, person: Person) -> None:
     first, second = await gave_up(service), await gave_up(service, "nobody knows")
     await admin.open(f"{HEALTH}/jobs?kind=selfcheck.run")
     assert "nobody knows" in words(admin)
@@ -79,19 +72,19 @@ async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, 
     assert "the moon is full" in words(admin)
     await admin.open(f"{HEALTH}/jobs/{first}/retry")
     assert (await admin.post(f"{HEALTH}/jobs/{first}/retry", {"sure": "yes"})).status_code == 303
-    assert await entries(service, "job.retried") == 1
+    assert await entries(service, "job.retried", first) == 1
     assert (await admin.post(f"{HEALTH}/jobs/{first}/retry", {"sure": "yes"})).status_code == 404, "it acts once"
     await admin.open(f"{HEALTH}/jobs/{second}/drop")
     assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": ""})).status_code == 422
     assert (await admin.post(f"{HEALTH}/jobs/{second}/drop", {"note": "asked for twice"})).status_code == 303
-    assert await entries(service, "job.dropped") == 1
+    assert await entries(service, "job.dropped", second) == 1
     async with service.db.read() as tx:
         left = await tx.fetch("select id, dead_at from job where id = any($1::bigint[])", [int(first), int(second)])
     assert [(str(row["id"]), row["dead_at"]) for row in left] == [(first, None)]
     await gave_up(service)
     await admin.open(f"{HEALTH}/jobs/retry")
     assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
-    assert await entries(service, "job.kind_retried") == 1
+    assert await entries(service, "job.kind_retried", service.db.deployment.ids.text("operator", person.id)) == 1
     assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
 
 
@@ -121,7 +114,7 @@ async def test_an_email_is_sent_again(service: Service, admin: Browser, tenant: 
     async with service.db.read() as tx:
         payload = await tx.fetchval("select payload from job where kind = 'receipts.send' order by id desc limit 1")
     assert payload == {"id": str(one.id)}, "the job is given what the first was"
-    assert await entries(service, "email.resent") == 1
+    assert await entries(service, "email.resent", text) == 1
     assert (await admin.get(f"{HEALTH}/emails/{text}")).status_code == 404
 
 
@@ -145,11 +138,11 @@ async def test_a_failing_receiver_is_seen_across_partners(service: Service, api:
     assert (await admin.get(f"{HEALTH}/receivers?status=suspended")).text.count("hooks.example.org/in") == 0
 
 
-async def test_the_self_check_is_run_and_says_what_to_do(service: Service, admin: Browser) -> None:
+async def test_the_self_check_is_run_and_says_what_to_do(service: Service, admin: Browser, person: Person) -> None:
     await gave_up(service)
     await admin.open(f"{HEALTH}/findings/run")
     assert (await admin.post(f"{HEALTH}/findings/run", {"sure": "yes"})).status_code == 303
-    assert await entries(service, "selfcheck.started") == 1
+    assert await entries(service, "selfcheck.started", service.db.deployment.ids.text("operator", person.id)) == 1
     await service.drain()
     await admin.open(f"{HEALTH}/findings")
     said = words(admin)

@@ -10,7 +10,7 @@ from almoner.platform.observability import selfcheck
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.console import act, closed, refused, words
+from tests.support.console import act, closed, entries, refused, words
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 from tests.support.terminal import BY
@@ -47,13 +47,6 @@ async def record(service: Service, name: str, code: str, number: str) -> str:
         sql = "update organisation set registry_number = $2, number_key = $2 where id = $1"
         await tx.execute(sql, tx.ids.parse("organisation", made), number)
     return made
-
-
-async def entries(service: Service, action: str, first: str) -> int:
-    """How many audit entries with the action name the record."""
-    async with service.db.read() as tx:
-        sql = "select count(*) from audit_entry where action = $1 and subject like '%' || $2 || '%'"
-        return int(await tx.fetchval(sql, action, first))
 
 
 async def answering(publishable: Client, *ids: str) -> set[str]:

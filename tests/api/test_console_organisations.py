@@ -14,7 +14,7 @@ from tests.support import factories
 from tests.support.bmf import bodies, body, write
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.console import act, closed, refused, upload, words
+from tests.support.console import act, closed, entries, refused, upload, words
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 from tests.support.validation import decided
@@ -52,13 +52,6 @@ async def reviewer(service: Service) -> AsyncIterator[Browser]:
     browser = await signed_in(service, await operator(service, "reviewer"))
     yield browser
     await browser.close()
-
-
-async def entries(service: Service, action: str, subject: str) -> int:
-    """How many audit entries with the action there are."""
-    async with service.db.read() as tx:
-        sql = "select count(*) from audit_entry where action = $1 and subject = $2"
-        return int(await tx.fetchval(sql, action, subject))
 
 
 async def known(publishable: Client) -> str:

@@ -11,6 +11,7 @@ from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.browsing import Browser
 from tests.support.client import Client
+from tests.support.console import entries
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
@@ -48,13 +49,6 @@ async def clear(browser: Browser, flag: str) -> int:
     """Clear it; the status of the answer."""
     await browser.get(f"{flag}/clear")
     return (await browser.post(f"{flag}/clear", note="Seen the bank's letter")).status_code
-
-
-async def audited(service: Service, action: str, page: str) -> int:
-    """How many audit entries with the action name the record of a page."""
-    async with service.db.read() as tx:
-        sql = "select count(*) from audit_entry where action = $1 and $2 in (subject, details ->> 'flag')"
-        return int(await tx.fetchval(sql, action, page.rpartition("/")[2]))
 
 
 async def looks_at(service: Service, flag: str) -> tuple[str, int]:
@@ -104,7 +98,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     assert await clear(other, flag) == 303
     assert await looks_at(service, flag) == ("lifted", 2)
     assert await clear(other, flag) == 409
-    assert await audited(service, "verification.flag_looked_at", flag) == 2
+    assert await entries(service, "verification.flag_looked_at", flag.rpartition("/")[2]) == 2
     await tab.close()
     await other.close()
 
@@ -136,7 +130,7 @@ async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
     assert (await reviewer.post(f"{page}/approve", note="They called back")).status_code == 303
     assert (await shown(api, made))["status"]["type"] == "approved"
     for action in ("verification.rejected", "verification.reopened", "verification.approved"):
-        assert await audited(service, action, page) == 1, action
+        assert await entries(service, action, page.rpartition("/")[2]) == 1, action
 
 
 async def test_only_reviewers_open_them(service: Service, flag: str) -> None:

@@ -5,6 +5,7 @@ import re
 
 from starlette.routing import Route
 
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages import error_pages
 from almoner.platform.pages.lazy_routes import LazyRoutes
 from tests.support.browsing import Browser
@@ -23,6 +24,16 @@ def words(browser: Browser) -> str:
     assert browser.page is not None
     whole = re.sub(r"</?(bdi|span|code|time|a)[^>]*>", "", browser.page.text)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+async def entries(service: Service, action: str, of: str | Partner) -> int:
+    """How many audit entries with the action a partner's log has, or bear an ID: of a record, or of who did it."""
+    borne = "scope = $2"
+    if isinstance(of, str):
+        borne = "$2 = any(array[actor_id, details ->> 'flag'] || string_to_array(subject, ' '))"
+    async with service.db.read() as tx:
+        sql = f"select count(*) from audit_entry where action = $1 and {borne}"
+        return int(await tx.fetchval(sql, action, of if isinstance(of, str) else of.id))
 
 
 async def act(browser: Browser, path: str, **typed: str) -> str:
