@@ -13,29 +13,31 @@ FORMS = """
 AL: Fondacioni|Shoqata
 AM: ՀԿ|Հիմնադրամ
 AR: Asociación Civil|Fundación|A.C.
-AT: Verein|gemeinnützige GmbH|Privatstiftung
-AU: Incorporated Association|Limited by Guarantee|Inc.
+AT: Verein|gemeinnützige GmbH|Privatstiftung|gemeinnützige Privatstiftung
+AU: Incorporated Association|Limited by Guarantee|Inc.|Aboriginal Corporation|RNTBC
 BE: VZW|A.S.B.L.|AISBL|Stichting van openbaar nut
-BG: Сдружение|Фондация
+BG: Сдружение|Фондация|Народно читалище
 BR: Associação|Fundação|OSCIP
 CA: OBNL|Organisme à but non lucratif
 CH: Stiftung|Fondazione|Fondation
 CN: 基金会
 CZ: z.s.|z. ú.|o.p.s.|Nadační fond|spolek
 DE: e.V.|eingetragener Verein|gGmbH|gUG (haftungsbeschränkt)|Stiftung bürgerlichen Rechts
+DE: rechtsfähige Stiftung des bürgerlichen Rechts
 DK: Fonden|Forening|F.M.B.A.
 EE: MTÜ|Sihtasutus|SA
 EG: جمعية|مؤسسة
 ES: Asociación|Fundación|Fundació|Associació|ONGD
 FI: ry|r.y.|rekisteröity yhdistys|Säätiö|rf|sr
-FR: Fonds de dotation|Association loi 1901|Fondation|FRUP
+FR: Fonds de dotation|Association loi 1901|Fondation|FRUP|SCIC
 GB: CIO|SCIO|CLG|CIC|Charitable Incorporated Organisation|Community Interest Company
 GE: ა(ა)იპ
 GR: ΑΜΚΕ|Σωματείο|Ίδρυμα
 HR: Udruga|Zaklada
-HU: Alapítvány|Egyesület|nonprofit Kft.
+HK: 有限公司
+HU: Alapítvány|Egyesület|nonprofit Kft.|Nkft.
 ID: Yayasan|Perkumpulan
-IE: Company Limited by Guarantee|Cuideachta faoi Theorainn Ráthaíochta
+IE: Company Limited by Guarantee|Cuideachta faoi Theorainn Ráthaíochta|Teoranta|DAC
 IL: עמותה|ע"ר|חל"צ
 IN: Section 8 Company|न्यास|समिति
 IS: ses.|Sjálfseignarstofnun
@@ -60,8 +62,8 @@ RO: Asociația|Fundația
 RS: Удружење|Задужбина
 RU: АНО|НКО|Благотворительный фонд
 SE: Ideell förening|Insamlingsstiftelse|svb
-SI: Društvo|Ustanova
-SK: o.z.|n.o.|Občianske združenie|Nadácia
+SI: Društvo|Ustanova|zavod so.p.
+SK: o.z.|n.o.|Občianske združenie|Nadácia|neziskový fond
 TH: มูลนิธิ|สมาคม
 TR: Vakfı|Derneği
 TW: 財團法人
@@ -80,6 +82,13 @@ def test_forms_of_over_forty_countries_are_known_at_both_ends(written: str) -> N
     for name in ("Karuna Zeleni", "Надія", "希望の家"):
         for other in (f"{written} {name}", f"{name} {written}", f"{name}, {written}", f"{name} ({written})"):
             assert score(name, other) == 1, other
+
+
+@pytest.mark.parametrize("state", ["a Wyoming", "A NJ", "an Ohio", "a New Jersey", "a North Dakota"])
+@pytest.mark.parametrize("form", ["nonprofit corporation", "Non-Profit Corp", "nonprofit religious corporation"])
+def test_the_state_of_an_american_form_belongs_to_the_form(state: str, form: str) -> None:
+    assert score("Karuna Zeleni", f"Karuna Zeleni, {state} {form}") == 1
+    assert score("Karuna Zeleni", f"Karuna Zeleni of {state.split(maxsplit=1)[1]}") < 1
 
 
 def test_every_form_of_the_table_counts_as_one() -> None:

@@ -58,6 +58,9 @@ _LEGAL: Final = frozenset(
 )
 """Words of long legal forms, and words that are so beside them."""
 _LEGAL_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
+_NONPROFIT: Final = frozenset("nonprofit profit religious benefit charitable".split())
+"""Words of the legal forms that state their state before them: A CALIFORNIA NONPROFIT PUBLIC BENEFIT CORPORATION."""
+_STATE_CODE: Final = 2
 _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _OF_SEVERAL: Final = 3
@@ -137,14 +140,27 @@ def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | 
     return words[: len(rest)] if rest == repaired[: len(rest)] else words[-len(rest) :], kinds
 
 
+def _strip_state(words: list[str]) -> list[str]:
+    """Words without the state that qualified a legal form: A WYOMING (nonprofit corporation), A NJ (...)."""
+    for length in (2, 1):
+        article, state = words[-length - 1 : -length], words[-length:]
+        is_state = tuple(state) in tables.place_spellings() or (length == 1 and len(state[0]) == _STATE_CODE)
+        if article in (["a"], ["an"]) and is_state and len(words) > length + 1:
+            return words[: -length - 1]
+    return words
+
+
 def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
     """Legal forms at both ends are taken off as long as something is left."""
     while len(words) > 1:
+        before = words
         words, kinds = _strip_form(words)
         if not kinds:
             words, kinds = _strip_misspelt_form(words)
         if kinds:
             forms |= kinds
+            if not _NONPROFIT.isdisjoint(before[len(words) :]):
+                words = _strip_state(words)
         if len(words) > 1 and words[-1] in ("the", "and"):
             words = words[:-1]
         elif not kinds:
