@@ -128,6 +128,7 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
         "donations by status, oldest first": listed(
             "/donations", status=statuses, sort=["createdAt"], direction=["ASC"]
         ),
+        "donations by amount": lambda _: "/donations?sort=amount&direction=DESC",
         "donations by status": listed("/donations", status=statuses),
         "donations by status since a day": listed("/donations", status=statuses, startDate=["2026-01-01"]),
         "donations of a nonprofit": listed("/donations", organisationId=organisations),

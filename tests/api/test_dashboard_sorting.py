@@ -6,6 +6,8 @@ from almoner.dashboard.record_lists import LISTS
 from tests.support import factories, submissions
 from tests.support.client import Client, data
 from tests.support.members import Desk
+from tests.support.regular_gifts import begin_plan
+from tests.support.requests import asked
 from tests.support.service import Service
 
 
@@ -50,13 +52,64 @@ async def test_names_sort_a_list_without_filters_alone(service: Service, api: Cl
 
 async def test_each_order_that_is_offered_opens_and_no_other_is_taken(service: Service, owner: Desk) -> None:
     offered = {one.path: [column.member for column in one.sortable(())] for one in LISTS}
-    assert offered["/donations"] == ["status", "createdAt"]
-    assert offered["/donation-requests"] == ["createdAt"]
+    assert offered["/donations"] == ["amount", "status", "createdAt"]
+    assert offered["/donation-requests"] == ["dueAt", "createdAt"]
     for path, members in offered.items():
         for member in [*members, "amount", "nothing"]:
             for direction in ("ASC", "DESC", "sideways"):
                 answer = await owner.get(f"{owner.home}{path}?sort={member}&direction={direction}")
                 assert answer.status_code == 200, (path, member, owner.text())
+
+
+async def walked(api: Client, path: str, direction: str, sort: str) -> list[str]:
+    """The identifiers of a list, two on a page; each page leads back to the one before it."""
+    page = (await api.get(path, direction=direction, pageSize=2, sort=sort)).json()
+    seen = [one["id"] for one in page["data"]]
+    while following := page["_links"]["next"]:
+        before, page = page, (await api.get(following)).json()
+        seen += [one["id"] for one in page["data"]]
+        assert (await api.get(page["_links"]["prev"])).json()["data"] == before["data"]
+    assert page["totalResults"] == len(seen)
+    return seen
+
+
+async def test_amounts_sort_donations_by_currency_and_equal_ones_by_identifier(
+    service: Service, api: Client, owner: Desk
+) -> None:
+    organisation = await factories.nonprofit(service)
+    made = {
+        (await factories.direct(service, api, organisation=organisation, amount=amount))["id"]: amount
+        for amount in (700, 500, 500, 900, 500, 900)
+    }
+    expected = [one for _, one in sorted((amount, one) for one, amount in made.items())]
+    for direction, order in (("ASC", expected), ("DESC", expected[::-1])):
+        assert await walked(api, "/v1/donations", direction, "amount") == order
+        page = await owner.get(f"{owner.home}/donations?sort=amount&direction={direction}")
+        assert shown(page.text, expected) == order
+        assert "6 results, by currency and amount" in owner.text()
+    assert 'sort=amount&amp;direction=DESC"' in (await owner.get(f"{owner.home}/donations")).text
+    filtered = await owner.get(f"{owner.home}/donations?status=ACTIVE&sort=amount")
+    assert "sort=amount" not in filtered.text
+    refused = await api.get("/v1/donations", sort="amount", status="ACTIVE")
+    assert refused.json()["error"]["reasons"] == ["query.sort can only be amount without filters"]
+
+
+async def test_days_that_are_expected_sort_requests_and_regular_donations(
+    service: Service, api: Client, owner: Desk
+) -> None:
+    requests = [(await asked(service, api, 1000))["id"] for _ in range(3)]
+    plans = [await begin_plan(service, api, frequency) for frequency in ("yearly", "weekly", "weekly")]
+    pending = [await begin_plan(service, api, pays=False) for _ in range(2)]
+    ids = [plans[1].id, plans[2].id, plans[0].id, *(one.id for one in pending)]
+    for path, sort, expected in (("requests", "dueAt", requests), ("subscriptions", "nextDonationAt", ids)):
+        for direction, order in (("ASC", expected), ("DESC", expected[::-1])):
+            assert await walked(api, f"/v1/donation-{path}", direction, sort) == order
+    for path, day, ids_ in (("donation-requests", "dueAt", requests), ("regular-donations", "nextDonationAt", ids)):
+        page = await owner.get(f"{owner.home}/{path}?sort={day}&direction=ASC")
+        assert shown(page.text, ids_) == ids_
+    assert "5 results, by next donation" in owner.text()
+    refused = await api.get("/v1/donation-subscriptions", sort="nextDonationAt", status="active")
+    assert refused.json()["error"]["reasons"] == ["query.sort can only be nextDonationAt without filters"]
 
 
 async def test_a_view_keeps_its_order(service: Service, api: Client, owner: Desk) -> None:

@@ -2,15 +2,19 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
 import pytest
 
+from almoner.giving.checkout.donation_requests import store as requests_store
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.giving.checkout.sessions import store as sessions_store
+from almoner.giving.subscriptions.donation_subscriptions import store as plans_store
+from almoner.giving.subscriptions.donation_subscriptions.domain import SubscriptionFilters
 from almoner.platform.database import counters
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
@@ -35,6 +39,25 @@ async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant,
         await sessions_store.list_page(cast("Tx", asked), tenant.partner, page)
     wanted = {"donation_partner_id_id_key", "donation_session_partner_id_id_key", "list_counter_pkey", "partner_pkey"}
     assert asked.indexes() == wanted
+    assert not asked.sorts_before_limit()
+
+
+@pytest.mark.parametrize("place", PAGES)
+async def test_a_sorted_page_is_a_range_of_its_index(service: Service, tenant: Tenant, place: Page) -> None:
+    def at(*values: object) -> Page:
+        return replace(place, position=place.position and (*values, *place.position))
+
+    now, partner = service.clock.now(), tenant.partner
+    async with service.db.write() as tx:
+        for way in ("seqscan", "sort", "incremental_sort"):
+            await tx.execute(f"set local enable_{way} = off")
+        asked = Explaining(tx)
+        sorting = cast("Tx", asked)
+        await donations_store_lists.list_page(sorting, partner, at("USD", 100), DonationFilters(), "amount")
+        await requests_store.list_page(sorting, partner, at(now), "dueAt")
+        await plans_store.list_page(sorting, partner, at(None), SubscriptionFilters(), "nextDonationAt")
+    wanted = {"donation_with_amount", "donation_request_with_due_date", "donation_subscription_with_next_donation"}
+    assert asked.indexes() == wanted | {"list_counter_pkey", "partner_pkey"}
     assert not asked.sorts_before_limit()
 
 

@@ -211,15 +211,18 @@ class SortOrder:
     @property
     def caption(self) -> str:
         """The key of the text that says what the order is."""
-        if self.column is not None and self.column.sort in ("name", "status"):
+        if self.column is not None and self.column.sort != "id":
             return f"dashboard.list.by_{self.column.sort}"
         return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
 
     def of_column(self, column: Column) -> "SortOrder":
-        """The order that the column's head leads to: from A, the first status or the newest on, then turned round."""
+        """The order that the column's head leads to: from A, the first status or day, the newest or the largest on.
+
+        Then it is turned round.
+        """
         if column == self.column:
             return SortOrder(column, not self.ascending)
-        return SortOrder(column, ascending=column.sort != "id")
+        return SortOrder(column, ascending=column.sort not in ("id", "amount"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +277,11 @@ class RecordList:
     def sortable(self, filters: Collection[str]) -> list[Column]:
         """The columns that it can be sorted by while these filters are set."""
         by_status = self.statuses and "status" not in filters
-        offered = {"id", *([] if filters else ["name"]), *(["status"] if by_status else [])}
-        return [one for one in self.columns if one.sort in offered]
+        return [
+            one
+            for one in self.columns
+            if one.sort and (one.sort == "id" or (by_status if one.sort == "status" else not filters))
+        ]
 
     def order(self, member: str, direction: str, filters: Collection[str]) -> SortOrder:
         """The order that an address asks for; the usual one where it is not offered."""

@@ -33,7 +33,14 @@ DONATIONS: Final = RecordList(
     "/v1/donations",
     "donations:read",
     "donation",
-    (Column("amount", "amount"), _STATUS, Column("email", "donor", "donor"), _NONPROFIT, _CREATED, _ID),
+    (
+        Column("amount", "amount", sort="amount"),
+        _STATUS,
+        Column("email", "donor", "donor"),
+        _NONPROFIT,
+        _CREATED,
+        _ID,
+    ),
     (
         _status("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"),
         Filter("email", "email", named="donorEmail"),
@@ -77,7 +84,7 @@ REGULAR_DONATIONS: Final = RecordList(
         _STATUS,
         Column("email", "donor", "donor"),
         _NONPROFIT,
-        Column("nextDonationAt", "moment"),
+        Column("nextDonationAt", "moment", sort="nextDonationAt"),
         _CREATED,
         _ID,
     ),
@@ -148,7 +155,14 @@ REQUESTS_TO_PAY: Final = RecordList(
     "/v1/donation-requests",
     "donation_requests:read",
     "donationrequest",
-    (Column("amount", "amount"), _STATUS, Column("reference"), Column("dueAt", "moment"), _CREATED, _ID),
+    (
+        Column("amount", "amount"),
+        _STATUS,
+        Column("reference"),
+        Column("dueAt", "moment", sort="dueAt"),
+        _CREATED,
+        _ID,
+    ),
 )
 DISBURSEMENTS: Final = RecordList(
     "Donations",

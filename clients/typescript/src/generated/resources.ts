@@ -206,12 +206,14 @@ export class DonationRequestsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation requests, newest first. A donation request asks you to transfer the money for direct donations.
+   * List donation requests, newest first unless sorted by due date.
+   *
+   * A donation request asks you to transfer the money for direct donations.
    *
    * Needs a secret key with the scope `donation_requests:read`.
    */
   list(parameters?: types.ListDonationRequestsParameters, options?: Options): PagePromise<types.DonationRequest> {
-    return this.core.page<types.DonationRequest>({ method: "GET", path: "/v1/donation-requests", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize" } }, options);
+    return this.core.page<types.DonationRequest>({ method: "GET", path: "/v1/donation-requests", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "sort": "sort" } }, options);
   }
 
   /**
@@ -261,12 +263,14 @@ export class DonationSubscriptionsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular donations.
+   * List donation subscriptions, newest first unless sorted by next donation.
+   *
+   * A donation subscription is the plan of a donor's regular donations.
    *
    * Needs a secret key with the scope `donation_subscriptions:read`.
    */
   list(parameters?: types.ListDonationSubscriptionsParameters, options?: Options): PagePromise<types.DonationSubscription> {
-    return this.core.page<types.DonationSubscription>({ method: "GET", path: "/v1/donation-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "email": "email" } }, options);
+    return this.core.page<types.DonationSubscription>({ method: "GET", path: "/v1/donation-subscriptions", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "email": "email", "sort": "sort" } }, options);
   }
 
   /**
@@ -335,12 +339,12 @@ export class DonationsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donations, newest first.
+   * List donations, newest first unless sorted by amount.
    *
    * Needs a secret key with the scope `donations:read`.
    */
   list(parameters?: types.ListDonationsParameters, options?: Options): PagePromise<types.Donation> {
-    return this.core.page<types.Donation>({ method: "GET", path: "/v1/donations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "donationRequestId": "donationRequestId", "sessionId": "sessionId", "givingLinkId": "givingLinkId", "email": "email", "startDate": "startDate", "endDate": "endDate" } }, options);
+    return this.core.page<types.Donation>({ method: "GET", path: "/v1/donations", parameters: { ...parameters }, query: { "cursor": "cursor", "direction": "direction", "pageSize": "pageSize", "userId": "userId", "organisationId": "organisationId", "status": "status", "donationRequestId": "donationRequestId", "sessionId": "sessionId", "givingLinkId": "givingLinkId", "email": "email", "startDate": "startDate", "endDate": "endDate", "sort": "sort" } }, options);
   }
 
   /**

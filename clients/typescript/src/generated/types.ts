@@ -1928,6 +1928,8 @@ export interface ListDonationRequestsParameters {
   direction?: "ASC" | "DESC";
   /** Rows in one answer; above 100 it is capped at 100. */
   pageSize?: number;
+  /** `id` is the order of creation, `dueAt` the day until which they are due. */
+  sort?: "id" | "dueAt";
 }
 
 /** Parameters of `listDonationSessions`. */
@@ -1995,6 +1997,8 @@ export interface ListDonationSubscriptionsParameters {
   status?: "pending" | "active" | "past_due" | "paused" | "cancelled";
   /** The donor's email address. Needs a key with the scope `donations:personal`. */
   email?: string;
+  /** `id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters. */
+  sort?: "id" | "nextDonationAt";
 }
 
 /** The body of `updateDonationSubscription`. */
@@ -2042,6 +2046,8 @@ export interface ListDonationsParameters {
   startDate?: string;
   /** Created before then. */
   endDate?: string;
+  /** `id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters. */
+  sort?: "id" | "amount";
 }
 
 /** The body of `createDonation`. */

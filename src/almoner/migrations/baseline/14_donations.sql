@@ -42,6 +42,7 @@ create table donation_request (
     constraint donation_request_filled check (collecting or donations > 0)
 );
 create unique index donation_request_collecting on donation_request (partner_id, currency) where collecting;
+create index donation_request_with_due_date on donation_request (partner_id, due_at, id);
 create index donation_request_allocating on donation_request (id) where allocating;
 comment on column donation_request.cutoff_at is 'donations created before then are included';
 insert into lifecycle_transition (resource, from_status, to_status) values
@@ -333,6 +334,7 @@ create index donation_payable on donation (partner_id, organisation_id, settled_
 create index donation_with_gift_aid on donation (organisation_id, created_at, id)
     where gift_aid_id is not null and status in ('RECEIVED_PAYMENT', 'DISBURSED');
 create index donation_of_donor on donation (lower(email), partner_id, id) where email is not null;
+create index donation_with_amount on donation (partner_id, currency, amount_minor, id);
 -- The few ids off by more than a second; otherwise a range of ids is a range of creation times.
 create index donation_drift on donation (partner_id, id_drift(id, created_at)) where id_drift(id, created_at) > 1000;
 -- These serve index-only scans. Each begins with another column: of two indexes with the same leading column the

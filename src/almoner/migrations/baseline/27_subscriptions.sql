@@ -96,6 +96,8 @@ create unique index donation_subscription_one_per_method on donation_subscriptio
 create index donation_subscription_of_user on donation_subscription (user_id, id) where user_id is not null;
 create index donation_subscription_to_organisation on donation_subscription (organisation_id, partner_id, id);
 create index donation_subscription_with_status on donation_subscription (partner_id, status, id);
+create index donation_subscription_with_next_donation
+    on donation_subscription (partner_id, coalesce(next_donation_at, 'infinity'), id);
 create index donation_subscription_to_erase on donation_subscription (cancelled_at)
     where cancellation_reason = 'not_started' and email is not null;
 insert into lifecycle_transition (resource, from_status, to_status) values

@@ -1,4 +1,4 @@
-"""One page of a partner's records by ID with the exact total, in one statement (P7).
+"""One page of a partner's records by ID, or by other keys and then by ID, with the exact total in one statement (P7).
 
 PostgreSQL keeps the plan of a statement that names its number of rows. Where that is a parameter it reckons with a
 tenth of the table and plans each call anew, which cost more than the reading. A plan that is kept must do for partners
@@ -6,6 +6,8 @@ with many rows and with none: walked as a range, the rows are found in order by 
 index, whatever the statistics say.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -25,6 +27,67 @@ left join lateral (
 ) listed on true
 order by id {order}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """What a list is sorted by before the ID. ``sql``: of the column, as its index has it."""
+
+    column: str
+    type: str
+    sql: str = "{}"
+
+    def of(self, value: str) -> str:
+        """In SQL, of a column or a placeholder."""
+        return self.sql.format(value)
+
+
+_SORTED: Final = """
+select {columns}, {once} from (select ({total}) as total{values}) counted
+left join lateral (
+    select {columns} from {table} where partner_id between $1 and $1 and {after}
+    order by partner_id {order}, {sorted}, id {order} limit {limit}
+) listed on true
+order by {sorted}, id {order}
+"""
+
+
+async def list_sorted_page(
+    tx: Tx,
+    partner: Partner,
+    table: str,
+    columns: str,
+    page_: Page,
+    keys: Sequence[SortKey],
+    *,
+    of_partner: str | None = None,
+) -> tuple[list[Record], int]:
+    """The same, sorted by ``keys`` and then by ID, as an index of partner_id, the keys and the ID has them.
+
+    A position has the values of the keys before the ID. Records with equal values follow each other by ID.
+    """
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    own = [key.of(key.column) for key in keys]
+    given: list[object] = []
+    after = "true"
+    if page_.position is not None:
+        *values, id_ = page_.position
+        given = [UUID(bytes=id_), *values]
+        placed = [key.of(f"${number}::{key.type}") for number, key in enumerate(keys, 4)]
+        after = f"(partner_id, {', '.join(own)}, id) {comparison} ($1, {', '.join(placed)}, $3)"
+    sql = _SORTED.format(
+        columns=columns,
+        once=f"{of_partner}, total" if of_partner else "total",
+        total=TOTAL,
+        values=f", (select {of_partner} from partner where id = $1)" if of_partner else "",
+        table=table,
+        after=after,
+        sorted=", ".join(f"{one} {order}" for one in own),
+        order=order,
+        limit=page_.limit,
+    )
+    rows = await tx.fetch(sql, partner.id, table, *given)
+    return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
 async def list_page(

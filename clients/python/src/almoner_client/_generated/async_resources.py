@@ -599,22 +599,25 @@ class AsyncDonationRequestsResource:
         cursor: str | None = None,
         direction: Literal["ASC", "DESC"] | None = None,
         page_size: int | None = None,
+        sort: Literal["id", "dueAt"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationRequest]:
-        """List donation requests, newest first. A donation request asks you to transfer the money for direct
-        donations.
+        """List donation requests, newest first unless sorted by due date.
+
+        A donation request asks you to transfer the money for direct donations.
 
         Needs a secret key with the scope `donation_requests:read`.
 
         cursor: From `_links` of an earlier answer.
         direction: Sort direction.
         page_size: Rows in one answer; above 100 it is capped at 100.
+        sort: `id` is the order of creation, `dueAt` the day until which they are due.
         """
         return self._core.page(
             Call(
                 method="GET",
                 path="/v1/donation-requests",
-                query={"cursor": cursor, "direction": direction, "pageSize": page_size},
+                query={"cursor": cursor, "direction": direction, "pageSize": page_size, "sort": sort},
                 timeout=timeout,
             ),
             DonationRequest,
@@ -781,10 +784,12 @@ class AsyncDonationSubscriptionsResource:
         organisation_id: str | None = None,
         status: Literal["pending", "active", "past_due", "paused", "cancelled"] | None = None,
         email: str | None = None,
+        sort: Literal["id", "nextDonationAt"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationSubscription]:
-        """List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular
-        donations.
+        """List donation subscriptions, newest first unless sorted by next donation.
+
+        A donation subscription is the plan of a donor's regular donations.
 
         Needs a secret key with the scope `donation_subscriptions:read`.
 
@@ -795,6 +800,7 @@ class AsyncDonationSubscriptionsResource:
         organisation_id: Only those for this organisation.
         status: Only those in this status.
         email: The donor's email address. Needs a key with the scope `donations:personal`.
+        sort: `id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters.
         """
         return self._core.page(
             Call(
@@ -808,6 +814,7 @@ class AsyncDonationSubscriptionsResource:
                     "organisationId": organisation_id,
                     "status": status,
                     "email": email,
+                    "sort": sort,
                 },
                 timeout=timeout,
             ),
@@ -992,9 +999,10 @@ class AsyncDonationsResource:
         email: str | None = None,
         start_date: date | datetime | None = None,
         end_date: date | datetime | None = None,
+        sort: Literal["id", "amount"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[Donation]:
-        """List donations, newest first.
+        """List donations, newest first unless sorted by amount.
 
         Needs a secret key with the scope `donations:read`.
 
@@ -1010,6 +1018,7 @@ class AsyncDonationsResource:
         email: The donor's whole address, in any case.
         start_date: Created then or later.
         end_date: Created before then.
+        sort: `id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters.
         """
         return self._core.page(
             Call(
@@ -1028,6 +1037,7 @@ class AsyncDonationsResource:
                     "email": email,
                     "startDate": start_date,
                     "endDate": end_date,
+                    "sort": sort,
                 },
                 timeout=timeout,
             ),

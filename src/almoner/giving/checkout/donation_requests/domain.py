@@ -25,6 +25,7 @@ REQUEST_PAYMENT: Final = Lifecycle(
 )
 CREATED: Final = "donation_request.created"
 UPDATED: Final = "donation_request.updated"
+DonationRequestSort = Literal["id", "dueAt"]
 DonationRequestStatus = Literal["OPEN", "PARTLY_PAID", "PAID"]
 RequestPaymentStatus = Literal["booked", "held", "returned", "applied"]
 MAX_BANK_REFERENCE: Final = 140

@@ -22,11 +22,18 @@ routes = Routes("Donation requests", moves_money=True)
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
-    """List donation requests, newest first. A donation request asks you to transfer the money for direct donations."""
+    """List donation requests, newest first unless sorted by due date.
+
+    A donation request asks you to transfer the money for direct donations.
+    """
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page)
+    rows, total = await service.list_page(call.tx, call.partner, page, query.sort)
     return call.list_response(
-        page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,)
+        page,
+        rows,
+        total,
+        lambda row: donation_request_out(call.tx, row),
+        lambda row: service.cursor_position_of(row, query.sort),
     )
 
 

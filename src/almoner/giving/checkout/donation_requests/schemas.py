@@ -3,8 +3,9 @@
 from typing import Annotated
 
 import msgspec
+from pydantic import Field
 
-from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestStatus
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestSort, DonationRequestStatus
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import PageQuery, ResponseRecord
@@ -12,6 +13,10 @@ from almoner.platform.http.wire import PageQuery, ResponseRecord
 
 class DonationRequestsQuery(PageQuery):
     """Donation requests have no filters."""
+
+    sort: DonationRequestSort = Field(
+        "id", description="`id` is the order of creation, `dueAt` the day until which they are due."
+    )
 
 
 class DonationRequestOut(ResponseRecord, object_name="donation_request"):

@@ -28,6 +28,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
+from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_by_reference as find_by_reference
 from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
 from almoner.giving.checkout.donation_requests.store import list_page as list_page

@@ -9,6 +9,7 @@ from asyncpg import Record
 from almoner.giving.checkout.donation_requests.domain import (
     DONATION_REQUEST,
     DonationRequest,
+    DonationRequestSort,
     DonationRequestStatus,
     RequestPayment,
     RequestPaymentStatus,
@@ -18,7 +19,7 @@ from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import Page, Position
 
 LIST: Final = "donation_request"
 _COLUMNS: Final = (
@@ -138,10 +139,23 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, request_id: UUID)
     return _request(row) if row else None
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
+_BY_DUE_DATE: Final = (lists.SortKey("due_at", "timestamptz"),)
+
+
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, sort: DonationRequestSort = "id"
+) -> tuple[list[DonationRequest], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
+    if sort == "dueAt":
+        rows, total = await lists.list_sorted_page(tx, partner, LIST, _COLUMNS, page_, _BY_DUE_DATE)
+    else:
+        rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return [_request(row) for row in rows], total
+
+
+def cursor_position_of(request: DonationRequest, sort: DonationRequestSort) -> Position:
+    """The position of a request in its list."""
+    return (request.due_at, request.id.bytes) if sort == "dueAt" else (request.id.bytes,)
 
 
 async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:

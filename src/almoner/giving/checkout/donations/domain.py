@@ -31,6 +31,7 @@ DonationType = Literal["direct", "hosted"]
 DonationDisputeStatus = Literal["open", "won", "lost"]
 ReceiptDelivery = Literal["none", "pending", "sent", "undeliverable"]
 """``none``: there is no receipt. ``undeliverable``: no mail server accepted it, and we stopped trying."""
+DonationSort = Literal["id", "amount"]
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
 ERASED_AFTER: Final = timedelta(days=30)

@@ -40,12 +40,18 @@ routes = Routes("Donations", moves_money=True)
 
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")
 async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
-    """List donations, newest first."""
+    """List donations, newest first unless sorted by amount."""
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.list_response(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query), query.sort)
+    return call.list_response(
+        page,
+        rows,
+        total,
+        lambda row: donation_out(call.tx, row),
+        lambda row: service.cursor_position_of(row, query.sort),
+    )
 
 
 @routes.post(

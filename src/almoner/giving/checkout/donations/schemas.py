@@ -11,6 +11,7 @@ from almoner.giving.checkout.donations.domain import (
     Donation,
     DonationDisputeStatus,
     DonationFilters,
+    DonationSort,
     DonationStatus,
     DonationType,
     ReceiptDelivery,
@@ -87,6 +88,10 @@ class DonationsQuery(PageQuery):
     email: str | None = Field(None, max_length=255, description="The donor's whole address, in any case.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
+    sort: DonationSort = Field(
+        "id",
+        description="`id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters.",
+    )
 
 
 def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
@@ -112,6 +117,8 @@ def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
     )
     if reasons:
         raise IncorrectParams(*reasons)
+    if query.sort == "amount" and filters != DonationFilters():
+        raise IncorrectParams("query.sort can only be amount without filters")
     return filters
 
 

@@ -31,6 +31,7 @@ from almoner.giving.checkout.donations.later_donations import set_amount as set_
 from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
+from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
 from almoner.giving.checkout.donations.store_money import list_unpaid_balances as list_unpaid_balances
 from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement

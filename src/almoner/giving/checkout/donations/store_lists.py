@@ -14,12 +14,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.donations import store
-from almoner.giving.checkout.donations.domain import Donation, DonationFilters
+from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationSort
 from almoner.giving.checkout.donations.store import COLUMNS
 from almoner.platform.database import lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import Page, Position
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "giving_link_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
@@ -61,9 +61,19 @@ class _Arguments:
         return f"${len(self.values)}"
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
-    """One page in reading order and the exact total, in one statement."""
-    if filters == DonationFilters():
+_BY_AMOUNT: Final = (lists.SortKey("currency", "bpchar"), lists.SortKey("amount_minor", "bigint"))
+
+
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: DonationFilters, sort: DonationSort = "id"
+) -> tuple[list[Donation], int]:
+    """One page in reading order and the exact total, in one statement. Sorted by amount it has no filters."""
+    if sort == "amount":
+        columns, shown = store.BASE_COLUMNS, "shares_donor_details"
+        rows, total = await lists.list_sorted_page(
+            tx, partner, store.LIST, columns, page_, _BY_AMOUNT, of_partner=shown
+        )
+    elif filters == DonationFilters():
         columns, shown = store.BASE_COLUMNS, "shares_donor_details"
         rows, total = await lists.list_page(tx, partner, store.LIST, columns, page_, of_partner=shown)
     elif filters.session_id is not None or filters.email is not None:
@@ -71,6 +81,12 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilt
     else:
         rows, total = await _filtered_page(tx, partner, page_, filters)
     return [store.donation_from_row(row) for row in rows], total
+
+
+def cursor_position_of(donation: Donation, sort: DonationSort) -> Position:
+    """The position of a donation in its list."""
+    money, id_ = donation.money, donation.id.bytes
+    return (money.currency, money.minor, id_) if sort == "amount" else (id_,)
 
 
 async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:

@@ -24,6 +24,7 @@ DONATION_SUBSCRIPTION: Final = Lifecycle(
         "paused": frozenset({"active", "cancelled"}),
     },
 )
+SubscriptionSort = Literal["id", "nextDonationAt"]
 SubscriptionStatus = Literal["pending", "active", "past_due", "paused", "cancelled"]
 ChangedBy = Literal["donor", "partner", "service"]
 PauseReason = Literal["donor", "partner", "organisation_cannot_receive"]

@@ -30,13 +30,20 @@ routes = Routes("Donation subscriptions", moves_money=True)
 async def list_donation_subscriptions(
     call: ApiCall, query: DonationSubscriptionsQuery
 ) -> ListResponse[DonationSubscriptionOut]:
-    """List donation subscriptions, newest first. A donation subscription is the plan of a donor's regular donations."""
+    """List donation subscriptions, newest first unless sorted by next donation.
+
+    A donation subscription is the plan of a donor's regular donations.
+    """
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query), query.sort)
     return call.list_response(
-        page, rows, total, lambda row: donation_subscription_out(call.tx, row), lambda row: (row.id.bytes,)
+        page,
+        rows,
+        total,
+        lambda row: donation_subscription_out(call.tx, row),
+        lambda row: service.cursor_position_of(row, query.sort),
     )
 
 

@@ -12,6 +12,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     PauseReason,
     PendingChange,
     SubscriptionFilters,
+    SubscriptionSort,
     SubscriptionStatus,
 )
 from almoner.kit import money
@@ -42,6 +43,10 @@ class DonationSubscriptionsQuery(PageQuery):
     email: EmailAddress | None = Field(
         None, description="The donor's email address. Needs a key with the scope `donations:personal`."
     )
+    sort: SubscriptionSort = Field(
+        "id",
+        description="`id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters.",
+    )
 
 
 def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
@@ -62,6 +67,8 @@ def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters
     )
     if reasons:
         raise IncorrectParams(*reasons)
+    if query.sort == "nextDonationAt" and filters != SubscriptionFilters():
+        raise IncorrectParams("query.sort can only be nextDonationAt without filters")
     return filters
 
 

@@ -20,6 +20,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     SubscriptionNotice,
 )
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionOut
+from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
 from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
 from almoner.giving.subscriptions.donation_subscriptions.store import find_live_of_donor as find_live_of_donor
 from almoner.giving.subscriptions.donation_subscriptions.store import list_by_donor as list_by_donor

@@ -15,13 +15,14 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     DonationSubscription,
     PendingChange,
     SubscriptionFilters,
+    SubscriptionSort,
 )
 from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import Page, Position
 
 LIST: Final = "donation_subscription"
 _COLUMNS: Final = (
@@ -228,10 +229,16 @@ async def list_using_payment_method(tx: Tx, provider: str, payment_method: str) 
     return [row["id"] for row in rows]
 
 
+_BY_NEXT_DONATION: Final = (lists.SortKey("next_donation_at", "timestamptz", "coalesce({}, 'infinity')"),)
+
+
 async def list_page(
-    tx: Tx, partner: Partner, page: Page, filters: SubscriptionFilters
+    tx: Tx, partner: Partner, page: Page, filters: SubscriptionFilters, sort: SubscriptionSort = "id"
 ) -> tuple[list[DonationSubscription], int]:
-    """One page in reading order and the exact total, in one statement (P7)."""
+    """One page in reading order and the exact total, in one statement (P7). Sorted, it has no filters."""
+    if sort == "nextDonationAt":
+        listed, total = await lists.list_sorted_page(tx, partner, LIST, _COLUMNS, page, _BY_NEXT_DONATION)
+        return [_subscription(row) for row in listed], total
     if filters == SubscriptionFilters():
         listed, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page)
         return [_subscription(row) for row in listed], total
@@ -253,6 +260,12 @@ async def list_page(
         *conditions.values,
     )
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+def cursor_position_of(subscription: DonationSubscription, sort: SubscriptionSort) -> Position:
+    """The position of a plan in its list."""
+    id_ = subscription.id.bytes
+    return (subscription.next_donation_at, id_) if sort == "nextDonationAt" else (id_,)
 
 
 def _conditions(filters: SubscriptionFilters) -> Conditions:
