@@ -12,6 +12,7 @@ from tests.support import factories, refunds
 from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
+from tests.support.console import console_routes
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import settled, uuid_of
 from tests.support.service import Service, Tenant
@@ -225,3 +226,21 @@ async def test_second_looks_lead_on(service: Service, tenant: Tenant) -> None:
             ids,
             tx.now,
         )
+
+
+@pytest.mark.parametrize("role", ["administrator", "finance", "reviewer"])
+async def test_a_file_with_a_filter_that_cannot_be_read_is_answered_by_its_page(
+    role: OperatorRole, service: Service
+) -> None:
+    browser = await signed_in(service, await operator(service, role))
+    files = [route.path for route in console_routes(service) if route.path.endswith(".csv")]
+    assert len(files) > 10
+    seen = set()
+    for path in files:
+        page = await browser.get(path.removesuffix(".csv"))
+        if page.status_code == 200:
+            for name in set(re.findall(r'<(?:input|select)[^>]*name="(\w+)"', page.text)) - {"csrf"}:
+                answer = await browser.get(f"{path}?{name}=no%20such%20%F0%9F%98%80")
+                seen.add((answer.status_code, answer.headers["content-type"].partition(";")[0]))
+    assert {(422, "text/html"), (200, "text/csv")} >= seen >= {(422, "text/html")}
+    await browser.close()

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from almoner.dashboard.record_lists import LISTS
 from tests.support.members import Desk, desk
 from tests.support.service import Service, Tenant
 
@@ -87,3 +88,12 @@ async def test_no_view_is_saved_of_a_list_that_the_role_does_not_see(service: Se
         refused = await reader.post(f"{reader.home}/views", list=path, filter_type="x", name="Mine")
         assert refused.status_code == 404
     await reader.close()
+
+
+async def test_a_file_with_a_filter_that_cannot_be_read_is_answered_by_its_page(owner: Desk) -> None:
+    seen = set()
+    for declared in LISTS:
+        for one in declared.filters:
+            answer = await owner.get(f"{owner.home}{declared.path}.csv?{one.parameter}=no%20such%20%F0%9F%98%80")
+            seen.add((answer.status_code, answer.headers["content-type"].partition(";")[0]))
+    assert seen == {(422, "text/html"), (200, "text/csv")}

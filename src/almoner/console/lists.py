@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
@@ -18,8 +18,7 @@ from almoner.access.people.domain import Role
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money, currency_exponent
-from almoner.platform.pages.csv_files import csv_line
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import csv_line, file_response
 from almoner.platform.pages.record_tables import Cell, Chip, Column, Filter, readable
 
 _PAGE_SIZE: Final = 50
@@ -156,9 +155,10 @@ class ListPages:
         async def download(visitor: Visitor) -> Response:
             day = self._context.db.deployment.clock.now().date()
             name = f"{declared.path[1:].replace('/', '-')}-{day}.csv"
-            headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-            lines = self._lines(visitor, declared)
-            return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+            try:
+                return await file_response(self._lines(visitor, declared), name)
+            except IncorrectParams:
+                return await self._show(visitor, declared)
 
         return download
 

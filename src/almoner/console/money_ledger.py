@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
@@ -30,8 +30,7 @@ from almoner.kit.money import currency_exponent
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.csv_files import csv_line
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import csv_line, file_response
 from almoner.platform.pages.record_tables import readable
 
 _PATH: Final = "/ledger"
@@ -188,9 +187,7 @@ class LedgerPages:
             )
         name = f"ledger-{first}-{last}.{kind}"
         lines = self._csv(since, until) if kind == "csv" else self._beancount(since, until)
-        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-        media_type = "text/csv; charset=utf-8" if kind == "csv" else "text/plain; charset=utf-8"
-        return StreamingResponse(lines, media_type=media_type, headers=headers)
+        return await file_response(lines, name, f"text/{'csv' if kind == 'csv' else 'plain'}; charset=utf-8")
 
     async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
         """Batch by batch: no connection is held while somebody reads slowly."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
@@ -13,8 +13,7 @@ from almoner.dashboard.record_pages import RecordPages
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.kit.time import iso_timestamp
-from almoner.platform.pages.csv_files import csv_line
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import csv_line, file_response
 
 _SHOWN: Final = 100
 _BATCH: Final = 1000
@@ -66,8 +65,7 @@ class DisbursementPages:
     async def download(self, visitor: Visitor) -> Response:
         """All donations of the disbursement; the last column sums to its amount."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
-        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{record["id"]}.csv"'}
-        return StreamingResponse(self._lines(record["id"]), media_type="text/csv; charset=utf-8", headers=headers)
+        return await file_response(self._lines(record["id"]), f"{record['id']}.csv")
 
     async def _lines(self, name: str) -> AsyncIterator[bytes]:
         """Batch by batch: no connection is held while somebody reads slowly."""

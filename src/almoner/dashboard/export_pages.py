@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from starlette.datastructures import QueryParams
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
@@ -22,7 +22,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobStore
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import file_response
 
 ID_TYPE: Final = "csvexport"
 ROLES: Final[frozenset[Role]] = frozenset[Role]().union(*EXPORTERS.values())
@@ -64,9 +64,7 @@ class ExportPages:
         async with self._context.db.write() as tx:
             await self._record(tx, visitor, "csv_export.downloaded", export)
         name = f"{export.list[1:]}-{export.created_at.date()}.csv"
-        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-        content = self._blobs.read(export.storage_key)
-        return StreamingResponse(content, media_type="text/csv; charset=utf-8", headers=headers)
+        return await file_response(self._blobs.read(export.storage_key), name)
 
     async def _request(self, visitor: Visitor) -> Response:
         declared, query = _wanted(visitor, visitor.form_value("list"), visitor.form_value("query"))

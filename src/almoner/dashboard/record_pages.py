@@ -5,7 +5,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import (
@@ -37,7 +37,7 @@ from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import file_response
 from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
 
 _PAGE_SIZE: Final = 50
@@ -200,14 +200,18 @@ class RecordPages:
 
     async def _download(self, visitor: Visitor, declared: RecordList) -> Response:
         """The list as a file; a large one is prepared by a job."""
-        if declared.counted and await self.files.count(visitor, declared, visitor.query) > MAX_DOWNLOAD:
-            wanted = urlencode({"list": declared.path, "query": query_of(declared, visitor.query)})
-            return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
         day, texts = self._context.db.deployment.clock.now().date(), texts_of(self._context, visitor)
-        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{declared.path[1:]}-{day}.csv"'}
         notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
-        lines = self.files.lines(visitor, declared, visitor.query, MAX_DOWNLOAD, notice)
-        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+        try:
+            if declared.counted and await self.files.count(visitor, declared, visitor.query) > MAX_DOWNLOAD:
+                wanted = urlencode({"list": declared.path, "query": query_of(declared, visitor.query)})
+                return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
+            lines = self.files.lines(visitor, declared, visitor.query, MAX_DOWNLOAD, notice)
+            return await file_response(lines, f"{declared.path[1:]}-{day}.csv")
+        except CallRefused as refused:
+            if refused.status != 400:
+                raise
+            return await self.list_records(visitor, declared)
 
     async def rows(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
         """What a list shows of each record."""

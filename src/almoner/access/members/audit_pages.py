@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 import msgspec
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
@@ -23,8 +23,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Entry
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.csv_files import csv_line
-from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.csv_files import csv_line, file_response
 
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
@@ -131,8 +130,7 @@ class AuditPages:
             await audit.record_entry(
                 tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
             )
-        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="audit-{subject}.{kind}"'}
-        return StreamingResponse(self._written(partner, line, head), media_type=media_type, headers=headers)
+        return await file_response(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 
     async def _written(self, partner: Partner, line: Callable[[Entry], bytes], head: bytes) -> AsyncIterator[bytes]:
         """Batch by batch: no connection is held while somebody reads slowly."""

@@ -1,14 +1,44 @@
-"""Lines of CSV files that people open in spreadsheets."""
+"""Files to download, and lines of CSV files that people open in spreadsheets."""
 
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Final
 
+from starlette.responses import StreamingResponse
+
+from almoner.platform.pages.headers import NO_PAGE
+
 _FORMULA: Final = re.compile(r"\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n]")
 """What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection)."""
+_READ_AHEAD: Final = 2
+"""Parts of a file: its head, and its first rows."""
+
+
+async def file_response(
+    parts: AsyncIterator[bytes], name: str, media_type: str = "text/csv; charset=utf-8"
+) -> StreamingResponse:
+    """A file to download as it is written.
+
+    Its head and first rows are read before the response begins: an error is still an answer then, and only cuts the
+    file off afterwards.
+    """
+    first = list[bytes]()
+    with suppress(StopAsyncIteration):
+        for _ in range(_READ_AHEAD):
+            first.append(await anext(parts))
+    headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(_chain(first, parts), media_type=media_type, headers=headers)
+
+
+async def _chain(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for part in first:
+        yield part
+    async for part in rest:
+        yield part
 
 
 def csv_line(cells: Iterable[str | Decimal]) -> bytes:
