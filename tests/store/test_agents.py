@@ -219,7 +219,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await agents_store.find(tx, partner, rows[0].id)
             assert await agents_store.next_expiry_at(tx)
-            await agents_store.lock_due(tx, 10)
+            await agents_store.lock_due(tx, 10, ())
             await agents_store.list_open_by_requests(tx, [uuid4()])
             assert len(await agents_store.list_in_review(tx, organisation)) == 50
             assert await agents_store.first_erasure_due_at(tx, "unconfirmed", now)

@@ -293,7 +293,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
             assert await verifications_store.find_pending_or_approved(tx, partner, organisation)
             assert await verifications_store.next_expiry_at(tx)
-            await verifications_store.lock_due(tx, 10)
+            await verifications_store.lock_due(tx, 10, ())
         for plan in listening.plans:
             assert "Seq Scan" not in plan, plan
         used = [set(re.findall(r'"Index Name": "(\w+)"', plan)) for plan in listening.plans]

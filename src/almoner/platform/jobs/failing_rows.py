@@ -2,13 +2,22 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
+from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS, failure_log_fields
 from almoner.platform.observability.loggers import get_logger
 
+
+class _Row(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=_Row)
+_MOST_FAILED: Final = 2000
 _log: Final = get_logger("almoner.jobs")
 
 
@@ -29,6 +38,26 @@ async def handle_rows(
     if len(rows) == 1:
         return list(rows)
     return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, key)]
+
+
+async def handle_due_rows(
+    tx: Tx,
+    sweep: str,
+    lock_due: Callable[[Tx, int, Sequence[UUID]], Awaitable[list[_R]]],
+    handle: Callable[[Sequence[_R]], Awaitable[object]],
+    limit: int,
+) -> int:
+    """Handle the first batch of due rows that has any that do not fail; returns how many did not.
+
+    Those that fail stay due, and are the first of the next batch, too: ``lock_due`` is given them, to pass over them.
+    """
+    failed: list[UUID] = []
+    while len(failed) < _MOST_FAILED and (due := await lock_due(tx, limit, failed)):
+        bad = await handle_rows(tx, sweep, due, handle)
+        if len(bad) < len(due):
+            return len(due) - len(bad)
+        failed += [row.id for row in bad]
+    return 0
 
 
 async def _succeeds(

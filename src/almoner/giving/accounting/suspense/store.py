@@ -97,15 +97,17 @@ async def lock_by_provider_payments(
     return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due(tx: Tx, limit: int) -> list[UnallocatedPayment]:
-    """Those that the rule decides now, locked until the transaction ends."""
+async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[UnallocatedPayment]:
+    """Those that the rule decides now, but for some, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from unallocated_payment where status = 'held' and auto_decide_at <= $1
+        select {_COLUMNS} from unallocated_payment
+        where status = 'held' and auto_decide_at <= $1 and id <> all($3::uuid[])
         order by auto_decide_at, id limit $2 for no key update skip locked
         """,
         tx.now,
         limit,
+        but,
     )
     return [_unallocated_payment(row) for row in rows]
 

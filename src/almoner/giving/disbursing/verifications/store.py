@@ -104,15 +104,17 @@ async def get_for_update(
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int) -> list[MonetaryDonationVerification]:
-    """Lock pending verifications that are due, oldest first, skipping locked ones (S4)."""
+async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[MonetaryDonationVerification]:
+    """Lock pending verifications that are due, but for some, oldest first, skipping locked ones (S4)."""
     held = await tx.fetch(
         """
-        select id from monetary_donation_verification where status = 'pending' and expires_at <= $1
+        select id from monetary_donation_verification
+        where status = 'pending' and expires_at <= $1 and id <> all($3::uuid[])
         order by expires_at limit $2 for no key update skip locked
         """,
         tx.now,
         limit,
+        but,
     )
     rows = await tx.fetch(f"{_FROM} where v.id = any($1::uuid[]) order by expires_at", [row["id"] for row in held])
     return [_verification(row) for row in rows]

@@ -131,15 +131,16 @@ async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
 
 
 @across_partners("sweep")
-async def lock_due_reminders(tx: Tx, limit: int) -> list[Declaration]:
-    """Lock the declarations whose donors are due for a reminder."""
+async def lock_due_reminders(tx: Tx, limit: int, but: Sequence[UUID]) -> list[Declaration]:
+    """Lock the declarations whose donors are due for a reminder, but for some."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from gift_aid_declaration where reminder_at <= $1 order by reminder_at limit $2
-        for no key update skip locked
+        select {_COLUMNS} from gift_aid_declaration where reminder_at <= $1 and id <> all($3::uuid[])
+        order by reminder_at limit $2 for no key update skip locked
         """,
         tx.now,
         limit,
+        but,
     )
     return [_declaration(row) for row in rows]
 
