@@ -425,7 +425,8 @@ async def open_pool(dsn: str, size: int, on_statement: StatementListener | None 
 
     return await asyncpg.create_pool(
         dsn,
-        min_size=min(2, size),
+        init_size=min(2, size),
+        min_size=0,  # else asyncpg opens others in place of those that were idle and closed
         max_size=size,
         init=prepare,
         reset=_skip_reset,
