@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator
-from uuid import UUID
 
 import pytest
 
@@ -81,12 +80,13 @@ async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant,
 
 
 async def test_an_operator_is_signed_out_elsewhere(service: Service, admin: Browser) -> None:
-    other = await signed_in(service, await operator(service, "reviewer"))
+    person = await operator(service, "reviewer")
+    other = await signed_in(service, person)
     assert (await other.get("/operator/desk")).status_code == 200
     sessions = (await admin.open("/operator/sessions")).text
     assert sessions.count("/end") >= 2
     async with service.db.read() as tx:
-        session = await tx.fetchval("select id from sign_in where realm = $1 order by id desc limit 1", UUID(int=0))
+        session = await tx.fetchval("select id from sign_in where person_id = $1", person.id)
     own = f"/operator/sessions/{service.db.deployment.ids.text('signin', session)}/end"
     await admin.open(own)
     assert (await admin.post(own, {"sure": "yes"})).status_code == 303

@@ -100,11 +100,10 @@ async def test_two_records_are_merged_by_two_people_and_separated_again(
         assert await entries(service, action, one) == 1, action
 
 
+@pytest.mark.usefixtures("dual_control")
 async def test_what_the_first_person_saw_must_still_hold(
     service: Service, admins: tuple[Browser, Browser], publishable: Client
 ) -> None:
-    async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=True)
     ada, bob = admins
     one = await record(service, "Dunlin Trust", "CCEW", "1177002")
     other = await record(service, "Dunlin Trust", "OSCR", "SC047002")
@@ -115,8 +114,6 @@ async def test_what_the_first_person_saw_must_still_hold(
     await act(bob, f"{PATH}/{one}/merge/{other}", **NOTE)
     assert "recorded (1 of 2)" in words(bob), "a new first approval"
     assert await answering(publishable, one, other) == {one, other}
-    async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=False)
 
 
 async def test_what_cannot_be_one_organisation_is_not_merged(

@@ -76,7 +76,7 @@ async def test_a_refund_is_begun_and_a_failed_one_is_handled(
     assert "only a failed" in (await closed(olive, f"{refund}/resolve")).lower(), "who ended it by hand knows"
     other = await settled(service, api, await factories.nonprofit(service))
     sent = service.db.deployment.ids.text("refund", (await begun(service, other)).id)
-    await act(olive, f"{HOME}/refunds/{sent}/mark-sent", reference="wire-1", note="sent by bank")
+    await act(olive, f"{HOME}/refunds/{sent}/mark-sent", reference=factories.unique("wire"), note="sent by bank")
     assert (await gift(api, other))["refundedAmount"] == 2500
     assert "This refund is sent" in await closed(olive, f"{HOME}/refunds/{sent}/mark-failed")
     assert await audited(service, person) == ["refund.begun", "refund.refused", "refund.sent_by_hand"]
@@ -105,11 +105,12 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     service: Service, api: Client, olive: Browser, person: Person
 ) -> None:
     await factories.donation(service, api)
-    content = report(("payment", "tp_nobody_here", 1.0, 0.0), reference="po_console")
+    payment = factories.unique("tp_nobody").replace(" ", "_")
+    content = report(("payment", payment, 1.0, 0.0), reference=factories.unique("po"))
     led = await upload(olive, f"{HOME}/settlements/import", "po.csv", content, provider="test")
     assert led.endswith("lines=1&booked=0&unmatched=1")
     await olive.open(f"{HOME}/settlements/unmatched")
-    while not (found := re.findall(r'href="([^"]+/dismiss)">[^/]*tp_nobody_here', olive.page.text)):  # type: ignore[union-attr]
+    while not (found := re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)):  # type: ignore[union-attr]
         [onward] = re.findall(r'href="([^"]+cursor=[^"]+)"', olive.page.text)  # type: ignore[union-attr]
         await olive.open(onward)
     [dismiss] = found

@@ -145,8 +145,11 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     assert "No purpose" in shown, "what was typed stays"
     assert (await submissions.shown(api, made))["status"] == "pending"
     async with service.db.read() as tx:
-        sent = "select count(*) from job where kind = 'applications.tell' and payload->>'kind' = 'failed'"
-        assert await tx.fetchval(sent) == 0
+        sent = """
+            select count(*) from job
+            where kind = 'applications.tell' and payload ->> 'kind' = 'failed' and payload ->> 'submission' = $1
+        """
+        assert await tx.fetchval(sent, str(tx.ids.parse("validationsubmission", made["id"]))) == 0
     assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="No purpose")).status_code == 303
     await service.drain()
     assert (await submissions.shown(api, made))["status"] == "failed"

@@ -8,7 +8,7 @@ from tests.api.test_giving_link_pages import browser_of, send
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.payouts import refused, simulate
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
 
 
 def told(**changed: str) -> dict[str, str]:
@@ -48,15 +48,16 @@ async def written(service: Service, donation: dict[str, Any]) -> tuple[str | Non
     return tuple(row)
 
 
-async def kept(service: Service) -> int:
+async def kept(service: Service, tenant: Tenant) -> int:
+    """How many people are yet to be told of the partner's donations."""
     async with service.db.read() as tx:
-        return int(await tx.fetchval("select count(*) from donation_dedication_email"))
+        sql = "select count(*) from donation_dedication_email where partner_id = $1"
+        return int(await tx.fetchval(sql, tenant.partner.id))
 
 
-async def test_the_person_is_told_once_it_is_paid_and_forgotten(service: Service, api: Client) -> None:
+async def test_the_person_is_told_once_it_is_paid_and_forgotten(service: Service, tenant: Tenant, api: Client) -> None:
     made = await factories.giving_link(service, api, currencies=["USD"], offersDedication=True)
     assert made["offersDedication"] is True
-    before = await kept(service)
     fields = told(recipient_message="Visit evil.example.com now\nor mail me@evil.example.com")
     donation = await give(service, api, made, **fields)
     assert donation["dedication"] == "Rose"
@@ -66,7 +67,7 @@ async def test_the_person_is_told_once_it_is_paid_and_forgotten(service: Service
     assert "dedicated it to Rose" in re.sub(r"[\u2066-\u2069]", "", mail["text"])
     assert "evil" in mail["text"]
     assert not [link for link in mail["links"] if "evil" in link]
-    assert await kept(service) == before
+    assert await kept(service, tenant) == 0
     assert donation["email"] not in mail["text"]
 
 
@@ -89,7 +90,9 @@ async def test_nobody_gets_more_than_three_a_day(service: Service, api: Client) 
     assert len(await mails(service, api, fields["recipient_email"])) == 3
 
 
-async def test_mistakes_are_told_and_what_is_not_offered_is_ignored(service: Service, api: Client) -> None:
+async def test_mistakes_are_told_and_what_is_not_offered_is_ignored(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
     made = await factories.giving_link(service, api, currencies=["USD"], offersDedication=True)
     browser = browser_of(service)
     await browser.open(f"/g/{made['slug']}")
@@ -101,19 +104,17 @@ async def test_mistakes_are_told_and_what_is_not_offered_is_ignored(service: Ser
     ):
         assert (await send(browser, made, **wrong)).status_code == 422, wrong
     plain = await factories.giving_link(service, api, currencies=["USD"])
-    before = await kept(service)
     donation = await give(service, api, plain, **told())
-    assert (donation["dedication"], await kept(service)) == (None, before)
+    assert (donation["dedication"], await kept(service, tenant)) == (None, 0)
 
 
-async def test_an_unpaid_one_is_forgotten_after_60_days(service: Service, api: Client) -> None:
+async def test_an_unpaid_one_is_forgotten_after_60_days(service: Service, tenant: Tenant, api: Client) -> None:
     made = await factories.giving_link(service, api, currencies=["USD"], offersDedication=True)
-    before = await kept(service)
     await give(service, api, made, **told())
-    assert await kept(service) == before + 1
+    assert await kept(service, tenant) == 1
     service.clock.advance(days=60)
     await service.drain()
-    assert await kept(service) == 0
+    assert await kept(service, tenant) == 0
 
 
 async def test_the_sandbox_chooses_a_designation_and_dedicates(service: Service, api: Client) -> None:

@@ -71,11 +71,11 @@ async def test_no_place_of_the_database_is_held_and_only_so_many_wait(service: S
 async def test_waiting_ends_when_the_process_is_to_end(service: Service, tenant: Tenant) -> None:
     waiters, stop = EventWaiters(service.db), asyncio.Event()
     running = asyncio.create_task(waiters.run(stop))
-    waiting = asyncio.create_task(waiters.wait(tenant.partner, 0, 30))
+    waiting = asyncio.create_task(waiters.wait(tenant.partner, 0, 60))
     await eventually(lambda: waiters.waiting == 1)
     stop.set()
     await running
-    assert await asyncio.wait_for(waiting, 10) is False
+    assert await asyncio.wait_for(waiting, 30) is False
     assert await waiters.wait(tenant.partner, 0, 30) is False
 
 

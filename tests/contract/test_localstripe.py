@@ -96,7 +96,7 @@ async def test_what_it_does_not_know_is_a_failure_and_sends_nothing_back(
 async def test_m5_its_notice_is_signed_as_stripe_signs(local: LocalStripe, provider: StripeProvider) -> None:
     await local.listen()
     tried = await local.pay(2500, "usd", DECLINED)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         headers, body = await local.notices.get()
         while intent_of(tried).encode() not in body:  # of those before it is told a second later, too
             headers, body = await local.notices.get()

@@ -154,7 +154,7 @@ async def test_a_store_that_hangs_is_away_in_time(beginning: str) -> None:
     began = monotonic()
     async with hanging_store(BEGINNINGS[beginning]) as storage:
         outcomes = await asyncio.gather(*map(outcome, USES.values()))
-    assert monotonic() - began < 10 * PATIENCE, "obstore itself waits for 30 s, and tries again for three minutes"
+    assert monotonic() - began < 25, "obstore itself waits for 30 s, and tries again for three minutes"
     passed = {name for name, well in zip(USES, outcomes, strict=True) if well}
     assert passed <= ({"put", "write mark"} if b" 200 " in BEGINNINGS[beginning] else set()), "their answer is a head"
 
@@ -164,10 +164,9 @@ async def test_only_so_many_wait_for_a_store_that_hangs() -> None:
     async with hanging_store(b"", most_waiting=2) as storage:
         waiting = [asyncio.create_task(storage.read_mark("one")) for _ in range(2)]
         await asyncio.sleep(0)
-        began = monotonic()
         with pytest.raises(StorageUnavailable):
             await storage.read_mark("one")
-        assert monotonic() - began < PATIENCE / 2
+        assert not any(one.done() for one in waiting), "it is told so at once"
         assert [type(found) for found in await asyncio.gather(*waiting, return_exceptions=True)] == [
             StorageUnavailable
         ] * 2

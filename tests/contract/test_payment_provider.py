@@ -291,6 +291,6 @@ class TestAnswersOfTheAdapter:
         running = asyncio.create_task(service.services.provider_app.run(stop))
         await service.services.provider_app.deliver_due()
         stop.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await running
         assert stop.is_set(), "others wait for it, too"

@@ -219,7 +219,7 @@ async def test_a_rolling_restart_loses_no_request(servers: Servers, tmp_path: Pa
             for port in servers.ports:
                 process = servers.running[port]
                 process.send_signal(signal.SIGTERM)
-                await eventually(partial(servers.left, port), within=5)
+                await eventually(partial(servers.left, port))
                 assert process.poll() is None, "it goes on answering"
                 assert await asyncio.to_thread(process.wait, 30) == 0
                 servers.start(port)
@@ -234,14 +234,14 @@ async def test_a_server_says_that_it_stops_and_goes_on_answering(servers: Server
     process, hurried = servers.running[port], servers.running[other]
     address = f"http://127.0.0.1:{port}"
     process.send_signal(signal.SIGTERM)
-    await eventually(lambda: not servers.ready(port), within=5)
+    await eventually(lambda: not servers.ready(port))
     async with httpx.AsyncClient(base_url=address) as client:
         assert (await client.get("/readyz")).json()["checks"] == {"stopping": "this server is stopping"}
         answer = await client.get("/v1/categories", headers={"Authorization": servers.key})
     assert (answer.status_code, answer.headers["connection"]) == (200, "close")
     for _ in range(2):  # the second one ends the wait
         hurried.send_signal(signal.SIGTERM)
-        await eventually(lambda: hurried.poll() is not None or not servers.ready(other), within=5)
+        await eventually(lambda: hurried.poll() is not None or not servers.ready(other))
     assert await asyncio.to_thread(hurried.wait, 30) == 0
     assert process.poll() is None, "the one that was asked before still answers"
     assert await asyncio.to_thread(process.wait, 30) == 0

@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 @overload
-async def eventually(check: Callable[[], Coroutine[Any, Any, T]], *, within: float = 10.0) -> T: ...
+async def eventually(check: Callable[[], Coroutine[Any, Any, T]], *, within: float = 30.0) -> T: ...
 @overload
-async def eventually(check: Callable[[], T], *, within: float = 10.0) -> T: ...
-async def eventually(check: Callable[[], Any], *, within: float = 10.0) -> Any:
+async def eventually(check: Callable[[], T], *, within: float = 30.0) -> T: ...
+async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
     """The first truthy answer of ``check``. Raises the last failure once ``within`` s are over."""
     ends = time.monotonic() + within
     pause = 0.005

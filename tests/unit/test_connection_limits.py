@@ -178,7 +178,7 @@ async def test_what_is_no_http_is_answered_in_the_shape_of_errors() -> None:
 )
 async def test_h9_what_rfc_9112_refuses_is_answered_400_and_closed(head: bytes) -> None:
     async with _serving() as server:
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(30):
             answer, body = await _refused(await server.connect(), head)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert json.loads(body)["error"]["code"] == "bad_request"
@@ -200,7 +200,7 @@ async def test_h9_what_rfc_9112_refuses_is_answered_400_and_closed(head: bytes) 
     ],
 )
 async def test_h9_what_rfc_9112_asks_servers_to_take_is_taken(head: bytes) -> None:
-    async with _serving() as server, asyncio.timeout(3):
+    async with _serving() as server, asyncio.timeout(30):
         assert await _answered(await server.connect(), head)
 
 

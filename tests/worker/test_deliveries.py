@@ -283,7 +283,7 @@ async def test_w4_two_workers_together_keep_to_the_cap_of_an_endpoint(
     async with receiver(together, *[reply()] * CAP) as sink:
         await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant, times=60)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while len(sink.received) < 60:
                 await asyncio.gather(service.drain(), another.drain())
     assert len({got.headers["webhook-id"] for got in sink.received}) == 60 == len(sink.received)
@@ -302,7 +302,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
         await webhooks.subscribe(api, healthy)
         await webhooks.happen(service, tenant, times=50)
         running = asyncio.create_task(service.services.background.run(stop))
-        await eventually(lambda: len(healthy.received) == 50, within=5)
+        await eventually(lambda: len(healthy.received) == 50)
         assert dead.most_in_flight == 4
     stop.set()
     await running

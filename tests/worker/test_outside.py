@@ -32,7 +32,7 @@ async def test_jobs_that_wait_for_a_server_that_hangs_hold_up_no_other(ground: G
         await queue.enqueue_job(tx, "other", {})
     runner = JobRunner(JobContext(ground.db), {"mail": mail, "other": other}, ground.telemetry)
     running = asyncio.create_task(runner.run(stop))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await done.wait()
     assert waiting == hanging
     answered.set()

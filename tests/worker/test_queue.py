@@ -239,7 +239,7 @@ async def test_a_lane_runs_at_most_its_cap_in_any_number_of_workers(ground: Grou
 
 async def test_enqueueing_does_not_wait_for_who_claims_from_the_lane(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}, lane="one"))
-    async with ground.db.write() as tx, asyncio.timeout(2):
+    async with ground.db.write() as tx, asyncio.timeout(30):
         assert len((await queue.claim_lane_jobs(tx, "", 10))[0]) == 1
         await enqueue(ground, NewJob("a.job", {}, lane="one"))
 

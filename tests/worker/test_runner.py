@@ -238,7 +238,7 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
             (taken,) = await queue.claim_jobs(tx, 1)
         assert taken.attempt == 2
         await runner.maintain_leases()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             await ended.wait()
         await runner.wait_until_idle()
         assert [tuple(row) for row in await ground.look("select attempt from job")] == [(2,)]
