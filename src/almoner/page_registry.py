@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 from almoner.access.accounts import pages as accounts_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
 from almoner.access.accounts.page_guard import PageGuard
+from almoner.access.guard import RateLimits
 from almoner.access.members import pages as members_pages
 from almoner.access.operators import pages as operators_pages
 from almoner.access.providers import pages as providers_pages
@@ -86,6 +87,7 @@ class PageParts:
     work: PaymentContext | None
     api: ApiApplication
     rules: DisbursementRules
+    limits: RateLimits
 
 
 def build_pages(parts: PageParts) -> list[BaseRoute]:
@@ -127,6 +129,7 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
             rules,
             parts.blobs,
             partial(render_form_preview, PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)),
+            parts.limits,
         ),
         *members_pages.routes(
             gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues), dashboard_pages.RECORD_PATHS

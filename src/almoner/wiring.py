@@ -379,6 +379,7 @@ def _with_pages(
         work,
         services.api,
         rules,
+        _limits(services.settings),
     )
     return replace(services, pages=build_pages(parts))
 

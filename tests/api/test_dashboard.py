@@ -70,6 +70,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/disbursements/{disbursement}": EVERYBODY,
     "/disbursements/{disbursement}/donations.csv": FINANCE,
     "/brand": frozenset[MemberRole]({"owner"}),
+    "/limits": DEVELOPERS,
     "/webhooks": DEVELOPERS,
     "/webhooks/new": DEVELOPERS,
     "/webhooks/{hook}": DEVELOPERS,

@@ -1,19 +1,23 @@
 """The request log of the dashboard: what it says of each request with an API key, and what it never holds."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from almoner.access.keys import service as keys
+from almoner.access.keys import store_requests
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest
 from almoner.kit.ids import Uuid7, lowest_id_at
+from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.members import Desk, desk
+from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant
 
 NOBODY = "nia.never.logged@example.org"
@@ -132,10 +136,49 @@ async def test_pages_follow_each_other_and_a_rare_request_is_searched_for_in_ste
     second = (await developer.get(onward)).text
     assert many[-51].request_id.hex in second
     assert many[-50].request_id.hex not in second
+    assert "20,000 or more" in (await developer.get(f"{developer.home}/limits")).text
     nothing = await shown(service, developer, "?route=/v1/rare")
     assert rare.request_id.hex not in nothing
     assert "Search older records" in nothing
     assert rare.request_id.hex in (await developer.get(next_page(nothing))).text
+
+
+async def test_the_limits_page_counts_requests_by_key_and_records_by_kind(
+    service: Service, tenant: Tenant, developer: Desk
+) -> None:
+    now, partner, new_id = service.clock.now(), tenant.partner, Uuid7()
+    async with service.db.write() as tx:
+        key = next(one for one in await keys.list_by_partner(tx, partner) if one.kind == "secret")
+        made = [
+            ApiRequest(partner.id, new_id(now - age), key_id, "GET", "/v1/users", None, None, status, 1.5, None, None)
+            for age, key_id, status in (
+                (timedelta(days=13), key.id, 429),
+                (timedelta(hours=20), key.id, 429),
+                (timedelta(hours=3), uuid4(), 200),
+                (timedelta(minutes=30), key.id, 404),
+                (timedelta(minutes=20), key.id, 200),
+                (timedelta(seconds=5), key.id, 200),
+            )
+        ]
+        await keys.insert_requests(tx, made)
+        await tx.execute("set local enable_seqscan = off")
+        asked = Explaining(tx)
+        await store_requests.count_requests(cast("Tx", asked), partner, (now, now, now))
+        await store_requests.count_refused(cast("Tx", asked), partner, now)
+        assert asked.indexes() == {"api_request_newest", "api_request_failed"}
+        assert not asked.scans()
+
+    async def rows() -> list[str]:
+        page = (await developer.get(f"{developer.home}/limits")).text
+        found = re.findall("<tr>(.*?)</tr>", page, re.DOTALL)
+        return [" ".join(re.sub("<[^>]+>", " ", row).split()) for row in found]
+
+    shown_rows = await rows()
+    policy = service.services.settings.secret_key_rate
+    allowed = f"{policy.per_second:,.0f} per second, in bursts of up to {policy.burst:,}"
+    assert f"{key.name} ...{key.hint} {allowed} 1 3 4 2" in shown_rows
+    assert "All keys, including revoked ones 1 3 5 2" in shown_rows
+    assert {"Giving links 0 1,000", "CSV files 0 20", "Your saved views 0 100"} <= set(shown_rows)
 
 
 def next_page(page: str) -> str:

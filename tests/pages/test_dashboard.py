@@ -125,6 +125,7 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/exports",
             "/exports?list=/donations&query=status%3DACTIVE",
             "/brand",
+            "/limits",
             "/webhooks",
             "/webhooks/new",
             f"/webhooks/{hook['id']}",

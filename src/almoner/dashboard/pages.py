@@ -7,6 +7,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
+from almoner.access.guard import RateLimits
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreview
@@ -20,6 +21,9 @@ from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
 from almoner.dashboard.gallery_pages import GalleryPages
 from almoner.dashboard.giving_link_pages import GivingLinkPages
 from almoner.dashboard.home_pages import HomePages
+from almoner.dashboard.limit_pages import PATH as LIMITS
+from almoner.dashboard.limit_pages import SCOPE as LIMITS_SCOPE
+from almoner.dashboard.limit_pages import LimitPages
 from almoner.dashboard.list_files import ListFiles
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
@@ -67,6 +71,7 @@ LINKS: Final = (
     *(_link(one) for one in LISTS if one.area != "Developers"),
     NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
+    NavigationLink("desk.link.limits", LIMITS, roles_with(LIMITS_SCOPE), group="Developers"),
     NavigationLink("desk.link.gallery", GALLERY, GALLERY_ROLES, group="Developers", sandbox=True),
     NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
     NavigationLink("desk.link.reports", REPORTS, REPORT_READERS, group="Donations"),
@@ -83,11 +88,12 @@ def routes(
     rules: DisbursementRules,
     blobs: BlobStore,
     form_preview: FormPreview,
+    limits: RateLimits,
 ) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
 
     ``rules``: of disbursements, which a donation leaves that is reassigned. ``blobs``: where prepared files lie.
-    ``form_preview``: shows the hosted form of applications.
+    ``form_preview``: shows the hosted form of applications. ``limits``: of the rate of requests.
     """
     context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
     files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
@@ -99,6 +105,7 @@ def routes(
         *ExportPages(context, files, blobs).routes(),
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
+        *LimitPages(context, limits).routes(),
         *DisbursementPages(context, records).routes(),
         *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),

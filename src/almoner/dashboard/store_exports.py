@@ -36,6 +36,12 @@ async def insert_export(tx: Tx, partner: Partner, export: CsvExport, most: int) 
     return bool(made)
 
 
+async def count_exports(tx: Tx, partner: Partner) -> int:
+    """How many the partner has."""
+    found: int = await tx.fetchval("select count(*) from csv_export where partner_id = $1", partner.id)
+    return found
+
+
 async def list_exports(tx: Tx, partner: Partner, person_id: UUID) -> list[CsvExport]:
     """All of a person, newest first."""
     rows = await tx.fetch(

@@ -21,7 +21,7 @@ from almoner.platform.database.transactions import Tx
 
 PATH: Final = "/views"
 ID_TYPE: Final = "savedview"
-_MOST: Final = 100
+MOST_VIEWS: Final = 100
 """Views of one person."""
 _NAME: Final = 80
 _QUERY: Final = 4000
@@ -91,7 +91,7 @@ class ViewPages:
             return "dashboard.views.problem.unnamed"
         if not view.query:
             return "dashboard.views.problem.unfiltered"
-        if stored >= _MOST:
+        if stored >= MOST_VIEWS:
             return "dashboard.views.problem.limit"
         if not await store_views.insert_view(tx, partner_of_visitor(visitor), visitor.person.id, view):
             return "dashboard.views.problem.taken"
@@ -132,7 +132,7 @@ class ViewPages:
             visitor,
             template,
             status=422 if problem else 200,
-            problems={"name": texts.text(problem, limit=texts.number(_MOST))} if problem else {},
+            problems={"name": texts.text(problem, limit=texts.number(MOST_VIEWS))} if problem else {},
             lists=self._lists,
             view_id=lambda view: self._context.id_text(ID_TYPE, view.id),
             message=_DONE.get(visitor.query.get("done", "")),

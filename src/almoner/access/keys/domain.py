@@ -5,6 +5,7 @@ A secret is ``sk_live_`` and 32 random base62 characters and a 6-character base6
 
 import os
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
@@ -190,7 +191,7 @@ def granted_scopes(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
 
 REQUEST_RETENTION: Final = timedelta(days=14)
 SEARCHED_REQUESTS: Final = 20_000
-"""Requests that one search looks through at most; the next page goes on from there."""
+"""Requests that one search looks through at most, or that are counted; the next page goes on from there."""
 
 Outcome = Literal["succeeded", "failed"]
 """Below 400, or not."""
@@ -247,3 +248,25 @@ def parse_request_id(text: str) -> UUID | None:
     """Parse the identifier in a ``Request-Id`` header; None if it is not valid."""
     digits = text.removeprefix("req_")
     return UUID(digits) if len(digits) == 32 and set(digits) <= set("0123456789abcdef") else None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCounts:
+    """How many requests each key made since each of some moments. ``since``: from when on they are counted at all."""
+
+    moments: Sequence[datetime]
+    by_key: Mapping[UUID, Sequence[int]]
+    since: datetime | None = None
+
+    def of_key(self, key_id: UUID) -> Sequence[int]:
+        """Those of one key, by moment."""
+        return self.by_key.get(key_id, [0] * len(self.moments))
+
+    @property
+    def totals(self) -> Sequence[int]:
+        """Those of all keys, by moment."""
+        return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.moments))]
+
+    def is_whole(self, moment: datetime) -> bool:
+        """Whether all requests since then are counted."""
+        return self.since is None or self.since <= moment

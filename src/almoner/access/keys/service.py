@@ -10,10 +10,12 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     ApiRequestPage,
     Kind,
+    RequestCounts,
 )
 from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
 from almoner.access.keys.store import record_uses as record_uses
+from almoner.access.keys.store_requests import count_requests as count_requests
 from almoner.access.keys.store_requests import find_request as find_request
 from almoner.access.keys.store_requests import insert_requests as insert_requests
 from almoner.platform.crypto import Vault
@@ -104,6 +106,11 @@ async def page_requests(
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
     return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, before))
+
+
+async def count_refused_requests(tx: Tx, partner: Partner) -> RequestCounts:
+    """How many requests of each key were refused by a rate limit, as long as the log goes back."""
+    return await store_requests.count_refused(tx, partner, tx.now - REQUEST_RETENTION)
 
 
 async def next_request_log_deletion_at(tx: Tx) -> datetime | None:

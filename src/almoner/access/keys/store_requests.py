@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest, ApiRequestFilter
+from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest, ApiRequestFilter, RequestCounts
 from almoner.kit.ids import lowest_id_at, moment_of_id
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
@@ -86,6 +86,39 @@ async def find_search_end(tx: Tx, partner: Partner, wanted: ApiRequestFilter, be
         SEARCHED_REQUESTS - 1,
     )
     return found
+
+
+_FROM: Final = "from api_request where partner_id = $1 and request_id >= $2"
+_END_OF_COUNT: Final = f"select request_id {_FROM} {_NEWEST_FIRST} offset $3 limit 1"
+_END_OF_COUNT_REFUSED: Final = f"select request_id {_FROM} and status >= 400 {_NEWEST_FIRST} offset $3 limit 1"
+_COUNT: Final = f"""
+select key_id, count(*) filter (where request_id >= $3), count(*) filter (where request_id >= $4),
+       count(*) filter (where request_id >= $5)
+{_FROM} group by key_id
+"""
+_COUNT_REFUSED: Final = f"""
+select key_id, count(*) filter (where status = 429) {_FROM} and status >= 400 group by key_id
+"""
+
+
+async def count_requests(tx: Tx, partner: Partner, moments: tuple[datetime, datetime, datetime]) -> RequestCounts:
+    """The requests of each key since each moment, of the newest ``SEARCHED_REQUESTS``."""
+    lowest = [lowest_id_at(moment) for moment in moments]
+    end: UUID | None = await tx.fetchval(_END_OF_COUNT, partner.id, min(lowest), SEARCHED_REQUESTS - 1)
+    rows = await tx.fetch(_COUNT, partner.id, end or min(lowest), *lowest)
+    return _counts(moments, rows, end)
+
+
+async def count_refused(tx: Tx, partner: Partner, moment: datetime) -> RequestCounts:
+    """Those of each key that a rate limit refused, of the newest ``SEARCHED_REQUESTS`` that failed."""
+    lowest = lowest_id_at(moment)
+    end: UUID | None = await tx.fetchval(_END_OF_COUNT_REFUSED, partner.id, lowest, SEARCHED_REQUESTS - 1)
+    return _counts((moment,), await tx.fetch(_COUNT_REFUSED, partner.id, end or lowest), end)
+
+
+def _counts(moments: Sequence[datetime], rows: Sequence[Record], end: UUID | None) -> RequestCounts:
+    counted = {row[0]: tuple(row)[1:] for row in rows}
+    return RequestCounts(moments, counted, None if end is None else moment_of_id(end))
 
 
 def _bounds(partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:

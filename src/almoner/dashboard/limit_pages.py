@@ -1,0 +1,124 @@
+"""The limits of the API: how many requests are allowed and were made, and how many records of a kind there may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.guard import RateLimits
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import ApiKey, RequestCounts
+from almoner.dashboard import store_exports, store_views
+from almoner.dashboard.domain import roles_with
+from almoner.dashboard.exports import MOST_EXPORTS
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.view_pages import MOST_VIEWS
+from almoner.giving.checkout.giving_links import service as giving_links
+from almoner.giving.checkout.giving_links.domain import MAX_LINKS
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.ratelimit import RateLimit
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.domain import MAX_CONFIGURATIONS
+
+PATH: Final = "/limits"
+SCOPE: Final = "api_requests:read"
+WINDOWS: Final = ("dashboard.limits.minute", "dashboard.limits.hour", "dashboard.limits.day")
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUsage:
+    """What one key, or all of them, may do and did, in words. ``counts``: by window; ``refused``: in 14 days."""
+
+    name: str
+    limits: Sequence[RateLimit]
+    counts: Sequence[str]
+    refused: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimit:
+    """How many records of a kind there are and may be. ``label``: the key of a text; ``path``: of their page."""
+
+    label: str
+    path: str
+    used: int
+    most: int
+
+
+class LimitPages:
+    """The page."""
+
+    def __init__(self, context: PageContext, limits: RateLimits) -> None:
+        self._context = context
+        self._limits = limits
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(PATH, self.show, *sorted(roles_with(SCOPE)), methods=["GET"])]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """All limits, with what is used of them."""
+        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        async with self._context.db.read() as tx:
+            known = [key for key in await keys.list_by_partner(tx, partner) if key.is_usable(tx.real_now)]
+            now = tx.now  # as the log has it
+            made = await keys.count_requests(tx, partner, (now - _MINUTE, now - _HOUR, now - _DAY))
+            refused = await keys.count_refused_requests(tx, partner)
+            sizes = await _size_limits(tx, partner, visitor)
+        usage = [self._usage(key, made, refused, texts) for key in known]
+        total = KeyUsage("", (), _in_words(made, made.totals, texts), _in_words(refused, refused.totals, texts)[0])
+        return render_page(
+            self._context, visitor, "limits.html", usage=usage, total=total, windows=WINDOWS, sizes=sizes
+        )
+
+    def _usage(self, key: ApiKey, made: RequestCounts, refused: RequestCounts, texts: PageTexts) -> KeyUsage:
+        limits = {
+            "secret": (self._limits.secret,),
+            "publishable": (self._limits.publishable, self._limits.publishable_address),
+            "scim": (self._limits.scim,),
+        }
+        return KeyUsage(
+            f"{key.name} ...{key.hint}",
+            limits[key.kind],
+            _in_words(made, made.of_key(key.id), texts),
+            _in_words(refused, refused.of_key(key.id), texts)[0],
+        )
+
+
+def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) -> list[str]:
+    """How many requests there are since each moment; of those that are not all counted, at least so many."""
+    return [
+        texts.number(number)
+        if counted.is_whole(since)
+        else texts.text("dashboard.list.many", number=texts.number(number))
+        for number, since in zip(numbers, counted.moments, strict=True)
+    ]
+
+
+async def _size_limits(tx: Tx, partner: Partner, visitor: Visitor) -> list[SizeLimit]:
+    _, links = await giving_links.list_page(tx, partner, Page(1, descending=True), active=None)
+    return [
+        SizeLimit("dashboard.list.givinglink.title", "/giving-links", links, MAX_LINKS),
+        SizeLimit(
+            "dashboard.list.hostedconfiguration.title",
+            "/application-forms",
+            len(await configurations.list_all(tx, partner)),
+            MAX_CONFIGURATIONS,
+        ),
+        SizeLimit("dashboard.exports", "/exports", await store_exports.count_exports(tx, partner), MOST_EXPORTS),
+        SizeLimit(
+            "dashboard.limits.views",
+            "/views",
+            len(await store_views.list_views(tx, partner, visitor.person.id)),
+            MOST_VIEWS,
+        ),
+    ]
