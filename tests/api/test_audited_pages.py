@@ -5,7 +5,7 @@ test_console_forms.py.
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
@@ -67,7 +67,9 @@ class Doing:
         async with self.service.db.read() as tx:
             return int(await tx.fetchval("select count(*) from audit_entry"))
 
-    async def post(self, browser: Browser, home: str, page: str, form: dict[str, str], at: str | None = None) -> str:
+    async def post(
+        self, browser: Browser, home: str, page: str, form: Mapping[str, str | Sequence[str]], at: str | None = None
+    ) -> str:
         """Post the form of a page; ``at``: its address when it has an id in it. What it answered."""
         path = home + (at or page)
         assert (await browser.open(path)).status_code == 200, path
@@ -133,6 +135,22 @@ async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: s
     await doing.post(browser, home, "/provider", {"do": "save", **form})
 
 
+async def picture_is_sent(doing: Doing, browser: Browser, home: str, own: str, name: str, path: str) -> None:
+    """The form with a file of a record."""
+    await browser.open(f"{home}{own}/{name}")
+    before, picture = await doing.entries(), BytesIO()
+    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
+    sent = await browser.request(
+        "POST",
+        f"{home}{own}/{name}",
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": browser.csrf},
+        files={name: ("a.png", picture.getvalue(), "image/png")},
+    )
+    assert (sent.status_code, await doing.entries() > before) == (303, True)
+    doing.done.add(f"{{home}}{path}/{name}")
+
+
 async def what_is_given_by_links_and_plans(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
     """Giving links and regular donations: entries of the calls that the pages make."""
     api, link = doing.service.client(tenant.secret), "/giving-links/{id}"
@@ -145,18 +163,7 @@ async def what_is_given_by_links_and_plans(doing: Doing, tenant: Tenant, browser
     )
     for action in ("deactivate", "activate"):
         await doing.post(browser, home, f"{link}/{action}", {}, f"{own}/{action}")
-    await browser.open(f"{home}{own}/image")
-    before, picture = await doing.entries(), BytesIO()
-    Image.new("RGB", (4, 4), "red").save(picture, "PNG")
-    sent = await browser.request(
-        "POST",
-        f"{home}{own}/image",
-        headers={"Sec-Fetch-Site": "same-origin"},
-        data={"csrf": browser.csrf},
-        files={"image": ("a.png", picture.getvalue(), "image/png")},
-    )
-    assert (sent.status_code, await doing.entries() > before) == (303, True)
-    doing.done.add(f"{{home}}{link}/image")
+    await picture_is_sent(doing, browser, home, own, "image", link)
     plan = f"/regular-donations/{(await begin_plan(doing.service, api)).id}"
     for action in ("change", "pause", "resume", "skip", "cancel"):
         typed = {"amount": "20", "frequency": "monthly"} if action == "change" else {}
@@ -200,11 +207,19 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
         await doing.post(browser, home, f"{path}/{{id}}/cancel", {}, f"{path}/{made['id']}/cancel")
     await doing.post(browser, home, "/donation-sessions/new", about)
     await doing.post(browser, home, "/validation-invites/new", {"language": "en"})
-    form = {"branding.displayName": "Relief", "checks": "compliance", "emailVerification": "yes"}
-    await doing.post(browser, home, "/application-forms/new", form)
+    application_form: dict[str, str | list[str]] = {
+        "branding.displayName": "Relief",
+        "checks": "compliance",
+        "allowedOrganisationTypes": ["nonprofit", "social_impact", "education"],
+        "emailVerification": "yes",
+    }
+    await doing.post(browser, home, "/application-forms/new", application_form)
     newest = data(await api.get(submissions.CONFIGURATIONS))[0]
-    edited = f"/application-forms/{newest['id']}/edit"
-    await doing.post(browser, home, "/application-forms/{id}/edit", {**form, "name": "New"}, edited)
+    edited = f"/application-forms/{newest['id']}"
+    await doing.post(
+        browser, home, "/application-forms/{id}/edit", {**application_form, "name": "New"}, f"{edited}/edit"
+    )
+    await picture_is_sent(doing, browser, home, edited, "logo", "/application-forms/{id}")
     agent = {"firstName": "Nia", "lastName": "Jones", "email": "nia@example.org", **about}
     await doing.post(browser, home, "/agent-verifications/new", agent)
     request = {"name": "Relief", "countryCode": "USA", "registryName": "IRS", "registryId": "53-0196605"}

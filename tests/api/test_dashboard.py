@@ -43,6 +43,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/application-forms/new": REVIEWERS,
     "/application-forms/{form}/edit": REVIEWERS,
     "/application-forms/{form}/preview": REVIEWERS,
+    "/application-forms/{form}/logo": REVIEWERS,
     "/agent-verifications/new": REVIEWERS,
     "/monitoring-subscriptions/new": REVIEWERS,
     "/eligibility-subscriptions/new": REVIEWERS,
@@ -302,7 +303,9 @@ async def test_a_reviewer_invites_a_nonprofit_once_for_each_form(service: Servic
     shown = await reviewer.get(made.headers["location"])
     assert invite["language"] == "de"
     assert "The invite has been created." in shown.text
-    assert invite["url"] in reviewer.text()
+    assert "lädt Ihre gemeinnützige Organisation zu einem Antrag ein." in reviewer.text()
+    assert f"{invite['url']}" in reviewer.text()
+    assert '<blockquote lang="de" dir="ltr">' in shown.text
     await reviewer.close()
 
 

@@ -1,4 +1,9 @@
-"""Applications on the dashboard: documents beside their evidence, and appeals."""
+"""Applications on the dashboard: documents beside their evidence, appeals, and the forms of applicants."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+from PIL import Image
 
 from tests.support import submissions
 from tests.support.client import Client, data
@@ -39,4 +44,45 @@ async def test_a_failed_submission_is_appealed_against_with_a_reason(
     await reviewer.get(f"{page}/appeals")
     again = await reviewer.post(f"{page}/appeals", text="Once more.", form_key="c")
     assert (again.status_code, "Nothing has been changed" in reviewer.text()) == (422, True)
+    await reviewer.close()
+
+
+async def test_programme_staff_choose_flags_and_types_and_upload_a_logo(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    reviewer, made = await desk(service, tenant, "reviewer"), await submissions.configured(api, "compliance")
+    page = f"{reviewer.home}/application-forms/{made}"
+
+    async def saved(**typed: Sequence[str]) -> dict[str, object]:
+        form: dict[str, str | Sequence[str]] = {"branding.displayName": "Relief", "emailVerification": "yes", **typed}
+        await reviewer.get(f"{page}/edit")
+        sent = await reviewer.post(f"{page}/edit", form)
+        assert sent.status_code == 303, reviewer.text()
+        shown: dict[str, object] = data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))
+        return shown
+
+    checks, types = ["validation_request", "compliance"], ["nonprofit", "education"]
+    changed = await saved(checks=checks, allowedOrganisationTypes=types, complianceFlags=["warning", "adverseMedia"])
+    assert changed["checks"] == checks
+    assert changed["allowedOrganisationTypes"] == types
+    assert changed["complianceFlags"] == ["warning", "adverseMedia"]
+    assert (await saved(checks=checks, allowedOrganisationTypes=types))["complianceFlags"] == []
+    refused = await reviewer.post(f"{page}/edit", {"branding.displayName": "Relief", "checks": "compliance"})
+    assert (refused.status_code, "Accepted nonprofit types" in reviewer.text()) == (422, True)
+    picture = BytesIO()
+    Image.new("RGB", (40, 30), "red").save(picture, "PNG")
+    await reviewer.get(f"{page}/logo")
+    sent = await reviewer.request(
+        "POST",
+        f"{page}/logo",
+        headers={"Sec-Fetch-Site": "same-origin"},
+        data={"csrf": reviewer.csrf, "form_key": "once"},
+        files={"logo": ("a.png", picture.getvalue(), "image/png")},
+    )
+    assert sent.headers["location"] == f"{page}?done=logo"
+    assert "Logo uploaded." in (await reviewer.get(f"{page}?done=logo")).text
+    logo = data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["branding"]["logo"]
+    await reviewer.get(f"{page}/edit")
+    preview = await reviewer.post(f"{page}/preview", {"branding.displayName": "Relief", "checks": "compliance"})
+    assert logo.rpartition("/")[2] in preview.text
     await reviewer.close()

@@ -6,7 +6,10 @@ from playwright.async_api import Page, expect
 from almoner.access.people.domain import MemberRole
 from tests.pages.accounts import Acme, acme, is_fine, sign_in
 from tests.pages.site import Site
-from tests.support import factories, people
+from tests.support import factories, people, submissions
+from tests.support.applications import QUESTIONS
+from tests.support.client import data
+from tests.support.regular_gifts import begin_plan
 
 OLIVE = "olive@example.org"
 LANGUAGES = ("ar", "en", "de", "ja")
@@ -94,6 +97,9 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
     gift = await factories.donation(site.service, api)
     hook = await factories.subscription(api)
     link = await factories.giving_link(site.service, api, currencies=["USD"], suggestedAmounts=[1000])
+    form = await submissions.configured(api, "validation_request", "compliance", partnerFields=QUESTIONS)
+    invite = data(await api.post("/v1/validation-invites", {"language": "ar", "hostedConfigId": form}))
+    plan = await begin_plan(site.service, api)
     await site.service.drain()
     async with site.donor(viewport={"width": width, "height": 900}, locale=language) as page:
         await enter(here, page, "owner", "/home")
@@ -115,6 +121,20 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             f"/giving-links/{link['id']}/edit",
             f"/giving-links/{link['id']}/image",
             f"/donations/{gift['id']}/reassign",
+            "/donations?sort=amount&direction=DESC",
+            "/regular-donations?sort=nextDonationAt&direction=ASC",
+            f"/regular-donations/{plan.id}",
+            f"/regular-donations/{plan.id}/change",
+            "/reports",
+            "/reports/2025-12",
+            "/application-forms",
+            "/application-forms/new",
+            f"/application-forms/{form}",
+            f"/application-forms/{form}/edit",
+            f"/application-forms/{form}/logo",
+            f"/validation-invites/{invite['id']}",
+            "/audit",
+            "/provider",
             "/nonprofits",
             f"/nonprofits/{gift['organisationId']}",
             "/request-log",

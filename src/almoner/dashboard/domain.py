@@ -248,6 +248,10 @@ class RecordList:
     """Whether it is known how many records match."""
     paged: bool = True
     """Whether the call returns it page by page."""
+    template: str = "record.html"
+    """Of the page of one record."""
+    image: str = ""
+    """The name of its records' picture: of the call that takes it, and of the page that sends it."""
     preview: bool = False
     """Whether its forms show what they make, from ``preview`` under the record's address."""
 

@@ -19,8 +19,9 @@ from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.gallery_pages import PATH as GALLERY
 from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
 from almoner.dashboard.gallery_pages import GalleryPages
-from almoner.dashboard.giving_link_pages import GivingLinkPages
 from almoner.dashboard.home_pages import HomePages
+from almoner.dashboard.image_pages import ImagePages
+from almoner.dashboard.invite_pages import InvitePages
 from almoner.dashboard.limit_pages import PATH as LIMITS
 from almoner.dashboard.limit_pages import SCOPE as LIMITS_SCOPE
 from almoner.dashboard.limit_pages import LimitPages
@@ -33,7 +34,7 @@ from almoner.dashboard.record_lists import (
     DISBURSEMENTS,
     DONATIONS,
     EVENTS,
-    GIVING_LINKS,
+    INVITES,
     LISTS,
     PATHS_BY_ID_TYPE,
     SUBMISSIONS,
@@ -115,6 +116,7 @@ def routes(
         *RefundLimitPages(context).routes(),
         *ConfigurationPages(context, form_preview).routes(),
         *FormPages(context, calls, records).routes(),
-        *GivingLinkPages(context, calls, records).routes(),
-        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, GIVING_LINKS, SUBMISSIONS)),
+        *ImagePages(context, calls, records).routes(),
+        *InvitePages(context, records).routes(),
+        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
     ]

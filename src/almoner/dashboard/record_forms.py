@@ -103,10 +103,10 @@ def _member_value(field: FormField, text: str | list[str], currency: str, texts:
     """Raises _NoAmountError."""
     if field.kind == "tick":
         return text == "yes"
-    if not text:
-        return None
-    if isinstance(text, list):
+    if isinstance(text, list) and (text or field.initial):
         return text
+    if not text or isinstance(text, list):
+        return None
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     match field.kind:
         case "amount":

@@ -9,6 +9,8 @@ from almoner.dashboard.domain import (
     RecordList,
 )
 from almoner.platform.pages.record_tables import Column, Filter
+from almoner.screening.watchlists.domain import CATEGORIES
+from almoner.validation.applications.configurations.domain import CHECKS, COMPLIANCE_FLAGS, ORGANISATION_TYPES
 
 _ID: Final = Column("id", "id")
 _CREATED: Final = Column("createdAt", "moment", sort="id")
@@ -148,6 +150,8 @@ GIVING_LINKS: Final = RecordList(
             "activate", _LINKS_WRITE, frozenset({False}), method="PATCH", sets={"active": True}, member="active"
         ),
     ),
+    template="giving_link.html",
+    image="image",
 )
 REQUESTS_TO_PAY: Final = RecordList(
     "Donations",
@@ -227,13 +231,15 @@ _VALIDATION_REQUESTS: Final = RecordList(
         ),
     ),
 )
-_CHECKS: Final = ("validation_request", "compliance", "eligibility", "agent_verification")
 _CONFIGURATIONS_WRITE: Final = "validation_configurations:write"
+_FLAGS: Final = (*COMPLIANCE_FLAGS, *(one for one in CATEGORIES if one not in COMPLIANCE_FLAGS))
 _CONFIGURATION_FIELDS: Final = (
     FormField("name", "form_name", named="formName"),
     FormField("branding.displayName", named="shownName"),
     FormField("branding.primaryColor", "form_colour", named="primaryColor"),
-    FormField("checks", kind="choices", choices=_CHECKS, initial=_CHECKS),
+    FormField("checks", kind="choices", choices=CHECKS, initial=CHECKS),
+    FormField("allowedOrganisationTypes", kind="choices", choices=ORGANISATION_TYPES, initial=ORGANISATION_TYPES),
+    FormField("complianceFlags", kind="choices", choices=_FLAGS, initial=COMPLIANCE_FLAGS),
     FormField("emailVerification", kind="tick", initial="yes"),
     FormField("isDefault", kind="tick"),
 )
@@ -253,9 +259,10 @@ CONFIGURATIONS: Final = RecordList(
     form=RecordForm(_CONFIGURATIONS_WRITE, _CONFIGURATION_FIELDS),
     actions=(RecordAction("edit", _CONFIGURATIONS_WRITE, fields=_CONFIGURATION_FIELDS, method="PATCH"),),
     paged=False,
+    image="logo",
     preview=True,
 )
-_INVITES: Final = RecordList(
+INVITES: Final = RecordList(
     "Validations",
     "/validation-invites",
     "/v1/validation-invites",
@@ -380,7 +387,7 @@ LISTS: Final = (
     ORGANISATIONS,
     SUBMISSIONS,
     _VALIDATION_REQUESTS,
-    _INVITES,
+    INVITES,
     CONFIGURATIONS,
     AGENTS,
     _MONITORING,

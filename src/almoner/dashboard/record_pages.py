@@ -172,7 +172,7 @@ class RecordPages:
         visitor: Visitor,
         declared: RecordList,
         record: Record,
-        template: str = "record.html",
+        template: str = "",
         *,
         status: int = 200,
         **more: Any,
@@ -182,7 +182,7 @@ class RecordPages:
         return render_page(
             self._context,
             visitor,
-            template,
+            template or declared.template,
             status=status,
             declared=declared,
             record=record,
@@ -191,6 +191,7 @@ class RecordPages:
             ),
             message=_outcome_key(visitor, declared),
             actions=_offered_actions(visitor, declared, record),
+            image=_offered_image(visitor, declared),
             sections=sections_of_record(
                 record, visitor.place.home, names, lambda member: texts.label(declared.label_of(member))
             ),
@@ -252,11 +253,16 @@ def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> 
     ]
 
 
+def _offered_image(visitor: Visitor, declared: RecordList) -> str:
+    """The picture that the visitor may change."""
+    return declared.image if declared.form and has_scope(visitor.person.roles, declared.form.scope) else ""
+
+
 def _outcome_key(visitor: Visitor, declared: RecordList) -> str:
     """The key of what the form or the action that led here has just done."""
     name = visitor.query.get("done", "")
     done = ["new"] if declared.form is not None else []
-    done += [action.path for action in declared.actions]
+    done += [*(action.path for action in declared.actions), *([declared.image] if declared.image else [])]
     return declared.translation_key(f"{name}.done") if name in done else ""
 
 

@@ -1,0 +1,96 @@
+"""Pictures of records: the form with a file, and what is sent with it."""
+
+from typing import Final
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import MEMBERS_HOME
+from almoner.access.accounts.page_guard import Handler, PageContext, Visitor, redirect_to
+from almoner.access.accounts.page_texts import in_english_joined
+from almoner.dashboard.domain import RecordList, roles_with
+from almoner.dashboard.member_calls import CallRefused, MemberCalls
+from almoner.dashboard.record_pages import RecordPages
+from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.kit.errors import ContentTooLarge, Problem
+from almoner.platform.http import uploads
+from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
+
+_MAX_BYTES: Final = 5 * 1024 * 1024
+
+
+class ImagePages:
+    """The page of each list whose records have a picture."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            self._context.gate.public_route(
+                f"{MEMBERS_HOME}/{{partner}}{one.path}/{{id}}/{one.image}", self._changer(one)
+            )
+            for one in self._records.lists
+            if one.image
+        ]
+
+    def _changer(self, declared: RecordList) -> Handler:
+        async def change(request: Request) -> Response:
+            return await self._change(request, declared)
+
+        return change
+
+    async def _change(self, request: Request, declared: RecordList) -> Response:
+        """The form with a picture, and what is sent with it: a file, which no other form has."""
+        assert declared.form is not None
+        gate, roles = self._context.gate, sorted(roles_with(declared.form.scope))
+        if request.method != "POST":
+            visitor = await gate.require_visitor(request, *roles)
+            return visitor if isinstance(visitor, Response) else await self._form(visitor, declared)
+        signed_in = await gate.find_sign_in(request, await gate.portal_of_request(request))
+        received = await _receive(request, declared) if signed_in else ReceivedUpload(None)
+        try:
+            fields = received.uploaded.fields if received.uploaded else {}
+            visitor = await gate.require_visitor(request, *roles, form=FormData(fields))
+            if isinstance(visitor, Response):
+                return visitor
+            return await self._send(visitor, declared, received)
+        finally:
+            received.close()
+
+    async def _send(self, visitor: Visitor, declared: RecordList, received: ReceivedUpload) -> Response:
+        record = await self._records.get_record(visitor, declared)
+        path, key = f"{declared.call}/{record['id']}/{declared.image}", visitor.form_value("form_key")[:100] or None
+        try:
+            content = received.get_uploaded_file().content
+            content.seek(0)
+            await self._calls.upload(visitor, path, content.read(), declared.image, key=key)
+        except (CallRefused, Problem) as refused:
+            reasons = refused.reasons or (str(refused),)
+            return await self._form(visitor, declared, {"image": in_english_joined(reasons)})
+        return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={declared.image}")
+
+    async def _form(self, visitor: Visitor, declared: RecordList, problems: dict[str, str] | None = None) -> Response:
+        return render_page(
+            self._context,
+            visitor,
+            "record_image.html",
+            status=422 if problems else 200,
+            declared=declared,
+            record=await self._records.get_record(visitor, declared),
+            form_key=new_form_key(),
+            problems=problems or {},
+        )
+
+
+async def _receive(request: Request, declared: RecordList) -> ReceivedUpload:
+    try:
+        wanted = UploadDeclaration(declared.image, max_bytes=_MAX_BYTES, media_types=())
+        return await uploads.receive_upload(request.receive, request.headers, wanted)
+    except ContentTooLarge as problem:
+        return ReceivedUpload(None, problem)

@@ -1,0 +1,53 @@
+"""The page of an invite: the message that its partner sends to the nonprofit, in the invite's language."""
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.accounts.page_texts import texts_of
+from almoner.access.partners import service as partners
+from almoner.dashboard.domain import roles_with
+from almoner.dashboard.member_calls import Record
+from almoner.dashboard.record_lists import INVITES
+from almoner.dashboard.record_pages import RecordPages
+from almoner.kit.time import parse_timestamp
+from almoner.platform.pages import formats
+
+
+class InvitePages:
+    """The page."""
+
+    def __init__(self, context: PageContext, records: RecordPages) -> None:
+        self._context = context
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        readers = sorted(roles_with(INVITES.scope))
+        return [self._context.route(f"{INVITES.path}/{{id}}", self.show, *readers, methods=["GET"])]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The invite; while it is open, what to send with its link. We send nothing (spec 4.6)."""
+        record = await self._records.get_record(visitor, INVITES)
+        language = self._context.pages.language(record["language"])
+        return await self._records.render_record(
+            visitor,
+            INVITES,
+            record,
+            "validation_invite.html",
+            message_language=language,
+            message_to_send=await self._message(visitor, record) if record["status"] == "open" else None,
+        )
+
+    async def _message(self, visitor: Visitor, record: Record) -> str:
+        language = self._context.pages.language(record["language"])
+        zone = texts_of(self._context, visitor).zone
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner_of_visitor(visitor))
+        until = parse_timestamp(record["expiresAt"]).astimezone(zone).date()
+        return language.text(
+            "dashboard.invite.message",
+            partner=account.name,
+            date=formats.format_day(until, language.locale),
+            link=record["url"],
+        )
