@@ -1,4 +1,7 @@
-"""Two versions of the code over one database: the next one migrates it under load, and the former goes on (spec 11)."""
+"""Two versions of the code over one database (spec 11).
+
+The next one migrates it under load, and the former goes on; and the last release works over this version's.
+"""
 
 import os
 import shutil
@@ -18,6 +21,7 @@ import pytest
 import almoner
 from almoner.migrations import REVISIONS
 from tests.support import cluster
+from tests.support.releases import Release, export_source, releases
 from tests.support.running import Running, folder, free_port, running
 
 NEXT: Final = {
@@ -35,7 +39,7 @@ def write_next_version(place: Path) -> None:
     """This code with a revision of each kind behind its newest."""
     shutil.copytree(Path(almoner.__file__).parent, place / "almoner", ignore=shutil.ignore_patterns("__pycache__"))
     before = REVISIONS[-1]
-    for number, (kind, sql) in enumerate(NEXT.items(), 2):
+    for number, (kind, sql) in enumerate(NEXT.items(), len(REVISIONS) + 1):
         revision = f"r{number:04}"
         run = f"op.execute({sql!r})"
         if "concurrently" in sql:
@@ -105,3 +109,25 @@ def test_the_former_version_goes_on_over_the_next_ones_database(data: Path, tmp_
         assert counts.total() > 20
     with running(data) as here, httpx.Client(base_url=here.base_url) as http:  # the former starts again
         assert http.get("/readyz").status_code == 200
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", [one for one in releases()[:1] if one.commit], ids=lambda one: one.version)
+def test_the_last_release_and_this_version_work_over_one_database(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: Release
+) -> None:
+    """It makes the database, this version migrates it, and it goes back."""
+    released = str(export_source(release, tmp_path))
+    made: list[str] = []
+    for place in (released, str(Path(almoner.__file__).parents[1]), released):
+        monkeypatch.setenv("PYTHONPATH", place)
+        where = subprocess.check_output([sys.executable, "-c", "import almoner; print(almoner.__file__)"], text=True)
+        assert where.startswith(place)
+        with running(data) as here, httpx.Client(headers={"Authorization": here.secret_key}) as http:
+            sessions = f"{here.base_url}/v1/donation-sessions"
+            found = http.get(f"{here.base_url}/v1/organisations", params={"query": "martha table"}).json()
+            answer = http.post(sessions, json={"organisationId": found["data"][0]["id"]})
+            assert answer.status_code == 200, answer.text
+            made.append(answer.json()["data"]["id"])
+            assert [http.get(f"{sessions}/{one}").status_code for one in made] == [200] * len(made)
+            assert http.get(f"{here.base_url}/readyz").status_code == 200

@@ -11,11 +11,10 @@ import pytest
 from almoner.migrations import BASELINE_REVISION
 from tests.spec.compatibility import find_breaking_changes
 from tests.spec.test_description import DESCRIPTION
+from tests.support.releases import FOLDER, read_file, releases
 from tools import reference
 
-RELEASES = reference.PROJECT / "docs" / "releases"
-LISTED = re.compile(r"^\| \[?(\d+\.\d+\.\d+)\]?", re.MULTILINE)
-DATED = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
+DATED = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -31,19 +30,29 @@ def members(made: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_what_was_released_still_works() -> None:
-    for file in sorted(RELEASES.glob("*.json")):
+    for file in sorted(FOLDER.glob("*.json")):
         released = msgspec.json.decode(file.read_bytes())
         assert find_breaking_changes(released, DESCRIPTION) == [], f"{file.stem} promised it for twelve months"
 
 
 def test_every_release_is_dated_listed_and_keeps_its_description() -> None:
+    listed = releases()
     dated = DATED.findall((reference.PROJECT / "CHANGELOG.md").read_text())
-    assert LISTED.findall((RELEASES.parent / "releases.md").read_text()) == dated
-    assert sorted(file.stem for file in RELEASES.glob("*.json")) == sorted(dated)
+    assert [(one.version, one.day) for one in listed] == dated
+    assert sorted(file.stem for file in FOLDER.glob("*.json")) == sorted(one.version for one in listed)
+
+
+def test_the_commit_of_a_release_has_what_was_released() -> None:
+    for release in releases():
+        if release.commit:
+            description = f"docs/releases/{release.version}.json"
+            assert read_file(release, description) == (reference.PROJECT / description).read_bytes(), release
+    unnamed = [release.version for release in releases()[1:] if not release.commit]
+    assert unnamed == [], "only the commit after a release can name it"
 
 
 def test_the_baseline_of_a_release_never_changes() -> None:
-    released = set(re.findall(r"r0001_[0-9a-f]{12}", (RELEASES.parent / "releases.md").read_text()))
+    released = {one.baseline for one in releases()}
     assert released <= {BASELINE_REVISION}, "undo the change of migrations/baseline, and add a revision to versions"
 
 
