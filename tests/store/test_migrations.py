@@ -14,12 +14,12 @@ from tests.support.database import TestDatabase, unmigrated
 from tests.support.eventually import eventually
 
 CHAIN: Final = {
-    "r0001": """op.execute("create table thing (id integer primary key, name text not null)")""",
-    "r0002": """
+    "t0001": """op.execute("create table thing (id integer primary key, name text not null)")""",
+    "t0002": """
     with op.get_context().autocommit_block():
         op.execute("create index concurrently thing_name on thing (name)")""",
 }
-"""Revisions of their own, since the first of the product is one transaction on an empty database."""
+"""Revisions of their own, whatever those of the product are: its first is one transaction on an empty database."""
 
 BUILDS: Final = """
 select exists (
@@ -61,13 +61,13 @@ async def test_an_index_is_built_while_others_write_and_two_migrate(
     write_chain(tmp_path)
     async with unmigrated(postgres_server) as database:
         dsn = database.owner_dsn
-        await asyncio.to_thread(upgrade, dsn, str(tmp_path), "r0001")
+        await asyncio.to_thread(upgrade, dsn, str(tmp_path), "t0001")
         worker, other = await asyncpg.connect(dsn), await asyncpg.connect(dsn)
         async with worker.transaction():
             await worker.execute("lock table thing in row exclusive mode")
-            migrating = asyncio.create_task(asyncio.to_thread(upgrade, dsn, str(tmp_path), "r0002"))
+            migrating = asyncio.create_task(asyncio.to_thread(upgrade, dsn, str(tmp_path), "t0002"))
             await eventually(lambda: other.fetchval(BUILDS))
-            second = await asyncio.create_subprocess_exec(sys.executable, "-c", MIGRATES, dsn, str(tmp_path), "r0002")
+            second = await asyncio.create_subprocess_exec(sys.executable, "-c", MIGRATES, dsn, str(tmp_path), "t0002")
             await eventually(lambda: other.fetchval(CONNECTED), within=60)
             async with other.transaction():
                 await other.execute("lock table thing in row exclusive mode nowait")

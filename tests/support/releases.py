@@ -12,8 +12,10 @@ from tools.reference import PROJECT
 FOLDER: Final = PROJECT / "docs" / "releases"
 """The description of the API of each release."""
 TABLE: Final = FOLDER.with_suffix(".md")
-_ROW: Final = re.compile(r"^\| (\d+\.\d+\.\d+) \| (\d{4}-\d{2}-\d{2}) \| ([0-9a-f]{40}|) ?\| (r0001_[0-9a-f]{12})", re.M)
-_ANY_ROW: Final = re.compile(r"^\| \[?\d", re.M)
+_ROW: Final = re.compile(
+    r"^\| (\d+\.\d+\.\d+) \| (\d{4}-\d{2}-\d{2}) \| ([0-9a-f]{40}|) ?\| (r0001_[0-9a-f]{12})", re.MULTILINE
+)
+_ANY_ROW: Final = re.compile(r"^\| \[?\d", re.MULTILINE)
 
 
 class Release(NamedTuple):
