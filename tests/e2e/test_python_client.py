@@ -57,6 +57,7 @@ async def test_a_gift_from_search_to_a_verified_webhook_and_its_refund(client: A
     record = webhooks.record_of(event)
     assert isinstance(record, models.Donation)
     assert (event.event_type, record.id, record.amount) == ("donation.payment_successful", donation.id, 12500)
+    assert event.sequence == int(delivered.headers["service-sequence"])
     refunded = await asyncio.to_thread(client.donations.refund, donation.id, amount=2500)
     assert refunded.request_id
     await asyncio.to_thread(client.webhook_subscriptions.delete, subscription.id)

@@ -80,6 +80,7 @@ async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
                 "Webhook-Id": "event_1",
                 "webhook-timestamp": str(int(now.timestamp())),
                 "webhook-signature": standardwebhooks.Webhook(SECRET).sign("event_1", now, BODY),
+                "Service-Sequence": "1024",
             },
         },
         "request": {**request, "website": "https://example.org"},
@@ -104,6 +105,6 @@ async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
     assert seen["wrong"][:2] == [True, True]
     assert any("body.amount" in reason for reason in seen["wrong"][2])
     assert seen["empty"] == "TypeError"
-    assert seen["event"] == ["donation.created", True, 5]
+    assert seen["event"] == ["donation.created", True, 5, 1024]
     assert (seen["changed"], seen["parsed"]) == ("WebhookVerificationError", "TypeError")
     assert (seen["documents"], seen["dossier"]) == (2, "%PDF-")

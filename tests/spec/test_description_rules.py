@@ -89,6 +89,19 @@ def test_examples_are_allowed_by_their_schemas_and_are_no_filler() -> None:
     assert [place for place, _, value in values if value in ("text", ["text"])] == []
 
 
+def test_the_example_of_a_list_is_of_its_own_path() -> None:
+    found = {}
+    for path, item in DESCRIPTION["paths"].items():
+        answer = item.get("get", {}).get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+        record = DESCRIPTION["components"]["schemas"].get(answer.get("schema", {}).get("$ref", "").rpartition("/")[2])
+        if record is not None and "_links" in record["properties"]:
+            (example,) = record["properties"]["_links"]["examples"]
+            found[path] = example["current"]
+    assert len(found) > 25
+    own = {path: re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in found}
+    assert {path for path, current in found.items() if not re.fullmatch(f"https://[^/]+{own[path]}", current)} == set()
+
+
 def test_amounts_say_their_unit() -> None:
     named = re.compile(r"([a-z]+A|a)mount|fairValue")
     found = [

@@ -47,6 +47,7 @@ def test_generated_files_are_up_to_date() -> None:
 
 
 def test_a_delivery_as_it_came_is_an_event() -> None:
+    assert webhooks.verify(BODY, {**signed(), "Service-Sequence": "1024"}, SECRET).sequence == 1024
     event = webhooks.verify(BODY, signed(), SECRET)
     assert (event.id, event.event_type, event.event_data) == ("event_1", "user.made", {"a": 1})
     assert webhooks.record_of(event) == {"a": 1}

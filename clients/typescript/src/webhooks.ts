@@ -16,7 +16,10 @@ export type EventOf<K extends keyof EventRecords> = Omit<Event, "eventType" | "e
 
 type HeadersLike = Headers | Record<string, string | string[] | undefined>;
 
-/** The event of a delivery that was signed with the secret of your subscription (`whsec_...`); several while you rotate. */
+/**
+ * The event of a delivery that was signed with the secret of your subscription (`whsec_...`); several while you rotate.
+ * Its `sequence` is that of the header `Service-Sequence`, which is not signed.
+ */
 export async function verify(
   body: string | Uint8Array<ArrayBuffer> | ArrayBuffer,
   headers: HeadersLike,
@@ -43,7 +46,9 @@ export async function verify(
     for (const shown of signatures.split(" ")) {
       const signature = shown.startsWith("v1,") ? decode(shown.slice(3)) : null;
       if (signature !== null && (await crypto.subtle.verify("HMAC", key, signature, signed))) {
-        return (JSON.parse(new TextDecoder().decode(bytes)) as { data: Event }).data;
+        const event = (JSON.parse(new TextDecoder().decode(bytes)) as { data: Event }).data;
+        const sequence = header(headers, "service-sequence") ?? "";
+        return /^\d+$/.test(sequence) ? { ...event, sequence: Number(sequence) } : event;
       }
     }
   }

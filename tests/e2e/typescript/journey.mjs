@@ -93,7 +93,7 @@ console.log(
     timedOut: timedOut.name,
     wrong: [wrong instanceof BadRequestError, wrong.is("bad_request"), wrong.reasons, wrong.requestId],
     empty: empty.name,
-    event: [event.eventType, isEvent(event, "donation.created"), event.eventData.amount],
+    event: [event.eventType, isEvent(event, "donation.created"), event.eventData.amount, event.sequence],
     changed: changed.name,
     parsed: parsed.name,
     documents: shown.documents.length,

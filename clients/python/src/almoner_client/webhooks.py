@@ -27,7 +27,8 @@ def verify(
     """The event of a delivery that was signed with the secret of your subscription (``whsec_...``).
 
     ``headers``: those of the request, in any case. ``secret``: several while you rotate. ``tolerance``: how many
-    seconds old a delivery may be, so that nobody sends one again later. Raises WebhookVerificationError.
+    seconds old a delivery may be, so that nobody sends one again later. The event's ``sequence`` is that of the header
+    ``Service-Sequence``, which is not signed. Raises WebhookVerificationError.
     """
     if not isinstance(body, (bytes, bytearray, memoryview)):
         raise TypeError("body must be the bytes that came; text or parsed JSON has another signature")
@@ -45,7 +46,10 @@ def verify(
     shown = [part.partition(",")[2] for part in signatures.split() if part.startswith("v1,")]
     if not any(hmac.compare_digest(one, other) for one in expected for other in shown):
         raise WebhookVerificationError("No signature fits: is it the secret of this subscription, and the raw body?")
-    return Event.from_json(json.loads(bytes(body))["data"])
+    event = json.loads(bytes(body))["data"]
+    if (sequence := given.get("service-sequence", "")).isdecimal():
+        event["sequence"] = int(sequence)
+    return Event.from_json(event)
 
 
 def sign(signed: bytes, secret: str) -> str:

@@ -697,7 +697,10 @@ export interface EligibilityTag {
 export interface Event {
   /** Identifies the event: the same in each delivery of it, so that a repeat can be told. */
   id: string;
-  /** Its number, without gaps for each partner. Listed events have it; deliveries do not. */
+  /**
+   * Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
+   * Sequence`.
+   */
   sequence?: number;
   /** When it happened, in UTC. */
   createdAt: string;

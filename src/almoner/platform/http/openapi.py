@@ -363,5 +363,9 @@ def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
         name, schema = "AnyRecord", response_schemas.ANY_RECORD
     else:
         name = known.records[record] + ("List" if endpoint.is_list else "Response")
-        schema = response_schemas.envelope_schema(endpoint, record, known.records[record], known.shared)
+        path = endpoint.path
+        for part, mark in endpoint.path_parameters.items():
+            example = known.ids.example(mark.type) if mark else str(conventions.path_example(part))
+            path = path.replace(f"{{{part}}}", example)
+        schema = response_schemas.envelope_schema(endpoint, path, record, known.records[record], known.shared)
     return known.shared.share("schemas", name, known.texts.schema(name, schema))

@@ -141,8 +141,10 @@ def _header_refs(*names: str) -> Schema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], name: str, shared: Components) -> Schema:
-    """The schema of ``{data, object}``, or of the list form (spec 2.1)."""
+def envelope_schema(
+    endpoint: Endpoint, path: str, record: type[ResponseRecord], name: str, shared: Components
+) -> Schema:
+    """The schema of ``{data, object}``, or of the list form (spec 2.1). ``path``: an example of the endpoint's."""
     ref = {"$ref": f"{SCHEMAS}{name}"}
     kind: Schema = {"type": "string", "const": record.object_name, "description": _OBJECT}
     if not endpoint.is_list:
@@ -164,7 +166,11 @@ def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], name: str,
             "examples": [1],
         },
         "pageSize": {**size, "examples": [DEFAULT_PAGE_SIZE]},
-        "_links": {**shared.share("schemas", *links), "description": "The pages beside this one."},
+        "_links": {
+            **shared.share("schemas", *links),
+            "description": "The pages beside this one.",
+            "examples": [{"current": f"https://api.example.org{path}", "next": None, "prev": None}],
+        },
     }
     required = list(properties)
     if endpoint.beside is not None:
@@ -264,7 +270,8 @@ def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:
         "sequence": {
             "type": "integer",
             "minimum": 1,
-            "description": "Its number, without gaps for each partner. Listed events have it; deliveries do not.",
+            "description": "Its number, without gaps for each partner. Listed events have it; a delivery has it in its "
+            "header `Service-Sequence`.",
             "examples": [1024],
         },
         "createdAt": {

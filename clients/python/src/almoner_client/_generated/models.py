@@ -928,7 +928,9 @@ class Event(Record):
     id: str
     """Identifies the event: the same in each delivery of it, so that a repeat can be told."""
     sequence: int | None
-    """Its number, without gaps for each partner. Listed events have it; deliveries do not."""
+    """Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
+    Sequence`.
+    """
     created_at: datetime
     """When it happened, in UTC."""
     event_type: str
