@@ -13,7 +13,7 @@ from almoner.platform.observability import backups
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client
-from tests.support.console import entries, words
+from tests.support.console import entries, listed, words
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 
@@ -131,7 +131,7 @@ async def test_a_failing_receiver_is_seen_across_partners(service: Service, api:
             tx.ids.parse("webhooksubscription", text),
             tx.now,
         )
-    await admin.open(f"{HEALTH}/receivers?status=failing")
+    assert await listed(admin, f"{HEALTH}/receivers?status=failing", text)
     assert "https://hooks.example.org/in" in words(admin)
     await admin.open(f"{HEALTH}/receivers/{text}")
     assert "Consecutive failed attempts 3" in words(admin)

@@ -11,7 +11,7 @@ from tests.support import giving as support
 from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
-from tests.support.console import act, closed, console_routes, refused, upload, words
+from tests.support.console import act, closed, console_routes, listed, refused, upload, words
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import gift, settled, simulate
 from tests.support.refunds import begun
@@ -53,8 +53,8 @@ async def test_unallocated_payments_are_refunded_or_written_off(
         await held_for(await support.open_session(service, api), reason) for reason in ("other_reference", "short")
     ]
     ids = [service.db.deployment.ids.text("heldpayment", one.id) for one in (short, strange)]
-    await olive.open(f"{HOME}/unallocated-payments?status=held")
-    assert all(one in olive.page.text for one in ids)  # type: ignore[union-attr]
+    for one in ids:
+        assert await listed(olive, f"{HOME}/unallocated-payments?status=held", one)
     await act(olive, f"{HOME}/unallocated-payments/{ids[0]}/refund", note="they wrote")
     assert "Refund begun." in words(olive)
     assert "Only a bank transfer" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/apply")
@@ -94,7 +94,7 @@ async def test_a_dispute_ends_as_the_bank_decided(
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
         dispute = tx.ids.text("dispute", found)
-    assert dispute in olive.page.text  # type: ignore[union-attr]
+    assert await listed(olive, f"{HOME}/disputes?status=open", dispute)
     assert "enter a value" in (await refused(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="")).lower()
     await act(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="their letter")
     assert (await gift(api, made))["disputeStatus"] == "lost"
@@ -109,11 +109,8 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     content = report(("payment", payment, 1.0, 0.0), reference=factories.unique("po"))
     led = await upload(olive, f"{HOME}/settlements/import", "po.csv", content, provider="test")
     assert led.endswith("lines=1&booked=0&unmatched=1")
-    await olive.open(f"{HOME}/settlements/unmatched")
-    while not (found := re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)):  # type: ignore[union-attr]
-        [onward] = re.findall(r'href="([^"]+cursor=[^"]+)"', olive.page.text)  # type: ignore[union-attr]
-        await olive.open(onward)
-    [dismiss] = found
+    assert await listed(olive, f"{HOME}/settlements/unmatched", payment)
+    [dismiss] = re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)  # type: ignore[union-attr]
     await act(olive, dismiss, note="reported by mistake")
     assert (await olive.get(dismiss)).status_code == 404
     assert await audited(service, person) == ["settlement.imported", "settlement_line.cleared"]

@@ -36,6 +36,14 @@ async def entries(service: Service, action: str, of: str | Partner) -> int:
         return int(await tx.fetchval(sql, action, of if isinstance(of, str) else of.id))
 
 
+async def listed(browser: Browser, path: str, wanted: str) -> bool:
+    """Whether a list has it, on the page that is then open: one shows fifty of what all tests have left."""
+    page = (await browser.open(path)).text
+    while wanted not in page and (onward := re.search(r'href="([^"]+cursor=[^"]+)"', page)):
+        page = (await browser.open(html.unescape(onward[1]))).text
+    return wanted in page
+
+
 async def act(browser: Browser, path: str, **typed: str) -> str:
     """Open the page of an act and do it; the page that it leads to."""
     assert (await browser.get(path)).status_code == 200, words(browser)
