@@ -64,6 +64,7 @@ from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import proofs as audit_proofs
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import jobs as events_jobs
+from almoner.platform.files import import_uploads
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http import upload_intake
 from almoner.platform.http.service import ApiApplication
@@ -117,6 +118,9 @@ _PARTNERS_BY_ORGANISATION = (
     eligibility.partners_following,
 )
 """ScreenedSubject says which partners follow an organisation."""
+
+_BLOB_REFERENCES = (dashboard_exports.list_referenced_blob_keys, import_uploads.list_referenced_blob_keys)
+"""Files in the document storage that belong to no document."""
 
 
 class WatchlistScreening:
@@ -254,7 +258,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         agents_jobs.tasks.collected,
         agents_jobs.retention_tasks.using(parts.retention),
         documents_jobs.nightly_tasks.collected,
-        documents_jobs.tasks.using(documents_jobs.Stored(parts.blobs, (dashboard_exports.list_referenced_blob_keys,))),
+        documents_jobs.tasks.using(documents_jobs.Stored(parts.blobs, _BLOB_REFERENCES)),
         documents_jobs.scan_tasks.using(documents_jobs.Scanning(parts.blobs, parts.scanner)),
         submission_documents_jobs.tasks.collected,
         submission_documents_jobs.retention_tasks.using(parts.retention),

@@ -12,6 +12,7 @@ import pytest
 
 from almoner.adapters.storage_objects import open_storage
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.files import import_uploads
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.jobs import queue
@@ -241,6 +242,25 @@ async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(empty_data
         here.service.clock.advance_wall(days=1)
         await here.sweep()
         assert old.name not in [lying.name for lying in here.trash()]
+
+
+async def test_u4_a_file_that_waits_to_be_imported_is_known(empty_database: TestDatabase) -> None:
+    async with ground(empty_database) as here:
+        await here.hand_in()
+        (file,) = here.files()
+        waiting = orphan(file, "0")
+        new = import_uploads.NewUpload("register", "irs-bmf", "eo1.csv", 1, None, False, waiting.name, "an operator")
+        async with here.service.db.write() as tx:
+            upload = await import_uploads.insert(tx, new)
+        here.age(days=3, files=[file])
+        here.age(days=4, files=[waiting])
+        await here.sweep()
+        assert waiting in here.files()
+        async with here.service.db.write() as tx:
+            await import_uploads.start(tx, upload)
+            await import_uploads.finish(tx, upload, "unchanged")
+        await here.sweep()
+        assert [lying.name for lying in here.trash()] == [waiting.name]
 
 
 async def test_u4_a_database_without_documents_trashes_nothing(empty_database: TestDatabase) -> None:

@@ -328,7 +328,7 @@ create table import_upload (
     size bigint not null check (size >= 1),
     data_date timestamptz,
     forced boolean not null,
-    blob_key text not null,
+    storage_key text not null unique check (storage_key ~ '^[0-9a-z]{34}$'),
     uploaded_by text not null check (length(uploaded_by) between 1 and 255),
     uploaded_at timestamptz not null,
     status text not null default 'waiting'

@@ -21,8 +21,8 @@ ID: Final = "importupload"
 MAX_UPLOAD: Final = 256 * 1024 * 1024
 """Bytes of one file, packed or not. Larger ones are imported by the command."""
 _COLUMNS: Final = """
-id, kind, source, file_name, size, data_date, forced, blob_key, uploaded_by, uploaded_at, status, reason, load_id,
-finished_at
+id, kind, source, file_name, size, data_date, forced, storage_key, uploaded_by, uploaded_at, status, reason,
+load_id, finished_at
 """
 
 
@@ -46,7 +46,7 @@ class NewUpload:
     size: int
     data_date: datetime | None
     forced: bool
-    blob_key: str
+    storage_key: str
     uploaded_by: str
 
 
@@ -61,7 +61,7 @@ class ImportUpload:
     size: int
     data_date: datetime | None
     forced: bool
-    blob_key: str
+    storage_key: str
     uploaded_by: str
     uploaded_at: datetime
     status: Status
@@ -76,7 +76,7 @@ async def insert(tx: Tx, new: NewUpload) -> UUID:
     await tx.execute(
         """
         insert into import_upload (
-            id, kind, source, file_name, size, data_date, forced, blob_key, uploaded_by, uploaded_at
+            id, kind, source, file_name, size, data_date, forced, storage_key, uploaded_by, uploaded_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         upload_id,
@@ -86,7 +86,7 @@ async def insert(tx: Tx, new: NewUpload) -> UUID:
         new.size,
         new.data_date,
         new.forced,
-        new.blob_key,
+        new.storage_key,
         new.uploaded_by,
         tx.now,
     )
@@ -139,12 +139,20 @@ async def finish(
 _LONGEST_REASON: Final = 2000
 
 
+async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
+    """Those of the keys under which a file waits to be imported."""
+    rows = await tx.fetch(
+        "select storage_key from import_upload where storage_key = any($1::text[]) and finished_at is null", list(keys)
+    )
+    return {row["storage_key"] for row in rows}
+
+
 async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
     """Write the uploaded file under its own name. Raises UploadLost, StorageUnavailable."""
     path = folder / Path(upload.file_name).name
     try:
         with path.open("wb") as file:
-            async for piece in blobs.read(upload.blob_key):
+            async for piece in blobs.read(upload.storage_key):
                 file.write(piece)
     except (BlobMissing, DecryptionFailed):
         raise UploadLost("The uploaded file is no longer stored. Upload it again.") from None
@@ -160,4 +168,4 @@ async def refuse(db: Database, upload: ImportUpload, reason: str) -> None:
 async def remove_file(blobs: BlobStore, upload: ImportUpload) -> None:
     """Remove the file of a finished upload. What a storage that is away keeps is swept later."""
     with suppress(StorageUnavailable):
-        await blobs.remove(upload.blob_key)
+        await blobs.remove(upload.storage_key)
