@@ -76,6 +76,8 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/partners/{id}/keys/{key}/revoke": (PARTNERS, "key.revoked"),
     "/partners/{id}/keys/{key}/rotate": (PARTNERS, "key.rotated"),
     "/partners/{id}/links": (PARTNERS, "partner.links_set"),
+    "/partners/{id}/pause": (PARTNERS, "partner.paused"),
+    "/partners/{id}/resume": (PARTNERS, "partner.resumed"),
     "/partners/{id}/logo": (PARTNERS, "partner.branded"),
     "/partners/{id}/members/invite": (PARTNERS, "member.invited"),
     "/partners/{id}/members/{member}/activate": (PARTNERS, "member.activated"),

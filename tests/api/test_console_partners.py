@@ -89,6 +89,34 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
 
 
+async def test_a_partner_is_paused_and_resumed_and_its_owners_are_told(
+    service: Service, tenant: Tenant, api: Client, admin: Browser, name: str
+) -> None:
+    owner, own = await desk(service, tenant, "owner"), f"{PARTNERS}/{name}"
+    await admin.open(f"{own}/pause")
+    assert "was paused" in words(admin), "the email is shown before it goes"
+    assert (await admin.post(f"{own}/pause", {"reason": "because"})).status_code == 422
+    await act(admin, f"{own}/pause", {"reason": "Complaints about its donation pages"})
+    await admin.open(own)
+    assert "Reason Complaints about its donation pages" in words(admin)
+    assert (await admin.post(f"{own}/pause", {"reason": "Complaints once more"})).status_code == 409
+    await owner.open(f"/account/{name}/home")
+    assert "Reason: Complaints about its donation pages" in words(owner)
+    await owner.open(f"/account/{name}/donations")
+    await service.drain()
+    await act(admin, f"{own}/resume", {})
+    await admin.open(own)
+    assert "Complaints about" not in words(admin)
+    assert (await admin.post(f"{own}/resume", {})).status_code == 409
+    for action in ("partner.paused", "partner.resumed"):
+        assert await entries(service, action, tenant.partner) == 1, action
+    await service.drain()
+    assert owner.person is not None
+    mails = data(await api.get("/v1/sandbox/mailbox", to=owner.person.email or ""))
+    assert {f"{tenant.name} was paused", f"{tenant.name} was resumed"} <= {one["subject"] for one in mails}
+    await owner.close()
+
+
 async def test_a_logo_is_uploaded_and_recorded(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
     own, drawn = f"{PARTNERS}/{name}", io.BytesIO()
     Image.new("RGB", (900, 500), "navy").save(drawn, "PNG")

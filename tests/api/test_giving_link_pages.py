@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from almoner.access.partners import service as partners
 from almoner.giving.checkout.hosted_page.ports import LegalNotice
 from almoner.giving.checkout.hosted_page.service import load_notices
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.card_testing import FORM
 from tests.support.client import Client, data
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
 
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
@@ -84,6 +85,37 @@ async def test_it_says_who_asks_who_receives_what_is_kept_and_by_when(service: S
         assert said in plain, said
     assert f'<link rel="canonical" href="{tenant["url"]}">' in text
     assert 'property="og:title" content="Donate to Relief Fund' in text
+
+
+async def test_a_paused_partner_accepts_no_donation_and_the_page_says_that_nothing_was_charged(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    made = await factories.giving_link(service, api)
+    session, begun = [await factories.session(service, api) for _ in range(2)]
+    linked, _ = await opened(service, made)
+    left_open, paying = browser_of(service), browser_of(service)
+    await left_open.open(session["url"])
+    await paying.open(begun["url"])
+    own = f"/give/{begun['id']}"
+    assert "/pay/" in (await paying.post(own, FORM)).headers["location"]
+    async with service.db.write() as tx:
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    for answer in (
+        await send(linked, made),
+        await linked.get(f"/g/{made['slug']}"),
+        await left_open.post(f"/give/{session['id']}", FORM),
+        await left_open.get(f"/give/{session['id']}"),
+        await paying.post(own, FORM),
+    ):
+        assert answer.status_code == 409
+        assert "Donations are paused" in answer.text
+        assert "You have not been charged" in answer.text
+    async with service.db.write() as tx:
+        await partners.resume(tx, tenant.partner)
+    assert (await left_open.get(f"/give/{session['id']}")).status_code == 200
+    service.clock.advance_wall(seconds=1)
+    assert len(data(await api.get("/v1/donation-sessions"))) == 2, "the form of the link made none"
+    assert len(data(await api.get("/v1/donations"))) == 1
 
 
 async def test_sending_makes_the_session_and_leads_to_the_payment(service: Service, api: Client) -> None:

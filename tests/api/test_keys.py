@@ -14,6 +14,7 @@ import pytest
 from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as keys
+from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http.service import ApiApplication as EndpointLayer
 from almoner.platform.ratelimit import RateLimit, RateLimiter
@@ -68,6 +69,25 @@ async def test_k4_a_revoked_key_stops_within_a_second(service: Service, tenant: 
         await keys.revoke(tx, await key_id(service, tenant))
     service.clock.advance_wall(seconds=1)
     assert await status(service, tenant.secret) == 401
+
+
+async def test_a_paused_partners_keys_are_refused_within_a_second_and_work_again(
+    service: Service, tenant: Tenant
+) -> None:
+    assert await status(service, tenant.secret) == 200
+    async with service.db.write() as tx:
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    service.clock.advance_wall(seconds=1)
+    api = service.client(tenant.secret)
+    answer = await api.get(CATEGORIES)
+    await api.close()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+    assert "paused" in answer.json()["error"]["message"]
+    assert '"secret"' in answer.headers["ratelimit"], "counted for the key"
+    async with service.db.write() as tx:
+        await partners.resume(tx, tenant.partner)
+    service.clock.advance_wall(seconds=1)
+    assert await status(service, tenant.secret) == 200
 
 
 async def test_k5_last_use_is_written_at_most_once_a_minute(service: Service, tenant: Tenant) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.payments import service as payments
@@ -66,6 +67,24 @@ async def test_a_charge_that_failed_is_tried_again_after_1_3_5_and_7_days(servic
     assert (await plan.events())[-3:] == ["payment_failed", "payment_failed", "updated"]
     types = [one["eventType"] for one in data(await plan.api.get("/v1/events", pageSize=100))]
     assert types.count("donation.created") == 2
+
+
+@pytest.mark.parametrize(("days", "became"), [(5, "paid"), (9, "too_late")])
+async def test_a_paused_partners_plans_are_charged_after_the_pause_if_they_are_not_too_late(
+    service: Service, tenant: Tenant, plan: Plan, days: int, became: str
+) -> None:
+    due = (await plan.record())["nextDonationAt"]
+    async with service.db.write() as tx:
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    await reach(service, due)
+    await pass_days(service, days)
+    assert await plan.dates() == [], "nothing was charged, skipped or ended"
+    async with service.db.write() as tx:
+        await partners.resume(tx, tenant.partner)
+    service.clock.advance(timedelta(hours=1, minutes=1))
+    await service.drain()
+    assert await plan.dates() == [(due[:10], became)]
+    assert (await plan.record())["status"] == "active"
 
 
 async def test_a_plan_that_stays_past_due_ends_after_28_days(service: Service, plan: Plan) -> None:

@@ -151,6 +151,8 @@ async def partners_keys_and_members(world: World) -> None:
     await world.does("partners", "settings", partner, "--currency", "GBP")
     await world.does("partners", "links", partner, "--website", "https://shop.example")
     await world.does("partners", "scim", partner, "--on")
+    await world.does("partners", "pause", partner, "--reason", "Complaints about its donation pages")
+    await world.does("partners", "resume", partner)
     key = word(await world.does("keys", "create", "--partner", partner, "--name", "till"), "key")
     key = word(await world.does("keys", "rotate", key), "key")
     await world.does("keys", "revoke", key)

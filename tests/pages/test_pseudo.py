@@ -63,7 +63,7 @@ ELSEWHERE = {
     key
     for key in KEYS
     if re.match(
-        r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
+        r"give\.(failed|busy|again|paying|paused\.\w+|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected|acknowledgement|benefits|deductible|donee|ein|address)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"

@@ -16,7 +16,7 @@ LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))
 ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
 # Keys that templates and views put together: a fixed beginning and words that the code names.
 BUILT = re.compile(
-    r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|held|transfer_held|tries|broken|link_over)|till\.unknown)\.(title|text|next)$"
+    r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|paused|held|transfer_held|tries|broken|link_over)|till\.unknown)\.(title|text|next)$"
     r"|^till\.(declined|cards|ended|setup)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept|donee|ein|address)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"

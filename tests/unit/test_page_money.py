@@ -28,6 +28,7 @@ LOOKED_UP: Final = {
     "give.failed": "the attempt has failed at its provider",
     "give.tries.text": "all attempts have ended at their provider",
     "give.not_paid": "the provider has just said so",
+    "give.paused.text": "there is no attempt, the attempts have failed, or the provider has just said so",
     "give.used.text": "the session has its gift",
     "waiting.unpaid.title": "the provider has just said so, or all attempts have ended there",
     "waiting.unpaid.text": "the provider has just said so, or all attempts have ended there",

@@ -107,7 +107,8 @@ class KeyGuard:
             self._known.pop(secret, None)
             self._note_wrong(secret, address, real_now)
             raise Unauthorised("header.Authorization does not contain a valid key")
-        caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
+        partner, paused = Partner(key.partner_id), key.is_partner_paused
+        caller = Caller(key.id, partner, _KINDS[key.kind], key.scopes, is_partner_paused=paused)
         known = _CachedKey(caller, key.expires_at, real_now.timestamp())
         self._known[secret] = known
         if len(self._known) > _MOST_KEYS:

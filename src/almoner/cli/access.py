@@ -13,6 +13,7 @@ import typer
 from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as key_service
 from almoner.access.members.service import api_keys
+from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.caller import Caller, administrator_transaction_if, as_administrator
@@ -106,13 +107,14 @@ async def list_partners(tx: Tx) -> Table:
     found = await partner_service.list_accounts(tx)
     tested = await card_testing.active_alerts(tx)
     return Table(
-        ("partner", "name", "created", "card testing until"),
+        ("partner", "name", "created", "card testing until", "paused since"),
         [
             [
                 tx.ids.text("partner", one.id),
                 one.name,
                 iso_timestamp(one.created_at),
                 iso_timestamp_or_none(tested.get(one.id)),
+                iso_timestamp_or_none(one.paused_at),
             ]
             for one in found
         ],
@@ -223,6 +225,39 @@ async def allow_scim(
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
     return f"SCIM is {'on' if account.scim_api else 'off'} for {account.name}"
+
+
+@partners.command("pause")
+@as_administrator
+async def pause_partner(
+    tx: Tx,
+    officer: Caller,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    reason: Annotated[str, typer.Option(help="Reason, shown to the partner (10 to 500 characters).")],
+) -> str:
+    """Let nobody start a donation through a partner.
+
+    Its API keys get 403 Forbidden, and its regular donations are not charged. Payments under way, refunds, receipts,
+    payouts and webhooks continue. The partner's owners are notified by email.
+    """
+    scope = await get_partner(tx, partner)
+    with refused_as_bad_parameter():
+        account = await partner_pauses.pause(tx, officer.audit_context, scope, reason)
+    return f"{account.name} has been paused."
+
+
+@partners.command("resume")
+@as_administrator
+async def resume_partner(
+    tx: Tx,
+    officer: Caller,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+) -> str:
+    """Resume a paused partner. Its owners are notified by email."""
+    scope = await get_partner(tx, partner)
+    with refused_as_bad_parameter():
+        account = await partner_pauses.resume(tx, officer.audit_context, scope)
+    return f"{account.name} has been resumed."
 
 
 @partners.command("settings")

@@ -12,6 +12,7 @@ from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import Visitor, VisitorHandler, redirect_to
 from almoner.access.operators.domain import OperatorRefused
 from almoner.access.people.domain import Role
+from almoner.access.security_emails.domain import Kind, compose_email
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams, NotFound, Problem
 from almoner.platform.database.transactions import Tx
@@ -110,6 +111,14 @@ class ActPages:
             )
 
         return answer
+
+
+def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
+    """The email that a partner's owners will get, for ``ActPage.mails``. ``place``: the partner's name."""
+    mail = compose_email(kind, {"place": place}, {})
+    return "The email", Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(
+        mail.subject, mail.text, mail.after
+    )
 
 
 def is_preview(visitor: Visitor) -> bool:

@@ -77,6 +77,7 @@ class _PartnerPages:
                 Column("Created", "moment"),
                 Column("Settlement currencies"),
                 Column("Card testing until", "moment"),
+                Column("Paused since", "moment"),
             ],
             self._load,
             filters=[Filter("name", named="Name")],
@@ -94,7 +95,8 @@ class _PartnerPages:
         for one in found[: query.limit]:
             text = self._context.id_text("partner", one.id)
             currencies = ", ".join(one.settlement_currencies)
-            rows.append(ListRow(f"{PATH}/{text}", (one.name, text, one.created_at, currencies, tested.get(one.id, ""))))
+            shown = (one.name, text, one.created_at, currencies, tested.get(one.id, ""), one.paused_at or "")
+            rows.append(ListRow(f"{PATH}/{text}", shown))
         last = self._context.id_text("partner", found[query.limit - 1].id) if len(found) > query.limit else None
         return ListPage(rows, last, total)
 
@@ -166,6 +168,7 @@ class _PartnerPages:
             own=f"{PATH}/{text}",
             settings=_settings(account, limits),
             links=_links(account),
+            pause=_pause(account),
             keys=[self._key(one, usable=one.is_usable(real_now)) for one in held],
             members=[self._member(one) for one in shown],
             next_members=self._context.id_text("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
@@ -174,6 +177,7 @@ class _PartnerPages:
                 ("c", "Create key"),
                 ("i", "Invite a member"),
                 ("v", "View as the partner"),
+                ("p", "Resume" if account.is_paused else "Pause"),
             ],
         )
 
@@ -219,6 +223,12 @@ def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
         Fact("SCIM", account.scim_api, "yes_no"),
         *allowed,
     ]
+
+
+def _pause(account: PartnerAccount) -> list[Fact]:
+    if account.paused_at is None:
+        return []
+    return [Fact("Since", account.paused_at.isoformat(), "moment"), Fact("Reason", account.pause_reason)]
 
 
 def _links(account: PartnerAccount) -> list[Fact]:

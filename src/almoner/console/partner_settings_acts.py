@@ -5,9 +5,12 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
-from almoner.console.acts import Act, ActField, ActPage
+from almoner.access.partners.service import PauseRefused
+from almoner.access.security_emails.domain import Kind
+from almoner.console.acts import Act, ActField, ActPage, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
@@ -22,7 +25,8 @@ _PERIODS: Final = (("day", "Every day"), ("week", "Every week"), ("month", "Ever
 def settings_acts(context: ConsoleContext) -> list[Act]:
     """All of them."""
     made = _Acts(context)
-    return [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
+    settings = [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
+    return [*settings, made.pause(), made.resume()]
 
 
 @contextmanager
@@ -51,19 +55,23 @@ class _Acts:
         button: str,
         sentences: Sequence[str],
         fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActField]]],
-        change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[None]],
+        change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[object]],
+        *,
+        mail: Kind | None = None,
+        refusals: tuple[type[Exception], ...] = (),
     ) -> Act:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             account = await partner_of_path(tx, visitor)
             asked = await fields(tx, account)
-            return ActPage(title, button, partner_path(tx, account), account.name, sentences, fields=asked)
+            mails = () if mail is None else [email_preview(mail, account.name)]
+            return ActPage(title, button, partner_path(tx, account), account.name, sentences, asked, mails=mails)
 
         async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
             await change(tx, visitor, account, typed)
             return partner_path(tx, account)
 
-        return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform)
+        return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None)
 
     def donations(self) -> Act:
         """Currencies, what is shared, and requests for direct donations."""
@@ -220,6 +228,59 @@ class _Acts:
 
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
         return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
+
+    def pause(self) -> Act:
+        """No new donations."""
+
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+            longest = partners.LONGEST_PAUSE_REASON
+            return [ActField("reason", "Reason (shown to the partner)", "area", maxlength=longest)]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> object:
+            by = self._context.audit_context(visitor)
+            return await partner_pauses.pause(tx, by, Partner(account.id), typed["reason"])
+
+        sentences = [
+            "API keys other than SCIM keys get 403 Forbidden. Donation pages and giving links accept no new donations.",
+            "Regular donations are not charged. After the pause, those that are at most 7 days late are charged.",
+            "Payments under way, refunds, receipts, payouts and webhooks continue, and members can still sign in.",
+            "The owners get this email at once, with the reason.",
+        ]
+        return self._act(
+            "pause",
+            "Pause the partner",
+            "Pause the partner",
+            sentences,
+            fields,
+            change,
+            mail="partner_paused",
+            refusals=(PauseRefused,),
+        )
+
+    def resume(self) -> Act:
+        """New donations again."""
+
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+            return ()
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> object:
+            return await partner_pauses.resume(tx, self._context.audit_context(visitor), Partner(account.id))
+
+        sentences = [
+            "API keys work again, and donation pages and giving links accept donations.",
+            "Regular donations that are at most 7 days late are charged within an hour. Earlier dates are skipped.",
+            "The owners get this email at once.",
+        ]
+        return self._act(
+            "resume",
+            "Resume the partner",
+            "Resume the partner",
+            sentences,
+            fields,
+            change,
+            mail="partner_resumed",
+            refusals=(PauseRefused,),
+        )
 
     async def _record(self, tx: Tx, visitor: Visitor, account: PartnerAccount, action: str, **details: Any) -> None:
         subject = tx.ids.text("partner", account.id)

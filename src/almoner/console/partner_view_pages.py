@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -13,8 +12,7 @@ from almoner.access.operators.service import partner_views
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.access.security_emails import domain as security_emails
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.acts import Act, ActField, ActPage, ActPages, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
@@ -78,8 +76,6 @@ class PartnerViewPages:
 
 
 def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
-    letter = security_emails.compose_email("partner_viewed", {"place": account.name}, {})
-    mail = Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(letter.subject, letter.text, letter.after)
     told = (
         f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}" if owners else "Nobody, as it has no owner,"
     )
@@ -94,5 +90,5 @@ def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
             f"{told} will get this email at once, with your name and the reason. The audit log records it.",
         ],
         fields=[ActField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
-        mails=[("The email", mail)],
+        mails=[email_preview("partner_viewed", account.name)],
     )

@@ -119,6 +119,12 @@ class Forbidden(Problem):
     message = "This API key does not have permission to do that"
 
 
+class AccountPaused(Forbidden):
+    """The operators of the service let nobody donate through the partner."""
+
+    message = "This account is paused; its owners have been sent the reason by email"
+
+
 class NotFound(Problem):
     """``data_as_of``: the day (00:00 UTC) of the data that do not hold it, where such data say so."""
 

@@ -38,12 +38,16 @@ ROLE_NAMES: Final[dict[Role, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AccountPortal:
-    """The signed-in pages of one realm. ``name`` is part of cookie names; ``home`` is the path of the account page."""
+    """The signed-in pages of one realm. ``name`` is part of cookie names; ``home`` is the path of the account page.
+
+    ``pause_reason``: why operators paused the partner; empty while it is not paused.
+    """
 
     realm: Realm
     name: str
     title: str
     home: str
+    pause_reason: str = ""
 
     @property
     def session_cookie_name(self) -> str:
@@ -77,9 +81,9 @@ UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_H
 """The page on which members find the sign-in page of their partner. Nobody is signed in here."""
 
 
-def portal_for_member(realm: Realm, name: str, title: str) -> AccountPortal:
+def portal_for_member(realm: Realm, name: str, title: str, pause_reason: str = "") -> AccountPortal:
     """The portal of a partner's members; ``name`` is the partner's text ID."""
-    return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}")
+    return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}", pause_reason)
 
 
 @dataclass(frozen=True, slots=True)

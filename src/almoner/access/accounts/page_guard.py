@@ -144,7 +144,10 @@ class NavigationGroup:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if there is none)."""
+    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if there is none).
+
+    ``pause_reason``: why operators paused the partner; empty while it is not paused.
+    """
 
     title: str
     home: str
@@ -154,6 +157,7 @@ class PageFrame:
     view_until: str = ""
     view_end: str = ""
     """When an operator's view of these pages ends, and the URL to end it."""
+    pause_reason: str = ""
 
 
 VisitorHandler = Callable[[Visitor], Awaitable[Response]]
@@ -361,7 +365,7 @@ class PageGuard:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 raise NotFound from None
-        return portal_for_member(Realm(partner_id), name, account.name)
+        return portal_for_member(Realm(partner_id), name, account.name, account.pause_reason or "")
 
     def csrf_token_for_sign_in(self, sign_in: SignIn) -> str:
         """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""
@@ -512,7 +516,9 @@ class PageGuard:
             for one in groups
         }
         made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
-        frame = PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, made)
+        frame = PageFrame(
+            place.title, place.home, visitor.person.shown_name, visitor.csrf, made, pause_reason=place.pause_reason
+        )
         if visitor.view_until is None:
             return frame
         end = f"{OPERATORS_HOME}/partners/{place.name}/view/end"

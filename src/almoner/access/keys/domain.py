@@ -89,7 +89,10 @@ A test compares them with the routes.
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key as stored; only its holder knows the secret. ``hint``: the last characters of the secret."""
+    """An API key as stored; only its holder knows the secret.
+
+    ``hint``: the last characters of the secret. ``is_partner_paused``: as it is when the key authenticates.
+    """
 
     id: UUID
     partner_id: UUID
@@ -103,6 +106,7 @@ class ApiKey:
     last_used_at: datetime | None
     last_used_route: str | None = None
     replaced_by: UUID | None = None
+    is_partner_paused: bool = False
 
     @property
     def lifetime(self) -> timedelta | None:

@@ -19,6 +19,7 @@ class PartnerAccount:
     ``request_minimum_multiple``, ``request_due_days``: how often donation requests are created, their minimum as a
     multiple of the minimum donation, and the days to pay. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
     image): shown on the hosted page. ``public_links``: shown below it. ``scim_api``: SCIM keys are turned on.
+    ``paused_at``, ``pause_reason``: since when and why operators let nobody donate through the partner.
     """
 
     id: UUID
@@ -35,3 +36,10 @@ class PartnerAccount:
     request_minimum_multiple: int = 0
     request_due_days: int = 30
     public_links: PublicLinks = NO_LINKS
+    paused_at: datetime | None = None
+    pause_reason: str | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether no donation can be started through the partner."""
+        return self.paused_at is not None

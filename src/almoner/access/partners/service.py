@@ -8,7 +8,9 @@ from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.access.partners.store import count_accounts as count_accounts
 from almoner.access.partners.store import list_accounts_page as list_accounts_page
+from almoner.access.partners.store import list_paused as list_paused
 from almoner.access.partners.store import list_support_refund_limits as list_support_refund_limits
+from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
@@ -20,6 +22,8 @@ _DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 _MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 _MAX_REQUEST_DUE_DAYS = 365
 _MAX_LINK_LENGTH = 2000
+SHORTEST_PAUSE_REASON = 10
+LONGEST_PAUSE_REASON = 500
 LOGO_SIDE = 320
 """Twice the pixels of the largest logo that the page shows."""
 MAX_LOGO_BYTES = 40_000
@@ -28,6 +32,10 @@ MAX_LOGO_BYTES = 40_000
 
 class NoSuchPartner(LookupError):
     """No partner has this ID."""
+
+
+class PauseRefused(ValueError):
+    """The partner is paused already, or is not."""
 
 
 async def create(tx: Tx, name: str) -> PartnerAccount:
@@ -114,6 +122,27 @@ async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount
     account = await _lock(tx, partner)
     await store.set_scim(tx, partner, allowed=allowed)
     return replace(account, scim_api=allowed)
+
+
+async def pause(tx: Tx, partner: Partner, reason: str) -> PartnerAccount:
+    """Let nobody start a donation through the partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    account = await _lock(tx, partner)
+    words = " ".join(reason.split())
+    if not SHORTEST_PAUSE_REASON <= len(words) <= LONGEST_PAUSE_REASON:
+        raise IncorrectParams(f"reason: enter {SHORTEST_PAUSE_REASON} to {LONGEST_PAUSE_REASON} characters")
+    if account.is_paused:
+        raise PauseRefused(f"{account.name} is paused already")
+    await store.set_pause(tx, partner, tx.real_now, words)
+    return replace(account, paused_at=tx.real_now, pause_reason=words)
+
+
+async def resume(tx: Tx, partner: Partner) -> PartnerAccount:
+    """Let donations be started again. Raises NoSuchPartner, PauseRefused."""
+    account = await _lock(tx, partner)
+    if not account.is_paused:
+        raise PauseRefused(f"{account.name} is not paused")
+    await store.set_pause(tx, partner, None, None)
+    return replace(account, paused_at=None, pause_reason=None)
 
 
 async def update_donation_settings(

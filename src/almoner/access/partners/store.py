@@ -1,5 +1,6 @@
 """SQL for partners."""
 
+from datetime import datetime
 from uuid import UUID
 
 from asyncpg import Record
@@ -11,7 +12,7 @@ from almoner.platform.database.transactions import Partner, Tx
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
     "requires_gift_aid, scim_api, request_interval, request_minimum_multiple, request_due_days, website_url, "
-    "privacy_url, terms_url, contact_email"
+    "privacy_url, terms_url, contact_email, paused_at, pause_reason"
 )
 
 
@@ -34,6 +35,8 @@ def _account(row: Record) -> PartnerAccount:
         PublicLinks(
             row["name"], row["website_url"], row["privacy_url"], row["terms_url"], contact=row["contact_email"]
         ),
+        row["paused_at"],
+        row["pause_reason"],
     )
 
 
@@ -80,6 +83,16 @@ async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None
 async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
     """Store whether a locked partner's SCIM keys work."""
     await tx.execute("update partner set scim_api = $2 where id = $1", partner.id, allowed)
+
+
+async def set_pause(tx: Tx, partner: Partner, at: datetime | None, reason: str | None) -> None:
+    """Store since when and why a locked partner is paused; None: it is not."""
+    await tx.execute("update partner set paused_at = $2, pause_reason = $3 where id = $1", partner.id, at, reason)
+
+
+async def list_paused(tx: Tx) -> set[UUID]:
+    """The IDs of paused partners."""
+    return {row["id"] for row in await tx.fetch("select id from partner where paused_at is not null")}
 
 
 async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAccount) -> None:

@@ -21,6 +21,8 @@ Kind = Literal[
     "deactivated",
     "token_made",
     "partner_viewed",
+    "partner_paused",
+    "partner_resumed",
     "identity_bound",
     "identity_unbound",
     "email_changed",
@@ -201,6 +203,20 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "An operator of this service is viewing the pages of {place} as your team sees them, read only and for at most "
         "15 minutes. They see no secrets, and no personal data of donors.",
         after="The audit log of {place} records when it began and ended, and why.",
+    ),
+    "partner_paused": _EmailText(
+        "{place} was paused",
+        "An operator of this service paused {place}. Its API keys get 403 Forbidden, its donation pages accept no new "
+        "donations, and regular donations are not charged.",
+        after="Payments under way, refunds, receipts, payouts and webhooks continue, and so does your dashboard. To "
+        "have {place} resumed, contact the operator of this service.",
+    ),
+    "partner_resumed": _EmailText(
+        "{place} was resumed",
+        "An operator of this service resumed {place}. Its API keys work again, and its donation pages accept "
+        "donations.",
+        after="Regular donations that were due during the pause are charged now if they are at most 7 days late. We "
+        "tell donors about the dates that were skipped.",
     ),
     "roles_changed": _EmailText(
         "Your roles at {place} were changed",

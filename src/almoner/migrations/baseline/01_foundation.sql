@@ -85,12 +85,16 @@ create table partner (
     privacy_url text check (privacy_url ~ '^https://' and length(privacy_url) <= 2000),
     terms_url text check (terms_url ~ '^https://' and length(terms_url) <= 2000),
     contact_email text check (length(contact_email) between 3 and 255),
+    paused_at timestamptz,
+    pause_reason text check (length(pause_reason) between 10 and 500),
+    constraint partner_pause check ((paused_at is null) = (pause_reason is null)),
     constraint partner_settles check (cardinality(settlement_currencies) between 1 and 200)
 );
 comment on column partner.redirect_hosts is 'hosts that successUrl and redirectUrl may name; null: any';
 comment on column partner.shares_donor_details is 'whether responses and events to the partner name donors';
 comment on column partner.requires_gift_aid is 'whether GBP donations to UK charities need a declaration';
 comment on column partner.scim_api is 'whether its SCIM keys work';
+comment on column partner.paused_at is 'since when no donation can be started for the partner; null: not paused';
 comment on column partner.request_minimum_multiple is
     'smallest payment request, as a multiple of the currency''s minimum donation';
 grant select, insert, update on partner to almoner_app;

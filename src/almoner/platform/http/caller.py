@@ -27,13 +27,14 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key: its partner, kind and scopes."""
+    """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: no call is answered."""
 
     key_id: UUID
     partner: Partner
     kind: KeyKind
     scopes: frozenset[str]
     is_member: bool = False
+    is_partner_paused: bool = False
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""

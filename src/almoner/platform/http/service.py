@@ -9,6 +9,7 @@ import asyncpg
 from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import (
+    AccountPaused,
     Forbidden,
     IncorrectParams,
     MethodNotAllowed,
@@ -251,6 +252,8 @@ class ApiApplication:
             )
             request.caller = request.scope["almoner.caller"] = caller
             set_queue_client(QueueClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
+            if caller.is_partner_paused:
+                raise AccountPaused
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if not _is_in_scope(caller, endpoint):

@@ -211,6 +211,8 @@ class GivingLinkPages:
         request.state.language = languages.negotiate_language(asked, offered) or FALLBACK
         if not link.is_open(tx.now):
             raise LinkClosed("link_over", account=account)
+        if account.is_paused:
+            raise LinkClosed("paused", account=account)
         issuer = await receipts.issuer_name(tx, partner) or account.name
         return OpenedLink(request, link, account, request.state.language, issuer, request.url.path)
 

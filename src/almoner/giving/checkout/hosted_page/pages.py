@@ -30,7 +30,7 @@ from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, Hos
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
 from almoner.giving.subscriptions.agreements import service as agreements
-from almoner.kit.errors import NotFound, ServiceUnavailable
+from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound.email_addresses import clean_email_address
 from almoner.platform.pages import forms, link_sessions
@@ -83,6 +83,8 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
             return self.views.message_page(request, "expired", 410, "clock")
         except SessionCompleted:
             return redirect_to(f"/give/{request.path_params['id']}/thanks")
+        except AccountPaused:  # while the form was being handled
+            return self.views.message_page(request, "paused", 409, "info")
         except TooManyTries:
             return self.views.message_page(request, "tries", 410, "lock")
         except ServiceUnavailable:
@@ -158,8 +160,8 @@ class DonationPages:
         giving = opened.giving
         if giving.status == "expired" and giving.gift.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
-        if not giving.cause.receives:
-            return self.views.closed_page(giving)
+        if not giving.accepts_donations:
+            return await self._gift(opened)
         typed = DonationForm.from_form(posted)
         gift = self.read_details(opened, typed)
         if not isinstance(gift, DonationDetails):
@@ -198,6 +200,8 @@ class DonationPages:
 
     async def proceed_to_payment(self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
+        if not opened.giving.accepts_donations:
+            return await self._gift(opened)
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             asks, code_sent = await self._another_plan(opened, typed, gift, browser)
@@ -389,7 +393,7 @@ class DonationPages:
             return self.views.session_message_page(giving, "expired", 410, "clock")
         if giving.gift.state is CheckoutState.PAID or giving.status == "completed":
             return self.views.session_message_page(giving, "used", 410, "heart")
-        if not giving.cause.receives and giving.gift.state is not CheckoutState.UNDER_WAY:
+        if not giving.accepts_donations and giving.gift.state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
         typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.name) or DonationForm()
         match giving.gift.state:
@@ -418,7 +422,7 @@ class DonationPages:
                 key = "give.not_paid" if gift.unpaid else key
         if gift.state is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)
-        if not opened.giving.cause.receives:
+        if not opened.giving.accepts_donations:
             return (
                 self.views.closed_page(opened.giving)
                 if gift.unpaid

@@ -84,6 +84,11 @@ class SessionView:
     next_donation_at: datetime | None = None
 
     @property
+    def accepts_donations(self) -> bool:
+        """Whether the nonprofit may receive donations and the partner is not paused."""
+        return bool(self.cause.receives) and not self.partner.is_paused
+
+    @property
     def offers_gift_aid(self) -> bool:
         """Whether the donation may have Gift Aid: sterling to a UK charity."""
         cause_ = self.cause

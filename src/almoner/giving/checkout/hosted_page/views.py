@@ -266,8 +266,9 @@ class HostedPageViews:
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
     def closed_page(self, giving: SessionView) -> Response:
-        """The page shown when the nonprofit cannot receive donations now."""
-        return self.session_message_page(giving, "closed", 409, "info")
+        """The page shown while nobody can donate: the partner is paused, or the nonprofit cannot receive donations."""
+        kind = "paused" if giving.partner.is_paused else "closed"
+        return self.session_message_page(giving, kind, 409, "info")
 
     def session_message_page(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
         """A page that only says something, in the session's language."""

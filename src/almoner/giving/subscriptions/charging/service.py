@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.users import service as users
 from almoner.giving.subscriptions.charging import domain, store
@@ -42,9 +43,10 @@ async def wake(tx: Tx, limit: int = BATCH) -> int:
 
     async def process(plans: Sequence[DonationSubscription]) -> None:
         for plan in plans:
-            await _look_at(tx, plan)
+            await _look_at(tx, plan, is_partner_paused=plan.partner_id in paused)
 
     due = await subscriptions.lock_due(tx, limit)
+    paused = await partners.list_paused(tx) if due else set()
     for plan in await handle_rows(tx, "donation_subscriptions.wake", due, process):
         await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
     return len(due)
@@ -65,8 +67,8 @@ async def next_unfinished_at(tx: Tx) -> datetime | None:
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
-async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
-    """Do what is due about a locked plan, one thing after the other."""
+async def _look_at(tx: Tx, plan: DonationSubscription, *, is_partner_paused: bool) -> None:
+    """Do what is due about a locked plan, one thing after the other. A paused partner's plan waits as it is."""
     charge = await subscriptions.find_open_charge(tx, plan.id)
     if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
         # What the provider may have charged is learnt first; its answer has the plan looked at again.
@@ -83,6 +85,14 @@ async def _look_at(tx: Tx, plan: DonationSubscription) -> None:
         else:
             await subscriptions.save(tx, plan)
         return
+    if is_partner_paused:
+        await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
+        return
+    await _follow_dates(tx, plan, charge)
+
+
+async def _follow_dates(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge | None) -> None:
+    """Open, charge and close the dates of a live plan, and remind its donor."""
     ends_at = past_due_until(plan, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
         await subscriptions.cancel_locked(tx, plan, "payment_failed")

@@ -1,0 +1,38 @@
+"""Pauses and resumes partners; audited, and announced to their owners."""
+
+from almoner.access.credentials.domain import AuditContext
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.access.people import service as people
+from almoner.access.people.domain import member_realm
+from almoner.access.security_emails import service as security_emails
+from almoner.access.security_emails.domain import Kind
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner, Tx
+
+
+async def pause(tx: Tx, by: AuditContext, partner: Partner, reason: str) -> PartnerAccount:
+    """Let nobody start a donation through the partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    account = await partners.pause(tx, partner, reason)
+    reason = account.pause_reason or ""
+    await _record(tx, by, partner, "partner.paused", reason=reason)
+    await _email_owners(tx, partner, "partner_paused", Reason=reason)
+    return account
+
+
+async def resume(tx: Tx, by: AuditContext, partner: Partner) -> PartnerAccount:
+    """Let donations be started again. Raises NoSuchPartner, PauseRefused."""
+    account = await partners.resume(tx, partner)
+    await _record(tx, by, partner, "partner.resumed")
+    await _email_owners(tx, partner, "partner_resumed")
+    return account
+
+
+async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
+
+
+async def _email_owners(tx: Tx, partner: Partner, kind: Kind, **facts: str) -> None:
+    for owner in await people.list_with_roles(tx, member_realm(partner), "owner"):
+        await security_emails.enqueue_email(tx, owner, kind, facts=facts)
