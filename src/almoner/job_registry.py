@@ -296,6 +296,11 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
 """Emails that need nothing of the deployment."""
 
 
+def email_kinds() -> frozenset[str]:
+    """The kinds of jobs that send an email."""
+    return frozenset(one.kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.notifications({})))
+
+
 def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     """What writes to people, and what decides that it does."""
     mailer = notifications_jobs.Mailer(parts.db.deployment, parts.catalogues, parts.mail_transport)

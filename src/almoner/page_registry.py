@@ -14,6 +14,7 @@ from almoner.access.members import pages as members_pages
 from almoner.access.operators import pages as operators_pages
 from almoner.access.providers import pages as providers_pages
 from almoner.console import links as console_links
+from almoner.console.service_status_page import StatusPage, StatusRenderer
 from almoner.dashboard import pages as dashboard_pages
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountNoticePages
@@ -88,6 +89,7 @@ class PageParts:
     api: ApiApplication
     rules: DisbursementRules
     limits: RateLimits
+    status: StatusRenderer
 
 
 def build_pages(parts: PageParts) -> list[BaseRoute]:
@@ -99,6 +101,7 @@ def build_pages(parts: PageParts) -> list[BaseRoute]:
         *_giving_pages(parts.settings, parts.work, parts.provider, catalogues, parts.rules, limiter),
         *_sandbox_pages(parts.settings, db, catalogues),
         *_validation_pages(db, catalogues, parts.intake, limiter, parts.blobs),
+        *StatusPage(parts.status).routes(),
         *_people_pages(parts),
     ]
 

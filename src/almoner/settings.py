@@ -92,6 +92,11 @@ class Settings(BaseSettings):
         description="Folder for the exported signed heads of the audit log, ideally on another machine. "
         "Default: `audit-heads` in the data directory.",
     )
+    status_dir: Path | None = Field(
+        None,
+        description="Folder for the status page as static files, which your proxy can serve while the service is down. "
+        "Default: `status` in the data directory.",
+    )
     documents_url: Annotated[str | None, AfterValidator(settings_values.check_documents_url)] = Field(
         None,
         description="Where encrypted documents are stored: s3://bucket/prefix (gs, az), or a folder that all "
@@ -411,6 +416,11 @@ class Settings(BaseSettings):
     def audit_heads_folder(self) -> Path:
         """Where signed heads of the audit log go."""
         return self.audit_heads or self.data_dir / "audit-heads"
+
+    @property
+    def status_folder(self) -> Path:
+        """Where the static status page goes."""
+        return self.status_dir or self.data_dir / "status"
 
     @property
     def disk_reserve_bytes(self) -> int:

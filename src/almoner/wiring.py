@@ -17,6 +17,7 @@ from almoner.adapters.lazy import build_mail_hosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
+from almoner.console.service_status_page import StatusRenderer, StatusWriter
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
@@ -32,7 +33,7 @@ from almoner.giving.disbursing.disbursements.routes import routes as disbursemen
 from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
-from almoner.job_registry import BackgroundParts, build_background_tasks
+from almoner.job_registry import BackgroundParts, build_background_tasks, email_kinds
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -380,8 +381,15 @@ def _with_pages(
         services.api,
         rules,
         _limits(services.settings),
+        StatusRenderer(services.db, email_kinds()),
     )
     return replace(services, pages=build_pages(parts))
+
+
+def build_status_writer(services: Services) -> StatusWriter:
+    """What writes the static status page, for a worker."""
+    renderer = StatusRenderer(services.db, email_kinds())
+    return StatusWriter(renderer, services.settings.status_folder, services.telemetry)
 
 
 async def build_services(

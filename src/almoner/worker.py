@@ -22,7 +22,7 @@ from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.wiring import Services
+from almoner.wiring import Services, build_status_writer
 
 _NOTE_SECONDS: Final = 5.0
 _TURNS_OF_HISTORY: Final = 12
@@ -52,6 +52,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
             group.create_task(sharing.run(stop))
         if role != "server":
             group.create_task(services.parts.run(stop))
+            group.create_task(build_status_writer(services).run(stop))
         group.create_task(services.waiters.run(stop))
         group.create_task(services.copy_watch.run(stop))
         group.create_task(services.disk_watch.run(stop))

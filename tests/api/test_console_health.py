@@ -157,3 +157,34 @@ async def test_backups_and_processes_are_seen(service: Service, admin: Browser) 
     said = words(admin)
     assert "nightly run" in said
     assert "Never reported" in said
+
+
+async def test_an_incident_is_reported_updated_and_resolved_once(service: Service, admin: Browser) -> None:
+    title = factories.unique("Webhooks are delayed")
+    reported = {"title": title, "affected": "webhooks", "state": "investigating", "text": "We are looking into it."}
+    path = f"{HEALTH}/incidents"
+    await admin.open(f"{path}/new")
+    assert (await admin.post(f"{path}/new", {**reported, "state": "resolved"})).status_code == 422
+    own = (await admin.post(f"{path}/new", reported)).headers["location"]
+    await admin.open(own)
+    assert "Status Investigating" in words(admin)
+    await admin.open(f"{own}/update")
+    assert (await admin.post(f"{own}/update", {"state": "monitoring", "text": "They arrive."})).status_code == 303
+    await admin.open(f"{own}/resolve")
+    assert (await admin.post(f"{own}/resolve", {"text": "All arrived."})).status_code == 303
+    for act in ("update", "resolve"):
+        again = {"state": "monitoring", "text": "Not yet."}
+        assert (await admin.post(f"{own}/{act}", again)).status_code == 409
+        await admin.open(f"{own}/{act}")
+        assert "The incident has been resolved." in words(admin)
+    await admin.open(own)
+    assert "Resolved: All arrived." in words(admin)
+    assert "Not yet." not in words(admin)
+    text = own.rpartition("/")[2]
+    async with service.db.read() as tx:
+        recorded = await tx.fetch("select action from audit_entry where subject = $1 order by n", text)
+    assert [row["action"] for row in recorded] == ["incident.reported", "incident.updated", "incident.resolved"]
+    reader = await signed_in(service, await operator(service, "reviewer"))
+    assert title in (await reader.get(path)).text
+    assert "Post an update" not in (await reader.get(own)).text
+    await reader.close()

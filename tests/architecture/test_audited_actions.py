@@ -34,7 +34,7 @@ OF_SCIM = {
 
 OF_THE_DEPLOYMENT = re.compile(
     r"(activities|backup|bank_statement|bank_statement_line|deployment|dispute|documents|email|gift_aid_claim|giving_link"
-    r"|job|ledger|operator|operator_token|organisation|organisations|payee|payment_file|register|registry|requests"
+    r"|incident|job|ledger|operator|operator_token|organisation|organisations|payee|payment_file|register|registry|requests"
     r"|selfcheck|settlement|settlement_line|two_people|unallocated_payment|watchlist)\.\w+"
     r"|audit\.proof_started|payouts\.run|refund\.(sent_by_hand|refused|let_rest|asked_again)"
 )

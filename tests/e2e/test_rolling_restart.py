@@ -5,6 +5,7 @@ import itertools
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -12,11 +13,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import aiohttp
 import httpx
 import pytest
+from _pytest.mark import ParameterSet
 
+from almoner.cli.serve import serve_application
+from almoner.wiring import build_status_writer
 from tests.support.certificates import Authority
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
@@ -58,8 +63,11 @@ PROXIES = {"nginx": ("nginx.conf", _nginx), "haproxy": ("haproxy.cfg", _haproxy)
 
 
 @contextmanager
-def proxied(name: str, folder: Path, backends: tuple[int, int]) -> Iterator[str]:
-    """The sample in front of two servers, on ports of this test and with its certificate: the address."""
+def proxied(name: str, folder: Path, backends: tuple[int, int], status: Path | None = None) -> Iterator[str]:
+    """The sample in front of two servers, on ports of this test and with its certificate: the address.
+
+    ``status``: the folder of the static status page.
+    """
     port, plain = free_port(), free_port()
     Authority().serving(folder, NAME)
     certificate = str(folder / f"{NAME}.pem")
@@ -77,6 +85,7 @@ def proxied(name: str, folder: Path, backends: tuple[int, int]) -> Iterator[str]
         "/etc/ssl/almoner/cert-and-key.pem": certificate,
         "/etc/ssl/almoner/cert.pem": certificate,
         "/etc/ssl/almoner/key.pem": certificate,
+        "/var/cache/almoner": str(status or folder),
     }
     for before, after in changes.items():
         sample = sample.replace(before, after)
@@ -196,14 +205,16 @@ async def under_load(address: str, key: str) -> AsyncIterator[Load]:
             over.set()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
+def installed(*names: str) -> list[ParameterSet]:
+    """Those of the proxies that are, the others skipped."""
+    return [
         pytest.param(name, marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed"))
-        for name in PROXIES
-    ],
-)
+        for name in names
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", installed(*PROXIES))
 async def test_a_rolling_restart_loses_no_request(servers: Servers, tmp_path: Path, name: str) -> None:
     with proxied(name, tmp_path, servers.ports) as address:
         reads = httpx.AsyncClient(base_url=address, headers={"Host": NAME}, verify=False)
@@ -245,3 +256,41 @@ async def test_a_server_says_that_it_stops_and_goes_on_answering(servers: Server
     assert await asyncio.to_thread(hurried.wait, 30) == 0
     assert process.poll() is None, "the one that was asked before still answers"
     assert await asyncio.to_thread(process.wait, 30) == 0
+
+
+@pytest.fixture
+def status_folder() -> Iterator[Path]:
+    """A folder that every user may read, such as the one whom nginx's workers are."""
+    with TemporaryDirectory(prefix="almoner-status-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.mark.parametrize("name", installed("nginx", "caddy"))
+async def test_the_proxy_serves_the_status_page_while_the_service_is_down(
+    empty_database: TestDatabase, tmp_path: Path, status_folder: Path, name: str
+) -> None:
+    listening, stop = socket.create_server(("127.0.0.1", 0)), asyncio.Event()
+    async with serving(empty_database, status_dir=str(status_folder)) as service:
+        await build_status_writer(service.services).write()
+        with proxied(name, tmp_path, (listening.getsockname()[1], free_port()), status_folder) as address:
+            client = httpx.AsyncClient(base_url=address, headers={"Host": NAME}, verify=False, timeout=20)
+            serves = asyncio.create_task(serve_application(service.app, [listening], stop))
+
+            async def is_served() -> bool:
+                try:
+                    return "content-security-policy" in (await client.get("/status")).headers
+                except httpx.TransportError:
+                    return False
+
+            await eventually(is_served, within=20)
+            stop.set()
+            await serves
+            for path, media_type in (("/status", "text/html"), ("/status.json", "application/json")):
+                answer = await client.get(path)
+                file = status_folder / f"status.{media_type.partition('/')[2]}"
+                assert (answer.status_code, answer.text) == (200, file.read_text())
+                assert answer.headers["content-type"].startswith(media_type)
+            assert (await client.get("/healthz")).status_code in (502, 503)
+            await client.aclose()

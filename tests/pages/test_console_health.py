@@ -5,6 +5,7 @@ from playwright.async_api import expect
 
 from almoner.access.people.domain import OPERATORS
 from almoner.platform.jobs import queue
+from almoner.platform.observability import incidents
 from tests.pages.accounts import is_fine, sign_in
 from tests.pages.site import Site
 from tests.support import factories, people
@@ -13,6 +14,8 @@ from tests.support.factories import unique
 PAGES = (
     "health",
     "health/findings",
+    "health/incidents",
+    "health/incidents/new",
     "health/processes",
     "audit-log",
     "registers",
@@ -44,6 +47,11 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
             """,
             tx.now,
         )
+        by = tx.ids.text(OPERATORS.id_type, ada.id)
+        fault = await incidents.create_incident(
+            tx, "Emails are late", "emails", "investigating", "We look into it.", by
+        )
+        incident = tx.ids.text(incidents.ID, fault)
     async with site.donor(viewport={"width": 1280, "height": 800}) as page:
         await page.goto(f"{site.base_url}/operator/health/jobs/{number}")
         await sign_in(page, name)
@@ -61,6 +69,12 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
         for path in PAGES:
             await page.goto(f"{site.base_url}/operator/{path}")
             await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/health/incidents/{incident}")
+        await is_fine(page)
+        await page.get_by_role("link", name="Open the public status page").click()
+        await page.wait_for_url("**/status")
+        await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/partners")
         for keys in ("g", "n"):
             await page.keyboard.press(keys)
         await page.wait_for_url("**/operator/organisations")

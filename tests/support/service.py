@@ -162,7 +162,8 @@ async def serving(
     provider_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     heads = TemporaryDirectory(prefix="almoner-heads-")
     documents = TemporaryDirectory(prefix="almoner-documents-")
-    folders = {"audit_heads": heads.name, "documents_url": documents.name}
+    status = TemporaryDirectory(prefix="almoner-status-")
+    folders = {"audit_heads": heads.name, "documents_url": documents.name, "status_dir": status.name}
     given = settings_for(database, **{"provider_url": provider_url, **folders, **settings})
     services = await wiring.build_services(
         given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues or _catalogues()
@@ -182,5 +183,5 @@ async def serving(
             asyncio.get_running_loop().remove_reader(listening)
         listening.close()
         await services.close()
-        heads.cleanup()
-        documents.cleanup()
+        for folder in (heads, documents, status):
+            folder.cleanup()

@@ -65,6 +65,8 @@ def ensure_folders(given: Settings) -> None:
     folders = {"DATA_DIR": given.data_dir}
     if given.audit_heads is not None:
         folders["AUDIT_HEADS"] = given.audit_heads
+    if given.status_dir is not None:
+        folders["STATUS_DIR"] = given.status_dir
     if given.documents_url and "://" not in given.documents_url:
         folders["DOCUMENTS_URL"] = Path(given.documents_url)
     problems = []

@@ -14,6 +14,7 @@ from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.health_audit_pages import AuditPages
 from almoner.console.health_emails import HealthEmails
 from almoner.console.health_facts import list_expiries, load_lines
+from almoner.console.health_incidents import HealthIncidents
 from almoner.console.health_jobs import HealthJobs
 from almoner.console.health_receivers import HealthReceivers
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
@@ -22,7 +23,7 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import dead_jobs, processes
-from almoner.platform.observability import backups, selfcheck
+from almoner.platform.observability import backups, incidents, selfcheck
 from almoner.webhooks.subscriptions import service as subscriptions
 
 OVERVIEW: Final = "/health"
@@ -50,6 +51,7 @@ _COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
     "/health/emails": _count_emails,
     "/health/receivers": _count_receivers,
     FINDINGS: _count_findings,
+    "/health/incidents": incidents.count_open_incidents,
 }
 COUNTERS: Final[dict[str, Counter]] = {**_COUNTS}
 _WORDS: Final = {
@@ -57,6 +59,7 @@ _WORDS: Final = {
     "/health/emails": "Emails that could not be delivered",
     "/health/receivers": "Webhook receivers that fail or are suspended",
     FINDINGS: "Self-checks that found problems",
+    "/health/incidents": "Open incidents",
 }
 
 
@@ -80,6 +83,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         context.route("/health/queues", pages.queues, *everybody, methods=["GET"]),
         context.route(FINDINGS, pages.findings, *everybody, methods=["GET"]),
         context.route("/health/processes", pages.processes, *everybody, methods=["GET"]),
+        *HealthIncidents(context).routes(lists, acts),
         *HealthJobs(context).routes(lists, acts),
         *HealthEmails(context).routes(lists, acts),
         *HealthReceivers(context).routes(lists),

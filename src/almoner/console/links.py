@@ -50,6 +50,7 @@ _DATA: Final = (
 _PARTNERS: Final = (_link("Partners", "/partners", ADMINISTRATORS, "Partners"),)
 _HEALTH: Final = (
     _link("Overview", "/health", EVERYBODY, "Health"),
+    _link("Incidents", "/health/incidents", EVERYBODY, "Health"),
     _link("Queues", "/health/queues", EVERYBODY, "Health"),
     _link("Jobs that gave up", "/health/jobs", EVERYBODY, "Health"),
     _link("Webhook receivers", "/health/receivers", EVERYBODY, "Health"),
@@ -82,5 +83,6 @@ RECORD_PAGES: Final[Mapping[str, str]] = {
     "screeningmatch": "/reviews",
     "screeningsubject": "/reviews",
     "appeal": "/reviews",
+    "incident": "/health/incidents",
 }
 """Below which link of the navigation a record of a type of identifier has its page."""

@@ -18,7 +18,7 @@ TYPES = frozenset(
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "givinglink operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
     "bankfile bankline bankstatement bankupload settlementline refund giftaidclaim dispute verificationflag "
-    "payeeconfirmation receiptdonee email savedview csvexport importupload".split()
+    "payeeconfirmation receiptdonee email savedview csvexport importupload incident".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -176,6 +176,29 @@ create table backup_report (
 );
 grant select, insert, update on backup_report to almoner_app;
 
+-- What operators tell partners of faults on the public status page. An update is never changed: a later one corrects it.
+create table incident (
+    id uuid primary key,
+    title text not null check (length(title) between 1 and 120),
+    affected text not null check (length(affected) between 1 and 40),
+    started_at timestamptz not null,
+    resolved_at timestamptz check (resolved_at >= started_at)
+);
+comment on column incident.affected is 'a part of the service that the status page names, or everything';
+create index incident_open on incident (id) where resolved_at is null;
+grant select, insert, update (resolved_at) on incident to almoner_app;
+
+create table incident_update (
+    incident_id uuid not null references incident,
+    number integer not null check (number >= 1),
+    state text not null check (state in ('investigating', 'identified', 'monitoring', 'resolved')),
+    text text not null check (length(text) between 1 and 2000),
+    written_by text not null check (length(written_by) between 1 and 255),
+    created_at timestamptz not null,
+    primary key (incident_id, number)
+);
+grant select, insert on incident_update to almoner_app;
+
 -- How far business time is ahead of real time; changed in the sandbox only, and forwards only.
 create table business_clock (
     id boolean primary key default true check (id),

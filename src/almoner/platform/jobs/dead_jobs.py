@@ -68,6 +68,32 @@ async def list_kinds(tx: Tx) -> list[KindInQueue]:
     return [KindInQueue(**row) for row in rows]
 
 
+async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
+    """Since when the oldest job has been due that no worker begins, by kind.
+
+    Jobs of a lane that is busy or paused wait for what is at its end, such as a slow receiver, not for a worker.
+    """
+    rows = await tx.fetch(
+        """
+        select kind, min(due_at) as due_at from (
+            select kind, due_at from job
+            where lane is null and leased_until is null and dead_at is null and due_at <= $1
+            union all
+            select first.kind, first.due_at from queue_lane l cross join lateral (
+                select kind, due_at from job
+                where lane = l.lane and ready and leased_until is null and dead_at is null
+                order by due_at, id limit 1
+            ) first
+            where (l.paused_until is null or l.paused_until <= $1) and first.due_at <= $1
+              and not exists (select from job busy where busy.lane = l.lane and busy.leased_until > $2)
+        ) waiting group by kind
+        """,
+        tx.now,
+        tx.real_now,
+    )
+    return {row["kind"]: row["due_at"] for row in rows}
+
+
 @dataclass(frozen=True, slots=True)
 class LaneBacklog:
     """What waits in one lane, and since when its first job does."""

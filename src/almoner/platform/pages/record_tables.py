@@ -116,11 +116,11 @@ class TimelineStep:
 
 _GOOD: Final = frozenset(
     "RECEIVED_PAYMENT DISBURSED PAID SENT completed succeeded accepted approved live delivered active clean healthy"
-    " won pass".split()
+    " won pass operational resolved".split()
 )
 _BAD: Final = frozenset(
     "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable fail"
-    " validation_request_failed cannot_define_eligibility".split()
+    " outage validation_request_failed cannot_define_eligibility".split()
 )
 
 

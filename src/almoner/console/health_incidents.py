@@ -1,0 +1,230 @@
+"""Incidents: what administrators tell partners of faults on the public status page."""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
+from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS, EVERYBODY
+from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.service_status_page import PATH as STATUS_PATH
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.observability import incidents
+from almoner.platform.observability.incidents import (
+    AFFECTED,
+    ID,
+    OPEN_STATES,
+    Incident,
+    IncidentResolved,
+    IncidentState,
+    NoSuchIncident,
+)
+from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
+
+PATH: Final = "/health/incidents"
+_PUBLIC: Final = "Anybody can read this on the status page within a minute. Do not name partners, donors or nonprofits."
+_STATES: Final = [(state, readable(state)) for state in OPEN_STATES]
+_TEXT: Final = ActField("text", "Message for partners", "area")
+
+
+class HealthIncidents:
+    """Pages about incidents."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+        """Starlette routes."""
+        declared = ConsoleList(
+            PATH,
+            "Incidents",
+            "Incidents that you report on the public status page are listed here.",
+            EVERYBODY,
+            [
+                Column("Incident"),
+                Column("Affected"),
+                Column("Status", "status"),
+                Column("Started", "moment"),
+                Column("Last update", "moment"),
+                Column("Resolved", "moment"),
+            ],
+            self._load,
+            order="newest first",
+            acts=[(f"{PATH}/new", "Report an incident")],
+        )
+        return [
+            *lists.routes(declared),
+            *acts.routes(self._create_act(), self._update_act(), self._resolve_act()),
+            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
+        ]
+
+    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+        before = None if query.cursor is None else self._context.parse_id(ID, query.cursor)
+        async with self._context.db.read() as tx:
+            found = await incidents.list_incidents(tx, before, query.limit + 1)
+        rows = [
+            ListRow(
+                f"{PATH}/{self._context.id_text(ID, one.id)}",
+                (
+                    one.title,
+                    AFFECTED[one.affected],
+                    one.state,
+                    one.started_at,
+                    one.updates[0].created_at,
+                    one.resolved_at,
+                ),
+            )
+            for one in found[: query.limit]
+        ]
+        more = len(found) > query.limit
+        return ListPage(rows, self._context.id_text(ID, found[query.limit - 1].id) if more else None)
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One incident with its updates."""
+        incident_id = self._context.id_from_path(visitor, ID)
+        async with self._context.db.read() as tx:
+            found = await _find(tx, incident_id)
+            names = await operators.find_display_names(tx, [update.written_by for update in found.updates])
+        own = f"{PATH}/{self._context.id_text(ID, found.id)}"
+        acts = []
+        if found.resolved_at is None and visitor.person.has_role(*ADMINISTRATORS):
+            acts = [(f"{own}/update", "Post an update", "u"), (f"{own}/resolve", "Resolve the incident", "r")]
+        return await self._context.show(
+            visitor,
+            "health_incident.html",
+            title=found.title,
+            list_path=PATH,
+            acts=acts,
+            page_keys=[(key, words) for _, words, key in acts],
+            details=_facts(found),
+            steps=[
+                TimelineStep(
+                    f"{readable(update.state)}: {update.text}",
+                    "done",
+                    update.created_at.isoformat(),
+                    names.get(update.written_by, update.written_by),
+                )
+                for update in found.updates
+            ],
+            status_path=STATUS_PATH,
+        )
+
+    def _create_act(self) -> Act:
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
+            return ActPage(
+                "Report an incident",
+                "Publish the incident",
+                PATH,
+                "Incidents",
+                [_PUBLIC],
+                fields=[
+                    ActField("title", "Title", hint="Such as: Webhooks are delayed", maxlength=120),
+                    ActField("affected", "Affected part", "choice", choices=list(AFFECTED.items())),
+                    ActField("state", "Status", "choice", choices=_STATES),
+                    _TEXT,
+                ],
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            by = self._context.operator_id(visitor)
+            state = _state(typed)
+            new = await incidents.create_incident(tx, typed["title"], typed["affected"], state, typed["text"], by)
+            text = self._context.id_text(ID, new)
+            await self._context.record_audit_entry(
+                tx,
+                visitor,
+                DEPLOYMENT,
+                "incident.reported",
+                text,
+                title=typed["title"],
+                affected=typed["affected"],
+                state=state,
+            )
+            return f"{PATH}/{text}"
+
+        return Act(f"{PATH}/new", ADMINISTRATORS, describe, perform)
+
+    def _update_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            found, own = await self._found(tx, visitor)
+            return ActPage(
+                "Post an update",
+                "Publish the update",
+                own,
+                found.title,
+                [_PUBLIC],
+                fields=[ActField("state", "Status", "choice", choices=_STATES, value=found.state), _TEXT],
+                facts=_facts(found),
+                closed=_closed(found),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            return await self._publish(tx, visitor, _state(typed), typed["text"], "incident.updated")
+
+        return Act(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+
+    def _resolve_act(self) -> Act:
+        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+            found, own = await self._found(tx, visitor)
+            sentences = [_PUBLIC, "The incident stays on the status page for 14 days. It cannot be reopened."]
+            return ActPage(
+                "Resolve the incident",
+                "Resolve the incident",
+                own,
+                found.title,
+                sentences,
+                fields=[_TEXT],
+                facts=_facts(found),
+                closed=_closed(found),
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+            return await self._publish(tx, visitor, "resolved", typed["text"], "incident.resolved")
+
+        return Act(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+
+    async def _found(self, tx: Tx, visitor: Visitor) -> tuple[Incident, str]:
+        """The incident that the address of an act is about, and the path of its page."""
+        own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
+        return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
+
+    async def _publish(self, tx: Tx, visitor: Visitor, state: IncidentState, text: str, action: str) -> str:
+        found, own = await self._found(tx, visitor)
+        await incidents.update_incident(tx, found.id, state, text, self._context.operator_id(visitor))
+        await self._context.record_audit_entry(
+            tx, visitor, DEPLOYMENT, action, self._context.id_text(ID, found.id), state=state
+        )
+        return own
+
+
+def _state(typed: Mapping[str, str]) -> IncidentState:
+    """The state that was chosen from ``OPEN_STATES``."""
+    return next(state for state in OPEN_STATES if state == typed["state"])
+
+
+def _closed(found: Incident) -> str:
+    return "The incident has been resolved." if found.resolved_at else ""
+
+
+async def _find(tx: Tx, incident_id: UUID) -> Incident:
+    try:
+        return await incidents.find_incident(tx, incident_id)
+    except NoSuchIncident:
+        raise NotFound from None
+
+
+def _facts(found: Incident) -> list[Fact]:
+    return [
+        Fact("Affected", AFFECTED[found.affected]),
+        Fact("Status", found.state, "status"),
+        Fact("Started", found.started_at.isoformat(), "moment"),
+        *([Fact("Resolved", found.resolved_at.isoformat(), "moment")] if found.resolved_at else []),
+    ]

@@ -1,0 +1,184 @@
+"""The public status page: served at ``/status``, and written as static files for a proxy whose service is down."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.console.service_status import ServiceStatus, load_status
+from almoner.kit.time import iso_timestamp
+from almoner.platform.database.transactions import Database
+from almoner.platform.deployment import Deployment
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability import incidents
+from almoner.platform.observability.failures import CONNECTION_ERRORS, DATABASE_ERRORS, failure_log_fields
+from almoner.platform.observability.incidents import AFFECTED
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.pages import assets, formats
+from almoner.platform.pages.headers import hash_sources, security_headers
+from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.platform.pages.rendering import PageRenderer
+
+PATH: Final = "/status"
+HTML_FILE: Final = "status.html"
+JSON_FILE: Final = "status.json"
+OLD_AFTER: Final = timedelta(minutes=5)
+"""The age from which on the page does not say how the service is now: readers compare it with their clock."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_PERIOD_SECONDS: Final = 60.0
+_KEPT_FOR: Final = timedelta(seconds=20)
+_MODE: Final = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedStatus:
+    """The page and the JSON of one moment. ``headers``: with which the page is served."""
+
+    made_at: datetime
+    page: bytes
+    json: bytes
+    headers: dict[str, str]
+
+
+class StatusRenderer:
+    """Renders the status. ``email_kinds``: the kinds of jobs that send an email."""
+
+    def __init__(self, db: Database, email_kinds: frozenset[str]) -> None:
+        self.db = db
+        self._pages = PageRenderer(db.deployment, _TEMPLATES)
+        self._email_kinds = email_kinds
+
+    async def render(self) -> RenderedStatus:
+        """Load the status and render it, in English."""
+        async with self.db.read() as tx:
+            status = await load_status(tx, self._email_kinds)
+        language = self._pages.language(None)
+        body = self._pages.render_text(
+            "service_status.html",
+            language,
+            nonce="status",
+            style=assets.STYLE.content.decode() + assets.DESK_STYLE.content.decode(),
+            status=status,
+            old_after=OLD_AFTER // timedelta(minutes=1),
+            affected=AFFECTED,
+            status_tone=status_tone,
+            value_text=readable,
+            age=lambda at: formats.format_age(status.now - at, language.locale),
+            parsed=datetime.fromisoformat,
+        )
+        page, inline = hash_sources(body, "status")
+        headers = security_headers(inline, form_targets=(), production=not self.db.deployment.sandbox)
+        headers |= {"Cache-Control": "public, max-age=20", "Content-Language": language.html_lang}
+        return RenderedStatus(status.made_at, page.encode(), _json(self.db.deployment, status), headers)
+
+
+def _json(deployment: Deployment, status: ServiceStatus) -> bytes:
+    return msgspec.json.encode(
+        {
+            "madeAt": iso_timestamp(status.made_at),
+            "environment": deployment.environment,
+            "state": status.state,
+            "parts": [
+                {"part": one.key, "name": one.name, "state": one.state, "description": one.found}
+                for one in status.parts
+            ],
+            "registers": [
+                {"code": one.code, "name": one.name, "dataAsOf": one.data_as_of.date().isoformat(), "late": one.late}
+                for one in status.registers
+            ],
+            "incidents": [
+                {
+                    "id": deployment.ids.text(incidents.ID, one.id),
+                    "title": one.title,
+                    "affected": one.affected,
+                    "state": one.state,
+                    "startedAt": iso_timestamp(one.started_at),
+                    "resolvedAt": iso_timestamp(one.resolved_at) if one.resolved_at else None,
+                    "updates": [
+                        {"at": iso_timestamp(update.created_at), "state": update.state, "text": update.text}
+                        for update in one.updates
+                    ],
+                }
+                for one in status.incidents
+            ],
+        }
+    )
+
+
+class StatusPage:
+    """Serves the status page and its JSON to anybody."""
+
+    def __init__(self, renderer: StatusRenderer) -> None:
+        self._renderer = renderer
+        self._rendered: RenderedStatus | None = None
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [Route(PATH, self.show, methods=["GET"]), Route(f"{PATH}.json", self.show_json, methods=["GET"])]
+
+    async def show(self, _request: Request) -> Response:
+        """The page."""
+        rendered = await self._current()
+        return Response(rendered.page, headers=rendered.headers, media_type="text/html")
+
+    async def show_json(self, _request: Request) -> Response:
+        """The same for programs."""
+        rendered = await self._current()
+        headers = {
+            "Cache-Control": rendered.headers["Cache-Control"],
+            "Access-Control-Allow-Origin": "*",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return Response(rendered.json, headers=headers, media_type="application/json")
+
+    async def _current(self) -> RenderedStatus:
+        """What was rendered a moment ago, or anew; without a database the last, which says when it was made."""
+        real_now = self._renderer.db.deployment.clock.real_now()
+        if self._rendered is None or real_now - self._rendered.made_at > _KEPT_FOR:
+            try:
+                self._rendered = await self._renderer.render()
+            except CONNECTION_ERRORS:
+                if self._rendered is None:
+                    raise
+        return self._rendered
+
+
+class StatusWriter:
+    """Writes the status to files while a worker runs, on the machine of each."""
+
+    def __init__(self, renderer: StatusRenderer, folder: Path, telemetry: Telemetry) -> None:
+        self._renderer = renderer
+        self._folder = folder
+        self._telemetry = telemetry
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Write now, and every minute until ``stop``."""
+        while not stop.is_set():
+            try:
+                await self.write()
+            except (OSError, *DATABASE_ERRORS) as error:
+                real_now = self._renderer.db.deployment.clock.real_now()
+                self._telemetry.log("status_failed", real_now, level="error", **failure_log_fields(error))
+            await wait_until_set(stop, _PERIOD_SECONDS)
+
+    async def write(self) -> None:
+        """Write both files, each whole or not at all. A copy that was not released writes none."""
+        if self._renderer.db.deployment.identity.active:
+            await asyncio.to_thread(_write_files, self._folder, await self._renderer.render())
+
+
+def _write_files(folder: Path, rendered: RenderedStatus) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in ((JSON_FILE, rendered.json), (HTML_FILE, rendered.page)):
+        unfinished = folder / f".{name}.{os.getpid()}"
+        unfinished.write_bytes(content)
+        unfinished.chmod(_MODE)  # the proxy runs as somebody else
+        unfinished.replace(folder / name)
