@@ -1,12 +1,16 @@
 """Probes of what a deployment needs besides its database, with advice: for `almoner check` and workers."""
 
+import ssl
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
 from urllib.parse import urlsplit
 
 from almoner import backends, providers
 from almoner.kit.time import Clock
 from almoner.platform.database import disk_space, postgres
 from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe
+from almoner.platform.outbound.certificates import find_certificate_end
 from almoner.platform.outbound.lookups import look_up_peer
 from almoner.settings import Settings
 
@@ -14,10 +18,13 @@ _DNS_ADVICE = "Check the name, and the resolver of this machine."
 _MAIL_ADVICE = "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
 _STORAGE_ADVICE = "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials."
 _STRIPE_ADVICE = "Check ALMONER_STRIPE_SECRET_KEY and the webhook endpoint at Stripe. See docs/guides/stripe.md."
+_CERTIFICATE_ADVICE = "Renew the certificate at your proxy, and reload the proxy."
+CERTIFICATE_NOTICE: Final = timedelta(days=14)
+"""How long before it expires a certificate has to be renewed."""
 
 
 def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
-    """Mail server, storage of documents, payment provider, DNS and disk. ``mail_to``: gets a message."""
+    """Mail server, storage of documents, payment provider, DNS, certificates and disk. ``mail_to``: gets a message."""
 
     async def mail() -> CheckResult:
         found = await backends.check_mail_server(given, clock, mail_to)
@@ -35,6 +42,13 @@ def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequen
     async def names() -> list[CheckResult]:
         return [await _resolve(name) for name in _host_names(given)]
 
+    async def certificates() -> list[CheckResult]:
+        places = dict.fromkeys(urlsplit(url)[:2] for url in (given.links.api, given.links.pages))
+        hosts = [urlsplit(f"https://{place}") for scheme, place in places if scheme == "https"]
+        if not hosts:
+            return [CheckResult("certificate", "skipped", "no public URL begins with https")]
+        return [await check_certificate(one.hostname or "", one.port or 443, clock.real_now()) for one in hosts]
+
     async def disk() -> CheckResult:
         free = disk_space.measure_free_space(postgres.possible_homes(given.data_dir))
         low = disk_space.is_space_low(free, given.disk_reserve_bytes, was_low=False)
@@ -47,6 +61,7 @@ def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequen
         ("document storage", _STORAGE_ADVICE, storage),
         ("payment provider", _STRIPE_ADVICE, stripe),
         ("DNS", _DNS_ADVICE, names),
+        ("certificate", _CERTIFICATE_ADVICE, certificates),
         ("disk", disk_space.ADVICE, disk),
     ]
 
@@ -63,3 +78,15 @@ async def _resolve(name: str) -> CheckResult:
     except OSError as error:
         return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE)
     return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(found))}")
+
+
+async def check_certificate(host: str, port: int, now: datetime, context: ssl.SSLContext | None = None) -> CheckResult:
+    """Whether clients accept the certificate of a public address, and for how long."""
+    try:
+        end = await find_certificate_end(host, port, context)
+    except ssl.SSLError as error:
+        return CheckResult("certificate", "failed", f"{host}: {error}", _CERTIFICATE_ADVICE)
+    except OSError as error:
+        return CheckResult("certificate", "skipped", f"{host} cannot be reached from this machine: {error}")
+    found = f"{host}: expires on {end:%Y-%m-%d}"
+    return CheckResult("certificate", "ok" if end - now > CERTIFICATE_NOTICE else "warning", found, _CERTIFICATE_ADVICE)

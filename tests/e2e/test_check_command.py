@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from pydantic import SecretStr
 
 from almoner import providers
 from almoner.adapters.stripe_webhooks import EVENTS
+from almoner.deployment_probes import check_certificate
 from almoner.kit.time import SystemClock
 from almoner.settings import read_settings
+from tests.support.certificates import Authority
 from tests.support.database import TestDatabase
 from tests.support.running import free_port
 from tests.support.service import Service, serving
@@ -52,6 +55,7 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
         "document storage": "ok",
         "payment provider": "skipped",
         "DNS": "ok",
+        "certificate": "skipped",
         "disk": "ok",
         "registers and watch lists": "ok",
     }
@@ -145,3 +149,21 @@ async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:
         assert answer is not None
         assert answer[0]
         assert answer[1].endswith("the key may not read webhook endpoints, so they were not looked at")
+
+
+async def test_a_certificate_that_expires_soon_is_told_in_time(tmp_path: Path) -> None:
+    authority, now = Authority(), datetime.now(UTC)
+
+    async def close(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(close, "127.0.0.1", 0, ssl=authority.serving(tmp_path, "localhost"))
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        for later, status in ((0, "ok"), (14, "ok"), (16, "warning")):
+            at = now + timedelta(days=later)
+            found = await check_certificate("localhost", port, at, authority.trusting())
+            assert (found.status, found.found[:21]) == (status, "localhost: expires on"), found
+        assert (await check_certificate("localhost", port, now)).status == "failed", "no client trusts it"
+    gone = await check_certificate("localhost", free_port(), now)
+    assert gone.status == "skipped", gone

@@ -7,6 +7,7 @@ from datetime import timedelta
 from starlette.routing import Router
 
 from almoner.access.people.domain import OPERATORS
+from almoner.console.health_facts import load_lines
 from almoner.console.service_status_page import StatusPage, StatusRenderer
 from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.jobs import queue
@@ -65,7 +66,11 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
             await tx.execute("update queue_lane set paused_until = $1 where lane = 'one'", tx.now + timedelta(hours=1))
             await tx.execute("update job set leased_until = $1 where lane = 'two'", tx.real_now + timedelta(hours=1))
             await queue.enqueue_job(tx, "refunds.send", {}, due=late)
-        await beat(service, CheckResult("mail server", "failed", "no answer"))
+        soon = CheckResult("certificate", "warning", "give.example.org: expires on 2026-03-09", "Renew it.")
+        await beat(service, CheckResult("mail server", "failed", "no answer"), soon)
+        async with service.db.read() as tx:
+            lines = {one.name: one.state for one in await load_lines(tx)}
+        assert (lines["Mail server"], lines["Certificate"]) == ("failing", "attention")
         response = await service.client(None).get("/status.json")
         assert states(response.json()) == {
             **dict.fromkeys(states(found), "operational"),

@@ -94,12 +94,17 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
 
 
 def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
-    """What workers last saw outside of the database; each failure once, however many workers see it."""
+    """What workers last saw outside of the database; each problem once, however many workers see it."""
     seen = {(check.name, check.found): check for one in live for check in one.checks}
-    failed = [check for check in seen.values() if check.status == "failed"]
+    wrong = [check for check in seen.values() if check.status in ("failed", "warning")]
     path = "/health/processes"
-    if failed:
-        return [HealthLine(one.name.capitalize(), "failing", one.found, one.advice, path) for one in failed]
+    if wrong:
+        return [
+            HealthLine(
+                one.name.capitalize(), "failing" if one.status == "failed" else "attention", one.found, one.advice, path
+            )
+            for one in wrong
+        ]
     if not seen:
         return [HealthLine("Connections", "attention", "No worker has run the checks yet", "Wait for a worker.", path)]
     return [HealthLine("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]

@@ -1,0 +1,24 @@
+"""How long the certificate of a server of ours is valid, as clients see it."""
+
+import asyncio
+import ssl
+from datetime import UTC, datetime
+
+from almoner.platform.outbound.lookups import connect_peer
+
+
+async def find_certificate_end(host: str, port: int, context: ssl.SSLContext | None = None) -> datetime:
+    """When the certificate that a server shows expires.
+
+    ``context``: whom to trust; the system's authorities if it is not given. Raises ssl.SSLError for one that clients
+    refuse, OSError if the server cannot be reached.
+    """
+    connection = await connect_peer(host, port)
+    _, writer = await asyncio.open_connection(
+        sock=connection, ssl=context or ssl.create_default_context(), server_hostname=host
+    )
+    try:
+        shown = writer.get_extra_info("peercert")
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(shown["notAfter"]), UTC)
+    finally:
+        writer.close()
