@@ -3,14 +3,14 @@
 The next one migrates it under load, and the former goes on; and the last release works over this version's.
 """
 
-import os
+import asyncio
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -21,8 +21,12 @@ import pytest
 import almoner
 from almoner.migrations import REVISIONS
 from tests.support import cluster
+from tests.support.database import TestDatabase
+from tests.support.deployed import Deployed
+from tests.support.factories import nonprofit
 from tests.support.releases import Release, export_source, releases
-from tests.support.running import Running, folder, free_port, running
+from tests.support.running import folder, running
+from tests.support.service import Service, serving
 
 NEXT: Final = {
     "column": "alter table partner add column next_note text",
@@ -36,8 +40,8 @@ NEXT: Final = {
 
 
 def write_next_version(place: Path) -> None:
-    """This code with a revision of each kind behind its newest."""
-    shutil.copytree(Path(almoner.__file__).parent, place / "almoner", ignore=shutil.ignore_patterns("__pycache__"))
+    """This code with a revision of each kind behind its newest, and what of it is compiled."""
+    shutil.copytree(Path(almoner.__file__).parent, place / "almoner")
     before = REVISIONS[-1]
     for number, (kind, sql) in enumerate(NEXT.items(), len(REVISIONS) + 1):
         revision = f"r{number:04}"
@@ -51,24 +55,20 @@ def write_next_version(place: Path) -> None:
         before = revision
 
 
-def next_version(place: Path, here: Path, *words: str, port: int = 0) -> "subprocess.Popen[str]":
-    """A command of the next version over the same data folder."""
-    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
-    given = {"PYTHONPATH": str(place), "ALMONER_DATA_DIR": str(here), "ALMONER_PORT": str(port or free_port())}
-    command = [sys.executable, "-m", "almoner", *words]
-    return subprocess.Popen(
-        command, env=stored | given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place
-    )
+def migrate_to_next(place: Path, here: Deployed) -> "subprocess.Popen[str]":
+    """`almoner migrate` of the next version over the same database."""
+    given = here.environment | {"PYTHONPATH": str(place)}
+    command = [sys.executable, "-m", "almoner", "migrate"]
+    return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place)
 
 
 @contextmanager
-def load(here: Running) -> Iterator["Counter[int]"]:
+def load(address: str, key: str, organisation: str) -> Iterator["Counter[int]"]:
     """Sessions made one after the other, and readiness asked for, until the block ends: counts by status."""
     counts: Counter[int] = Counter()
     over = threading.Event()
-    with httpx.Client(base_url=here.base_url, headers={"Authorization": here.secret_key}) as http:
-        found = http.get("/v1/organisations", params={"query": "martha table", "countryCode": "USA"}).json()
-        body = {"organisationId": found["data"][0]["id"]}
+    body = {"organisationId": organisation}
+    with httpx.Client(base_url=address, headers={"Authorization": key}) as http:
 
         def ask() -> None:
             while not over.is_set():
@@ -85,30 +85,54 @@ def load(here: Running) -> Iterator["Counter[int]"]:
 
 
 @pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own, which only makes records."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+def former(service: Service, tmp_path: Path) -> Iterator[Deployed]:
+    """This version, deployed over the database of the service."""
+    given = {"database_url": service.database.dsn, "owner_database_url": service.database.owner_dsn}
+    given |= {"master_key": service.master_key, "rate_limit_secret": "10000/10000"}
+    (tmp_path / "former").mkdir()
+    made = Deployed(tmp_path / "former", given)
+    yield made
+    made.stop()
+
+
+async def test_the_former_version_goes_on_over_the_next_ones_database(
+    service: Service, former: Deployed, tmp_path: Path
+) -> None:
+    write_next_version(tmp_path)
+    key, organisation = (await service.tenant()).secret, await nonprofit(service)
+    await asyncio.to_thread(migrate_under_load, former, tmp_path, key, organisation)
+
+
+def migrate_under_load(former: Deployed, next_version: Path, key: str, organisation: str) -> None:
+    with load(former.start("serve"), key, organisation) as counts:
+        # Ended while it migrates, wherever that is, and run again.
+        ended = migrate_to_next(next_version, former)
+        assert ended.stdout is not None
+        assert ended.stdout.readline().startswith("applied")
+        ended.send_signal(signal.SIGKILL)
+        ended.wait()
+        ended.stdout.close()
+        again = migrate_to_next(next_version, former)
+        printed, _ = again.communicate(timeout=120)
+        assert again.returncode == 0, printed
+    assert set(counts) == {200}, counts
+    assert counts.total() > 20
+    former.stop()
+    former.start("serve")  # the former starts again
+
+
+@pytest.fixture
 def data() -> Iterator[Path]:
     """A folder in memory for the embedded server."""
     with folder("versions", cluster.MEMORY if cluster.MEMORY.is_dir() else None) as made:
         yield made / "var"
-
-
-def test_the_former_version_goes_on_over_the_next_ones_database(data: Path, tmp_path: Path) -> None:
-    write_next_version(tmp_path)
-    with running(data, rate_limit_secret="10000/10000") as here:
-        with load(here) as counts:
-            # Ended while it migrates, wherever that is, and run again.
-            ended = next_version(tmp_path, data, "migrate")
-            assert ended.stdout is not None
-            ended.stdout.readline()
-            ended.send_signal(signal.SIGKILL)
-            ended.wait()
-            ended.stdout.close()
-            again = next_version(tmp_path, data, "migrate")
-            printed, _ = again.communicate(timeout=120)
-            assert again.returncode == 0, printed
-        assert set(counts) == {200}, counts
-        assert counts.total() > 20
-    with running(data) as here, httpx.Client(base_url=here.base_url) as http:  # the former starts again
-        assert http.get("/readyz").status_code == 200
 
 
 @pytest.mark.long
