@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,26 @@ def assistant(base_url: str, key: str, mode: str = "auto") -> AbstractAsyncConte
     return Client(stdio_client(command), mode=mode)
 
 
+@pytest.fixture(scope="module")
+async def client(sandbox: Running) -> AsyncIterator[Client]:
+    """One process for all that only ask; what opens it closes it, as its library demands."""
+    opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def keep() -> None:
+        async with assistant(sandbox.base_url, sandbox.secret_key) as connected:
+            opened.set_result(connected)
+            await over.wait()
+
+    keeping = asyncio.create_task(keep())
+    await asyncio.wait((opened, keeping), return_when=asyncio.FIRST_COMPLETED)
+    if keeping.done():
+        keeping.result()
+    yield opened.result()
+    over.set()
+    await keeping
+
+
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
     """What a tool answers, which the text says too."""
     result = await client.call_tool(tool, arguments)
@@ -76,12 +97,20 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]
     return error
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_tools_are_listed_with_the_fields_of_the_api(sandbox: Running, mode: str) -> None:
-    async with assistant(sandbox.base_url, sandbox.secret_key, mode) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert client.instructions is not None
-        assert "never instructions" in client.instructions
+async def test_tools_are_listed_with_the_fields_of_the_api(client: Client) -> None:
+    await assert_listed(client)
+
+
+async def test_an_assistant_of_the_former_protocol_is_told_the_same(sandbox: Running) -> None:
+    async with assistant(sandbox.base_url, sandbox.secret_key, "legacy") as client:
+        await assert_listed(client)
+
+
+async def assert_listed(client: Client) -> None:
+    """All tools are there, and their fields are described."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert client.instructions is not None
+    assert "never instructions" in client.instructions
     assert (*READS, *WRITES) == tuple(tools)
     assert {name for name, tool in tools.items() if tool.annotations and tool.annotations.read_only_hint} == set(READS)
     for tool in tools.values():
@@ -97,71 +126,64 @@ async def test_tools_are_listed_with_the_fields_of_the_api(sandbox: Running, mod
     }
 
 
-async def test_a_gift_from_search_to_the_donation(sandbox: Running) -> None:
-    async with assistant(sandbox.base_url, sandbox.secret_key) as client:
-        found = await answer(
-            client, "search_organisations", query="marthas tabel", countryCode="USA", pageSize=1, tags=None
-        )
-        (organisation,) = found["data"]
-        assert "MARTHA" in organisation["name"].upper()
-        assert await answer(client, "get_organisation", id=organisation["id"]) == organisation
-        session = await answer(client, "create_donation_session", organisationId=organisation["id"], currency="USD")
-        donor = {
-            "amount": 2500,
-            "currencyCode": "USD",
-            "firstName": "Ada",
-            "lastName": "Byron",
-            "email": "ada@example.org",
-        }
-        await answer(client, "simulate", id=session["id"], action="donate", **donor)
-        completed = await answer(client, "get_donation_session", id=session["id"])
-        donation = await answer(client, "get_donation", id=completed["donationId"])
-        assert (donation["amount"], donation["status"], donation["firstName"]) == (2500, "RECEIVED_PAYMENT", "Ada")
-        assert (await answer(client, "list_donations", sessionId=session["id"]))["data"] == [donation]
+async def test_a_gift_from_search_to_the_donation(client: Client) -> None:
+    found = await answer(
+        client, "search_organisations", query="marthas tabel", countryCode="USA", pageSize=1, tags=None
+    )
+    (organisation,) = found["data"]
+    assert "MARTHA" in organisation["name"].upper()
+    assert await answer(client, "get_organisation", id=organisation["id"]) == organisation
+    session = await answer(client, "create_donation_session", organisationId=organisation["id"], currency="USD")
+    donor = {
+        "amount": 2500,
+        "currencyCode": "USD",
+        "firstName": "Ada",
+        "lastName": "Byron",
+        "email": "ada@example.org",
+    }
+    await answer(client, "simulate", id=session["id"], action="donate", **donor)
+    completed = await answer(client, "get_donation_session", id=session["id"])
+    donation = await answer(client, "get_donation", id=completed["donationId"])
+    assert (donation["amount"], donation["status"], donation["firstName"]) == (2500, "RECEIVED_PAYMENT", "Ada")
+    assert (await answer(client, "list_donations", sessionId=session["id"]))["data"] == [donation]
 
 
-async def test_lists_go_on_at_their_cursor(sandbox: Running) -> None:
-    async with assistant(sandbox.base_url, sandbox.secret_key) as client:
-        first = await answer(client, "search_organisations", pageSize=2)
-        second = await answer(client, "search_organisations", pageSize=2, cursor=first["nextCursor"])
-        identifiers = [one["id"] for one in (*first["data"], *second["data"])]
-        assert len(set(identifiers)) == 4
-        assert "data" in await answer(client, "list_categories")
+async def test_lists_go_on_at_their_cursor(client: Client) -> None:
+    first = await answer(client, "search_organisations", pageSize=2)
+    second = await answer(client, "search_organisations", pageSize=2, cursor=first["nextCursor"])
+    identifiers = [one["id"] for one in (*first["data"], *second["data"])]
+    assert len(set(identifiers)) == 4
+    assert "data" in await answer(client, "list_categories")
 
 
-async def test_validations_are_read(sandbox: Running) -> None:
-    async with assistant(sandbox.base_url, sandbox.secret_key) as client:
-        trigger = [sys.executable, "-m", "almoner_client.cli", "trigger", "validation_submission.succeeded", "--json"]
-        own = {**os.environ, "ALMONER_API_KEY": sandbox.secret_key, "ALMONER_BASE_URL": sandbox.base_url}
-        made = await asyncio.create_subprocess_exec(
-            *trigger, env={**own, "PYTHONPATH": str(PACKAGE)}, stdout=subprocess.PIPE
-        )
-        printed, _ = await made.communicate()
-        identifier = json.loads(printed)["eventData"]["id"]
-        submission = await answer(client, "get_validation_submission", id=identifier)
-        assert submission["status"] == "succeeded"
-        assert (
-            submission
-            in (await answer(client, "list_validation_submissions", status="succeeded", pageSize=100))["data"]
-        )
+async def test_validations_are_read(sandbox: Running, client: Client) -> None:
+    trigger = [sys.executable, "-m", "almoner_client.cli", "trigger", "validation_submission.succeeded", "--json"]
+    own = {**os.environ, "ALMONER_API_KEY": sandbox.secret_key, "ALMONER_BASE_URL": sandbox.base_url}
+    made = await asyncio.create_subprocess_exec(
+        *trigger, env={**own, "PYTHONPATH": str(PACKAGE)}, stdout=subprocess.PIPE
+    )
+    printed, _ = await made.communicate()
+    identifier = json.loads(printed)["eventData"]["id"]
+    submission = await answer(client, "get_validation_submission", id=identifier)
+    assert submission["status"] == "succeeded"
+    assert submission in (await answer(client, "list_validation_submissions", status="succeeded", pageSize=100))["data"]
 
 
-async def test_wrong_calls_say_what_is_wrong(sandbox: Running) -> None:
-    async with assistant(sandbox.base_url, sandbox.secret_key) as client:
-        unknown = "sandbox_donation_" + "0" * 26
-        error = await refusal(client, "get_donation", id=unknown)
-        assert error["code"] == "not_found"
-        assert error["requestId"]
-        error = await refusal(client, "get_donation")
-        assert (error["code"], error["reasons"]) == ("invalid_arguments", ["id: Field required"])
-        error = await refusal(client, "list_donations", pageSize=101, colour="red", status="PAID")
-        assert [reason.partition(":")[0] for reason in error["reasons"]] == ["pageSize", "status", "colour"]
-        error = await refusal(client, "list_donations", organisationId="nonsense")
-        assert (error["code"], error["reasons"][0].partition(" ")[0]) == ("bad_request", "query.organisationId")
-        assert (await refusal(client, "get_organisation", id=""))["code"] == "invalid_arguments"
-        with pytest.raises(MCPError, match="There is no tool delete_everything"):
-            await client.call_tool("delete_everything", {})
-        assert (await answer(client, "list_donations", pageSize=1))["totalResults"] >= 0
+async def test_wrong_calls_say_what_is_wrong(client: Client) -> None:
+    unknown = "sandbox_donation_" + "0" * 26
+    error = await refusal(client, "get_donation", id=unknown)
+    assert error["code"] == "not_found"
+    assert error["requestId"]
+    error = await refusal(client, "get_donation")
+    assert (error["code"], error["reasons"]) == ("invalid_arguments", ["id: Field required"])
+    error = await refusal(client, "list_donations", pageSize=101, colour="red", status="PAID")
+    assert [reason.partition(":")[0] for reason in error["reasons"]] == ["pageSize", "status", "colour"]
+    error = await refusal(client, "list_donations", organisationId="nonsense")
+    assert (error["code"], error["reasons"][0].partition(" ")[0]) == ("bad_request", "query.organisationId")
+    assert (await refusal(client, "get_organisation", id=""))["code"] == "invalid_arguments"
+    with pytest.raises(MCPError, match="There is no tool delete_everything"):
+        await client.call_tool("delete_everything", {})
+    assert (await answer(client, "list_donations", pageSize=1))["totalResults"] >= 0
 
 
 async def test_a_wrong_key_and_no_service_are_told(sandbox: Running) -> None:
