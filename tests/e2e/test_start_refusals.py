@@ -14,6 +14,7 @@ import pytest
 from almoner import settings
 from almoner.cli.failures import explain_error
 from almoner.platform.database.postgres import PostgresServer
+from tests.support import forks
 from tests.support.database import TestDatabase, unmigrated
 from tests.support.running import free_port
 from tests.support.service import Service, serving
@@ -28,24 +29,32 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
-async def failed(*words: str | bytes, output: str | None = None, **given: str) -> str:
-    """A command that cannot do its work: the one line that it says about it."""
+def environment(**given: str) -> dict[str, str]:
+    """Of a command: this process's, with the settings of ours that are given."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
-    environment = {**kept, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
+    return {**kept, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
+
+
+async def failed(*words: str, **given: str) -> str:
+    """A command that cannot do its work: the one line that it says about it."""
+    status, printed = await asyncio.to_thread(forks.run, words, environment(**given))
+    assert status > 0, "it succeeded, or was killed"
+    (line,) = printed.splitlines()
+    return line
+
+
+async def failed_alone(*words: str | bytes, output: str = os.devnull) -> str:
+    """The same of a process that begins with what it is given."""
 
     def run() -> "subprocess.CompletedProcess[bytes]":
-        with Path(output or os.devnull).open("wb") as out:
+        with Path(output).open("wb") as out:
+            command = [sys.executable, "-m", "almoner", *words]
             return subprocess.run(
-                [sys.executable, "-m", "almoner", *words],
-                env=environment,
-                stdout=out,
-                stderr=subprocess.PIPE,
-                timeout=60,
-                check=False,
+                command, env=environment(), stdout=out, stderr=subprocess.PIPE, timeout=60, check=False
             )
 
     ended = await asyncio.to_thread(run)
-    assert ended.returncode != 0
+    assert ended.returncode > 0
     (line,) = ended.stderr.decode().splitlines()
     return line
 
@@ -76,11 +85,11 @@ async def test_migrate_names_the_owners_setting(postgres_server: PostgresServer,
 
 
 async def test_arguments_that_are_no_text_and_a_full_output() -> None:
-    line = await failed("partners", "show", b"caf\xe9")
+    line = await failed_alone("partners", "show", b"caf\xe9")
     assert (
         line == "Argument 3 (caf\N{REPLACEMENT CHARACTER}) is not UTF-8: type it again, in a terminal that uses UTF-8."
     )
-    line = await failed("--help", output="/dev/full")
+    line = await failed_alone("--version", output="/dev/full")
     assert line.startswith("The output could not be written (No space left on device)")
 
 
