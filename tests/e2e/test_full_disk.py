@@ -1,9 +1,10 @@
 """`almoner run` on a small disk that fills up: reads go on, nothing ends, and all is well again once there is room."""
 
+import asyncio
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -12,6 +13,7 @@ import pytest
 
 from almoner.platform.database import ballast, postgres
 from tests.support.eventually import eventually
+from tests.support.furnished import furnish
 from tests.support.running import Running, folder, running
 from tests.support.small_disk import MEBIBYTE, exhaust_write_ahead_log, fill, fill_inodes, small_disk
 
@@ -20,14 +22,12 @@ WITHIN = 60.0
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Running]:
+async def service() -> AsyncIterator[Running]:
     """A sandbox with a reserve, on a disk of its own."""
-    with (
-        folder("full") as made,
-        small_disk(made / "disk", 900, inodes=20_000) as data,
-        running(data, disk_reserve_mb=str(RESERVE), rate_limit_secret="10000/10000") as started,
-    ):
-        yield started
+    with folder("full") as made, small_disk(made / "disk", 900, inodes=20_000) as data:
+        await asyncio.to_thread(furnish, data, "Food Bank of Nowhere")
+        with running(data, disk_reserve_mb=str(RESERVE), rate_limit_secret="10000/10000") as started:
+            yield started
 
 
 @pytest.fixture

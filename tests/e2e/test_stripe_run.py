@@ -13,6 +13,7 @@ from playwright.async_api import Browser, expect
 from tests.pages.site import CHROMIUM, TO_PAYMENT, fill
 from tests.support import stripe_account
 from tests.support.eventually import eventually
+from tests.support.furnished import furnish
 from tests.support.running import Running, folder, running
 from tests.support.stripe_stub import KEY, StripeStub, serving_stripe
 
@@ -47,6 +48,7 @@ class Here:
 @pytest.fixture
 async def here() -> AsyncIterator[Here]:
     with folder("stripe") as made:
+        await asyncio.to_thread(furnish, made / "var", "Food Bank of Nowhere")
         async with serving_stripe(lambda: datetime.now(UTC)) as (stub, url):
             keys = {"stripe_secret_key": KEY, "stripe_webhook_secret": stripe_account.SECRET}
             started = running(made / "var", **keys, stripe_api_url=url, stripe_pages_url=url)
@@ -62,7 +64,7 @@ async def here() -> AsyncIterator[Here]:
 
 
 async def test_a_gift_is_paid_on_stripes_page_and_arrives_by_its_notice(here: Here, browser: Browser) -> None:
-    found = await here.ask("GET", "/v1/organisations", query="Capital Area Food Bank", countryCode="USA")
+    found = await here.ask("GET", "/v1/organisations", query="Food Bank of Nowhere", countryCode="USA")
     session = await here.ask("POST", "/v1/donation-sessions", {"organisationId": found[0]["id"], "currency": "USD"})
     page = await browser.new_page()
     await page.goto(session["url"])

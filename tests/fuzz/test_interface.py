@@ -7,14 +7,17 @@ import pytest
 
 from tests.fuzz import campaign
 from tests.support.figures import Figures
+from tests.support.furnished import furnish
 from tests.support.running import Running, folder, running
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Running]:
-    """The real command without limits."""
-    with folder("fuzz") as made, running(made / "var", **campaign.LIMITS) as service:
-        yield service
+    """The real command without limits, with enough nonprofits."""
+    with folder("fuzz") as made:
+        furnish(made / "var", *(f"Foundation of Place {number}" for number in range(30)))
+        with running(made / "var", **campaign.LIMITS) as service:
+            yield service
 
 
 @pytest.mark.soak
