@@ -30,7 +30,7 @@ from almoner.selfchecks import CHECKS
 from almoner.settings import Settings, read_settings
 from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents import service as documents
-from tests.support import database, running, servers
+from tests.support import database, forks, running, servers
 from tests.support.client import Client
 from tests.support.clock import TestClock
 from tests.support.database import APP, OWNER, PASSWORD, TestDatabase
@@ -484,13 +484,6 @@ def environment(ground: Ground, dsn: str) -> dict[str, str]:
 
 def almoner(ground: Ground, dsn: str, *arguments: str) -> str:
     """The real command; what it said."""
-    done = subprocess.run(
-        [running.ALMONER, *arguments],
-        env=environment(ground, dsn),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    status, printed = forks.run(arguments, environment(ground, dsn))
+    assert status == 0, printed
+    return printed

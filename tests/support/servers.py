@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -60,6 +61,7 @@ class OwnServer:
         self.process.wait(SECONDS)
 
 
+@cache
 def program(name: str) -> Path:
     """One of PostgreSQL's programs, where the account that runs servers can reach it."""
     home = tests_cluster.folder()
