@@ -20,7 +20,7 @@ import msgspec
 
 from almoner import wiring
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.schemas import DonationOut
+from almoner.giving.checkout.donations.schemas import DonationResponse
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.webhooks.subscriptions import service as subscriptions
@@ -190,7 +190,7 @@ async def _emit(stage: Stage, partners: int, events: int) -> None:
         await services.close()
 
 
-async def _gift(tx: Tx, stage: Stage) -> DonationOut:
+async def _gift(tx: Tx, stage: Stage) -> DonationResponse:
     """A gift as partners are told of it: slices react to what they read in it."""
     gift_id = tx.ids.parse("donation", stage.donations[0])
     assert gift_id is not None

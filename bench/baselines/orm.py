@@ -111,14 +111,14 @@ class Wire(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class SessionIn(Wire):
+class SessionBody(Wire):
     """A new session."""
 
     organisation_id: str
     metadata: dict[str, str] | None = None
 
 
-class SessionOut(Wire):
+class SessionResponse(Wire):
     """A session."""
 
     id: str | None
@@ -136,7 +136,7 @@ class Hosted(Wire):
     session_id: str | None
 
 
-class DonationOut(Wire):
+class DonationResponse(Wire):
     """A donation."""
 
     id: str | None
@@ -160,14 +160,14 @@ class DonationOut(Wire):
 class One(Wire):
     """An envelope."""
 
-    data: SessionOut | DonationOut
+    data: SessionResponse | DonationResponse
     object: str
 
 
 class Many(Wire):
     """A list."""
 
-    data: list[DonationOut]
+    data: list[DonationResponse]
     object: str
     total_results: int
     page_size: int
@@ -197,9 +197,9 @@ Db = Annotated[AsyncSession, Depends(database)]
 PartnerId = Annotated[UUID, Depends(partner)]
 
 
-def out(row: Donation) -> DonationOut:
+def out(row: Donation) -> DonationResponse:
     """A donation as the service answers it."""
-    return DonationOut(
+    return DonationResponse(
         id=text("donation", row.id),
         user_id=text("user", row.user_id),
         organisation_id=text("organisation", row.organisation_id),
@@ -220,7 +220,7 @@ def out(row: Donation) -> DonationOut:
 
 
 @app.post("/v1/donation-sessions")
-async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_key: Annotated[str, Header()]) -> One:
+async def create_session(body: SessionBody, db: Db, who: PartnerId, idempotency_key: Annotated[str, Header()]) -> One:
     """Create a donation session."""
     key = hashlib.sha256(idempotency_key.encode()).digest()
     if stored := await db.get(IdempotencyAnswer, (who, key)):
@@ -240,7 +240,7 @@ async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_ke
         status_changed_at=now,
     )
     answer = One(
-        data=SessionOut(
+        data=SessionResponse(
             id=text("donationsession", made.id),
             status="open",
             organisation_id=body.organisation_id,

@@ -50,12 +50,12 @@ class OutOfTea(BadRequest):
     message = "There is no tea left"
 
 
-class TeaOut(ResponseRecord, object_name="tea"):
+class TeaResponse(ResponseRecord, object_name="tea"):
     name: str
     sugar: int | None
 
 
-class TeaIn(RequestBody):
+class TeaBody(RequestBody):
     name: Text255
     sugar: int | None = None
 
@@ -75,30 +75,32 @@ raised: list[Problem | Exception] = []
 
 
 @routes.get("/v1/tea", key=PUBLISHABLE, scope="categories:read")
-async def list_tea(call: ApiCall, query: TeaQuery) -> ListResponse[TeaOut]:
+async def list_tea(call: ApiCall, query: TeaQuery) -> ListResponse[TeaResponse]:
     """List tea."""
     names = [query.since.isoformat() if query.since else "", *query.tags]
-    return call.unpaged_list_response(names, lambda name: TeaOut(name=name, sugar=None), UnpagedQuery(direction="ASC"))
+    return call.unpaged_list_response(
+        names, lambda name: TeaResponse(name=name, sugar=None), UnpagedQuery(direction="ASC")
+    )
 
 
 @routes.post("/v1/tea", key=SECRET, scope="categories:write", errors=(OutOfTea,))
-async def make_tea(call: ApiCall, body: TeaIn) -> TeaOut:
+async def make_tea(call: ApiCall, body: TeaBody) -> TeaResponse:
     """Make tea."""
     if raised:
         raise raised.pop()
-    return TeaOut(name=body.name, sugar=body.sugar)
+    return TeaResponse(name=body.name, sugar=body.sugar)
 
 
 @routes.patch("/v1/tea/{teaId}", key=SECRET, scope="tea:write", retirement=RETIRED)
-async def change_tea(call: ApiCall, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaOut:
+async def change_tea(call: ApiCall, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaResponse:
     """Change tea."""
-    return TeaOut(name=str(body.name), sugar=None if body.sugar is UNSET else body.sugar)
+    return TeaResponse(name=str(body.name), sugar=None if body.sugar is UNSET else body.sugar)
 
 
 @routes.get("/v1/tea/free", key=NO_KEY, tx=None)
-async def smell_tea(call: ApiCall) -> TeaOut:
+async def smell_tea(call: ApiCall) -> TeaResponse:
     """Smell tea."""
-    return TeaOut(name=call.address, sugar=None)
+    return TeaResponse(name=call.address, sugar=None)
 
 
 @pytest.fixture
@@ -427,15 +429,15 @@ def test_wrong_declarations_do_not_start() -> None:
     with pytest.raises(TypeError, match="names its scope"):
         group.get("/v1/x", key=SECRET)
 
-    async def undocumented(call: ApiCall) -> TeaOut:
-        return TeaOut(name="", sugar=None)
+    async def undocumented(call: ApiCall) -> TeaResponse:
+        return TeaResponse(name="", sugar=None)
 
     with pytest.raises(TypeError, match="docstring"):
         group.get("/v1/x", key=NO_KEY)(undocumented)
 
-    async def misnamed(call: ApiCall, other: str) -> TeaOut:
+    async def misnamed(call: ApiCall, other: str) -> TeaResponse:
         """Wrong."""
-        return TeaOut(name="", sugar=None)
+        return TeaResponse(name="", sugar=None)
 
     with pytest.raises(TypeError, match="path names"):
         group.get("/v1/x/{id}", key=NO_KEY)(misnamed)

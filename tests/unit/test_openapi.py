@@ -37,7 +37,7 @@ class OutOfPaint(OutOfStock):
     message = "There is no paint left"
 
 
-class UserIn(RequestBody):
+class UserBody(RequestBody):
     name: Text255
     organisation_id: Annotated[str, IdString("organisation", TEST_SUFFIX)]
     kind: Literal["person", "robot"] = "person"
@@ -47,7 +47,7 @@ class UserIn(RequestBody):
     registry: Annotated[str, IdString("registry")] | None = None
 
 
-class PapersIn(RequestBody):
+class PapersBody(RequestBody):
     """What stands beside a file."""
 
     title: Text255
@@ -57,7 +57,7 @@ class UserPatch(PatchBody):
     name: Maybe[Text255] = UNSET
 
 
-class UserOut(ResponseRecord, object_name="user"):
+class UserResponse(ResponseRecord, object_name="user"):
     """A user; ``name`` is shown."""
 
     id: str
@@ -80,7 +80,7 @@ routes = Routes("Users")
 
 
 @routes.get("/v1/users", key=PUBLISHABLE, scope="users:read")
-async def list_users(call: ApiCall, query: UsersQuery) -> ListResponse[UserOut]:
+async def list_users(call: ApiCall, query: UsersQuery) -> ListResponse[UserResponse]:
     """List users: all of them.
 
     In the order in which
@@ -90,13 +90,13 @@ async def list_users(call: ApiCall, query: UsersQuery) -> ListResponse[UserOut]:
 
 
 @routes.post("/v1/users", key=SECRET, scope="users:write", errors=(OutOfStock, OutOfPaint))
-async def create_user(call: ApiCall, body: UserIn) -> UserOut:
+async def create_user(call: ApiCall, body: UserBody) -> UserResponse:
     """Create a user."""
     raise NotImplementedError
 
 
 @routes.patch("/v1/users/{userId}", key=SECRET, scope="users:write", retirement=RETIRED)
-async def update_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserOut:
+async def update_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserResponse:
     """Change a user."""
     raise NotImplementedError
 
@@ -121,14 +121,14 @@ async def draw_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], upl
     upload=UploadDeclaration("file", 1000, ("image/png",)),
 )
 async def file_papers(
-    call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: PapersIn, upload: UploadedFile
+    call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: PapersBody, upload: UploadedFile
 ) -> None:
     """File papers of a user."""
     raise NotImplementedError
 
 
 @routes.get("/v1/users/{name}/public", key=NO_KEY, headers={"Day": "The day."}, request_headers={"Hint": "A hint."})
-async def show_user(call: ApiCall, name: str) -> UserOut:
+async def show_user(call: ApiCall, name: str) -> UserResponse:
     """Show a user."""
     raise NotImplementedError
 

@@ -28,7 +28,7 @@ def test_every_member_of_every_body_is_cleaned_but_the_names_that_are_judged() -
         dirty = {name for name in names if kept[name] != [KEPT, {"deep": KEPT}]}
         assert dirty == set(body.judged), body
         judged |= {body.__name__: dirty} if dirty else {}
-    assert judged == {"ValidationRequestIn": {"name"}, "ValidationSubmissionIn": {"organisationName"}}
+    assert judged == {"ValidationRequestBody": {"name"}, "ValidationSubmissionBody": {"organisationName"}}
 
 
 def test_no_form_is_read_but_through_the_rule() -> None:

@@ -37,7 +37,7 @@ _Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 _Amount = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 
 
-class AgreementIn(msgspec.Struct, frozen=True, rename="camel"):
+class AgreementBody(msgspec.Struct, frozen=True, rename="camel"):
     """The donor's consent to later charges of the card."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1200)]
@@ -45,7 +45,7 @@ class AgreementIn(msgspec.Struct, frozen=True, rename="camel"):
     email: _Text
 
 
-class PageIn(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class PageBody(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """A page on which a donor types a card. ``max_attempts``: how many may be tried before it fails for good."""
 
     currency: _Currency
@@ -58,20 +58,20 @@ class PageIn(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     max_attempts: Annotated[int, msgspec.Meta(ge=1, le=MAX_ATTEMPTS)] = MAX_ATTEMPTS
 
 
-class PaymentIn(PageIn, frozen=True, rename="camel", kw_only=True):
+class PaymentBody(PageBody, frozen=True, rename="camel", kw_only=True):
     """A payment. ``agreement``: the card is saved, too."""
 
     amount: _Amount
-    agreement: AgreementIn | None = None
+    agreement: AgreementBody | None = None
 
 
-class SetupIn(PageIn, frozen=True, rename="camel", kw_only=True):
+class SetupBody(PageBody, frozen=True, rename="camel", kw_only=True):
     """A page that saves a card and takes no money."""
 
-    agreement: AgreementIn
+    agreement: AgreementBody
 
 
-class ChargeIn(msgspec.Struct, frozen=True, rename="camel"):
+class ChargeBody(msgspec.Struct, frozen=True, rename="camel"):
     """A payment with a saved card, without the donor. ``first_payment``: in which the donor agreed to it."""
 
     amount: _Amount
@@ -85,14 +85,14 @@ class ChargeIn(msgspec.Struct, frozen=True, rename="camel"):
     language: str = "en"
 
 
-class CardOut(msgspec.Struct, frozen=True, rename="camel"):
+class CardResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What may be known of the card."""
 
     brand: str
     last_four: str
 
 
-class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
+class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A saved card as the merchant sees it."""
 
     id: str
@@ -102,7 +102,7 @@ class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
     expires_at: datetime
 
 
-class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
+class PaymentResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A payment, a setup or a charge as the merchant sees it. ``payment_method``: the card that it has saved."""
 
     id: str
@@ -114,26 +114,26 @@ class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
     reference: str
     attempts: int
     last_decline: str | None
-    card: CardOut | None
-    payment_method: PaymentMethodOut | None
+    card: CardResponse | None
+    payment_method: PaymentMethodResponse | None
     livemode: bool = False
 
 
-class DeletedOut(msgspec.Struct, frozen=True, rename="camel"):
+class DeletedResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What was deleted."""
 
     id: str
     deleted: bool = True
 
 
-class RefundIn(msgspec.Struct, frozen=True, rename="camel"):
+class RefundBody(msgspec.Struct, frozen=True, rename="camel"):
     """The amount to refund."""
 
     amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 
 
-class RefundOut(msgspec.Struct, frozen=True, rename="camel"):
+class RefundResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A refund as the merchant sees it."""
 
     id: str
@@ -142,7 +142,7 @@ class RefundOut(msgspec.Struct, frozen=True, rename="camel"):
     currency: str
 
 
-class DisputeOut(msgspec.Struct, frozen=True, rename="camel"):
+class DisputeResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A dispute as the merchant sees it."""
 
     id: str
@@ -155,10 +155,10 @@ class DisputeOut(msgspec.Struct, frozen=True, rename="camel"):
     livemode: bool = False
 
 
-class DisputesOut(msgspec.Struct, frozen=True):
+class DisputesResponse(msgspec.Struct, frozen=True):
     """The disputes of one payment."""
 
-    data: list[DisputeOut]
+    data: list[DisputeResponse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +201,15 @@ class MerchantApi:
 
     async def create_payment(self, request: Request) -> Response:
         """A new open payment; the same key with the same data gives the same payment, with other data 409."""
-        asked = await _read_call(request, PaymentIn)
+        asked = await _read_call(request, PaymentBody)
         return asked if isinstance(asked, Response) else await self._create_page(request, asked)
 
     async def create_setup(self, request: Request) -> Response:
         """A new page that saves a card; idempotent as a payment is, and read and cancelled as one."""
-        asked = await _read_call(request, SetupIn)
+        asked = await _read_call(request, SetupBody)
         return asked if isinstance(asked, Response) else await self._create_page(request, asked)
 
-    async def _create_page(self, request: Request, asked: PaymentIn | SetupIn) -> Response:
+    async def _create_page(self, request: Request, asked: PaymentBody | SetupBody) -> Response:
         key = request.headers["idempotency-key"]
         async with self.database.write() as tx:
             payment = await store.create_payment(tx, _new_payment(asked, tx.now), key, _fingerprint(asked))
@@ -219,7 +219,7 @@ class MerchantApi:
 
     async def charge_card(self, request: Request) -> Response:
         """Charge a saved card; a declined charge is returned as a failed payment. The same key charges only once."""
-        asked = await _read_call(request, ChargeIn)
+        asked = await _read_call(request, ChargeBody)
         if isinstance(asked, Response):
             return asked
         key = request.headers["idempotency-key"]
@@ -250,13 +250,13 @@ class MerchantApi:
             found = await store.find_payment_method(tx, request.path_params["customer"], request.path_params["id"])
         if found is None:
             return _error_response(404, "no_such_method", "There is no such saved card.")
-        return _json_response(_method_out(found))
+        return _json_response(_method_response(found))
 
     async def delete_payment_method(self, request: Request) -> Response:
         """Delete a saved card; it is charged no more."""
         async with self.database.write() as tx:
             await service.delete_payment_method(tx, request.path_params["customer"], request.path_params["id"])
-        return _json_response(DeletedOut(request.path_params["id"]))
+        return _json_response(DeletedResponse(request.path_params["id"]))
 
     async def read_payment(self, request: Request) -> Response:
         """The current state of a payment."""
@@ -280,7 +280,7 @@ class MerchantApi:
 
     async def refund_payment(self, request: Request) -> Response:
         """Send money of a paid payment back, never more than was paid; the same key gives the same refund."""
-        asked = await _read_call(request, RefundIn)
+        asked = await _read_call(request, RefundBody)
         if isinstance(asked, Response):
             return asked
         key, new = request.headers["idempotency-key"], service.new_refund_id()
@@ -288,7 +288,7 @@ class MerchantApi:
             made = await service.refund_payment(tx, request.path_params["id"], asked.amount, asked.currency, key, new)
         match made:
             case Refund():
-                return _json_response(RefundOut(made.id, made.payment_id, made.amount, made.currency))
+                return _json_response(RefundResponse(made.id, made.payment_id, made.amount, made.currency))
             case RefundRefusal.NO_SUCH_PAYMENT:
                 return _error_response(404, "not_found", "There is no such payment.")
             case RefundRefusal.KEY_REUSED:
@@ -306,9 +306,11 @@ class MerchantApi:
         if payment is None:
             return _error_response(404, "not_found", "There is no such payment.")
         return _json_response(
-            DisputesOut(
+            DisputesResponse(
                 [
-                    DisputeOut(one.id, one.payment_id, one.amount, one.currency, one.status, one.reason, one.opened_at)
+                    DisputeResponse(
+                        one.id, one.payment_id, one.amount, one.currency, one.status, one.reason, one.opened_at
+                    )
                     for one in found
                 ]
             )
@@ -319,7 +321,7 @@ class MerchantApi:
         if payment.kind != "charge" and payment.status == "succeeded" and payment.payment_method_id is not None:
             async with self.database.read() as tx:
                 saved = await store.read_payment_method(tx, payment.payment_method_id)
-        out = PaymentOut(
+        out = PaymentResponse(
             id=payment.id,
             kind=payment.kind,
             url=None if payment.kind == "charge" else f"{self.url}/pay/{payment.id}",
@@ -329,8 +331,8 @@ class MerchantApi:
             reference=payment.reference,
             attempts=payment.attempts,
             last_decline=payment.last_decline,
-            card=CardOut(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
-            payment_method=_method_out(saved) if saved else None,
+            card=CardResponse(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
+            payment_method=_method_response(saved) if saved else None,
         )
         return _json_response(out)
 
@@ -343,11 +345,11 @@ def _fingerprint(asked: msgspec.Struct) -> bytes:
     return sha256(msgspec.json.encode(asked, order="deterministic")).digest()
 
 
-def _method_out(method: PaymentMethod) -> PaymentMethodOut:
-    return PaymentMethodOut(method.id, method.customer, method.brand, method.last_four, method.expires_at)
+def _method_response(method: PaymentMethod) -> PaymentMethodResponse:
+    return PaymentMethodResponse(method.id, method.customer, method.brand, method.last_four, method.expires_at)
 
 
-def _new_charge(asked: ChargeIn, now: datetime) -> Payment:
+def _new_charge(asked: ChargeBody, now: datetime) -> Payment:
     return Payment(
         id=service.new_payment_id(),
         kind="charge",
@@ -372,13 +374,13 @@ def _new_charge(asked: ChargeIn, now: datetime) -> Payment:
     )
 
 
-def _new_payment(asked: PaymentIn | SetupIn, now: datetime) -> Payment:
-    kind: PaymentKind = "payment" if isinstance(asked, PaymentIn) else "setup"
+def _new_payment(asked: PaymentBody | SetupBody, now: datetime) -> Payment:
+    kind: PaymentKind = "payment" if isinstance(asked, PaymentBody) else "setup"
     agreement = asked.agreement
     return Payment(
         id=service.new_payment_id(),
         kind=kind,
-        amount=asked.amount if isinstance(asked, PaymentIn) else 0,
+        amount=asked.amount if isinstance(asked, PaymentBody) else 0,
         currency=asked.currency,
         description=asked.description,
         reference=asked.reference,

@@ -27,13 +27,13 @@ from almoner.sandbox import (
 )
 from almoner.sandbox.clock import ClockInUse, SandboxClock
 from almoner.sandbox.schemas import (
-    ClockIn,
+    ClockBody,
     MailboxQuery,
-    SandboxClockOut,
-    SandboxMailOut,
-    SimulateIn,
-    clock_out,
-    mail_out,
+    SandboxClockResponse,
+    SandboxMailResponse,
+    SimulateBody,
+    clock_response,
+    mail_response,
 )
 from almoner.sandbox.simulate import Simulation, UnknownRecord
 
@@ -64,12 +64,12 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     routes = Routes("Sandbox")
 
     @routes.get("/v1/sandbox/clock", key=SECRET, scope="sandbox", tx=None)
-    async def get_sandbox_clock(call: ApiCall) -> SandboxClockOut:  # noqa: ARG001 (every handler takes its call)
+    async def get_sandbox_clock(call: ApiCall) -> SandboxClockResponse:  # noqa: ARG001 (every handler takes its call)
         """Read the sandbox's clock."""
-        return clock_out(await clock.read())
+        return clock_response(await clock.read())
 
     @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", tx="around", errors=(ClockInUse,))
-    async def advance_sandbox_clock(call: ApiCall, body: ClockIn) -> SandboxClockOut:
+    async def advance_sandbox_clock(call: ApiCall, body: ClockBody) -> SandboxClockResponse:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
         What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited for
@@ -77,8 +77,8 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         real time.
         """
         if body.advance_to is not None:
-            return clock_out(await clock.advance_to(call.tx, body.advance_to))
-        return clock_out(await clock.advance(call.tx, timedelta(seconds=body.advance_seconds or 0)))
+            return clock_response(await clock.advance_to(call.tx, body.advance_to))
+        return clock_response(await clock.advance(call.tx, timedelta(seconds=body.advance_seconds or 0)))
 
     @routes.post(
         "/v1/sandbox/simulate",
@@ -87,7 +87,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         tx="around",
         errors=(UnknownRecord, *_REFUSALS),
     )
-    async def simulate(call: ApiCall, body: SimulateIn) -> RawResponse:
+    async def simulate(call: ApiCall, body: SimulateBody) -> RawResponse:
         """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the record.
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
@@ -118,12 +118,12 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         return RawResponse(encode_envelope(known))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
-    async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:
+    async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailResponse]:
         """List the sandbox's emails, newest first: all that it would have sent."""
         page = call.requested_page(query)
         rows, total = await store.list_page(call.tx, call.partner, page, query.to, query.subject)
         return call.list_response(
-            page, rows, total, partial(mail_out, call.db.deployment), lambda mail: (mail.id.bytes,)
+            page, rows, total, partial(mail_response, call.db.deployment), lambda mail: (mail.id.bytes,)
         )
 
     return routes

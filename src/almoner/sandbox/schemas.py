@@ -38,7 +38,7 @@ from almoner.validation.requests.domain import RejectionReason as RequestReason
 _FURTHEST_SECONDS: Final = int(MAX_ADVANCE.total_seconds())
 
 
-class SandboxClockOut(ResponseRecord, object_name="sandbox_clock"):
+class SandboxClockResponse(ResponseRecord, object_name="sandbox_clock"):
     """The sandbox's clock. ``remaining``: work that is due by now and not done yet."""
 
     now: str
@@ -46,16 +46,16 @@ class SandboxClockOut(ResponseRecord, object_name="sandbox_clock"):
     remaining: int
 
 
-def clock_out(reading: ClockReading) -> SandboxClockOut:
+def clock_response(reading: ClockReading) -> SandboxClockResponse:
     """The response with the clock."""
-    return SandboxClockOut(
+    return SandboxClockResponse(
         now=iso_timestamp(reading.now),
         offset_seconds=round(reading.offset.total_seconds()),
         remaining=reading.remaining,
     )
 
 
-class ClockIn(RequestBody):
+class ClockBody(RequestBody):
     """Where to move the clock: one of the two."""
 
     advance_to: Moment | None = Field(None, description="A moment to come.")
@@ -64,7 +64,7 @@ class ClockIn(RequestBody):
     )
 
     @model_validator(mode="after")
-    def _one(self) -> "ClockIn":
+    def _one(self) -> "ClockBody":
         if (self.advance_to is None) == (self.advance_seconds is None):
             raise ValueError("must have either advanceTo or advanceSeconds")
         return self
@@ -101,7 +101,7 @@ def _check_reason(value: object, info: ValidationInfo) -> object:
     return value
 
 
-class SimulateIn(RequestBody):
+class SimulateBody(RequestBody):
     """What somebody else does to a record.
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
@@ -207,7 +207,7 @@ class MailboxQuery(PageQuery):
     subject: str | None = Field(None, max_length=255, description="Part of the subject.")
 
 
-class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
+class SandboxAttachmentResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A file attached to an email. ``size`` in bytes; ``url`` downloads it without a key."""
 
     name: str
@@ -216,7 +216,7 @@ class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
     url: str
 
 
-class SandboxMailOut(ResponseRecord, object_name="sandbox_mail"):
+class SandboxMailResponse(ResponseRecord, object_name="sandbox_mail"):
     """An email that the sandbox would have sent."""
 
     sender: str = msgspec.field(name="from")
@@ -225,13 +225,13 @@ class SandboxMailOut(ResponseRecord, object_name="sandbox_mail"):
     text: str
     html: str
     links: list[str]
-    attachments: list[SandboxAttachmentOut]
+    attachments: list[SandboxAttachmentResponse]
     created_at: str
 
 
-def mail_out(deployment: Deployment, mail: SandboxMail) -> SandboxMailOut:
+def mail_response(deployment: Deployment, mail: SandboxMail) -> SandboxMailResponse:
     """The response for one email."""
-    return SandboxMailOut(
+    return SandboxMailResponse(
         sender=mail.sender,
         to=mail.recipient,
         subject=mail.subject,
@@ -239,7 +239,9 @@ def mail_out(deployment: Deployment, mail: SandboxMail) -> SandboxMailOut:
         html=mail.html,
         links=list(mail.links),
         attachments=[
-            SandboxAttachmentOut(file.name, file.media_type, file.size, attachment_url(deployment, mail.id, file.name))
+            SandboxAttachmentResponse(
+                file.name, file.media_type, file.size, attachment_url(deployment, mail.id, file.name)
+            )
             for file in mail.attachments
         ],
         created_at=iso_timestamp(mail.created_at),

@@ -16,12 +16,12 @@ from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.errors import error_sentences
 from almoner.platform.http.wire import RequestBody, ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 
 B = TypeVar("B", bound=RequestBody)
 C = TypeVar("C", bound=str)
 
-SimulatedAction = Callable[[Partner, UUID, SimulateIn], Awaitable[ResponseRecord]]
+SimulatedAction = Callable[[Partner, UUID, SimulateBody], Awaitable[ResponseRecord]]
 """Performs one action on a record of the partner, in its own transactions, and returns the record. Raises NotFound."""
 
 SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
@@ -48,7 +48,7 @@ class Simulation:
             found.setdefault(type_, []).append(action)
         return found
 
-    async def run_action(self, partner: Partner, body: SimulateIn) -> ResponseRecord:
+    async def run_action(self, partner: Partner, body: SimulateBody) -> ResponseRecord:
         """Run an action; returns the changed record. Raises UnknownRecord."""
         for (type_, action), move in self._moves.items():
             if action == body.action and (record_id := self._ids.parse(type_, body.id)):

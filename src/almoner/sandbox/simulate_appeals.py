@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.appeals import service as appeals
@@ -28,12 +28,12 @@ def simulated_appeal_actions(db: Database) -> SimulatedActions:
         except ReviewRefused as refused:
             raise InvalidState(str(refused)) from None
 
-    async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateBody) -> ResponseRecord:
         return await decided(
             partner, appeal_id, appeals.uphold_decision, ReviewDecision("rejected", "decision_stands", "sandbox", _NOTE)
         )
 
-    async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateBody) -> ResponseRecord:
         return await decided(
             partner, appeal_id, appeals.reverse_decision, ReviewDecision("accepted", None, "sandbox", _NOTE)
         )

@@ -13,7 +13,7 @@ from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 
 ERRORS: Final = (InvalidState, DonationInvalidState)
@@ -30,7 +30,7 @@ class _Direct:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def request(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def request(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The period ends now: the partner is asked for all its donations of the currency; the donation afterwards.
 
         Raises NotFound, donation InvalidState.
@@ -45,7 +45,7 @@ class _Direct:
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
-    async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def pay(self, partner: Partner, request_id: UUID, body: SimulateBody) -> ResponseRecord:
         """The partner pays an amount on a request, in its currency or another; the request afterwards.
 
         Raises NotFound; InvalidState when no amount is given and nothing is open.

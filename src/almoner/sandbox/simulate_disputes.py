@@ -12,7 +12,7 @@ from almoner.giving.checkout.payments import service as payments
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.ports import PaymentSimulator
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 
 ERRORS: Final = (InvalidState,)
@@ -29,7 +29,7 @@ class _Banks:
         self._work = work
         self._simulator = simulator
 
-    async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateBody) -> ResponseRecord:
         """The donor's bank wants a gift back; with an ``outcome`` it also decides, over this dispute or an open one.
 
         The donation afterwards. Raises NotFound, InvalidState.
@@ -49,7 +49,7 @@ class _Banks:
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
-    async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
+    async def _disputed(self, payment: str, donation: Donation, body: SimulateBody) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.
         status = await self._simulator.open_dispute(payment)
         if status is None or (status != "open" and donation.disputed_at is None):

@@ -31,7 +31,7 @@ from almoner.platform.http.wire import ResponseRecord
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 
 _FALLBACK_CURRENCY: Final = "USD"
@@ -69,7 +69,7 @@ class _Donors:
         self._simulator = simulator
         self._catalogues = catalogues
 
-    async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def donate(self, partner: Partner, session_id: UUID, body: SimulateBody) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
 
         Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
@@ -90,7 +90,7 @@ class _Donors:
         async with self._db.read() as tx:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
-    async def _gift(self, partner: Partner, session: DonationSession, body: SimulateIn) -> DonationDetails:
+    async def _gift(self, partner: Partner, session: DonationSession, body: SimulateBody) -> DonationDetails:
         """What the donor chooses, and agrees to as on the page. Raises IncorrectParams."""
         gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
         gift = replace(gift, designation=_designation(body, session), dedication=body.dedication)
@@ -122,7 +122,7 @@ class _Donors:
             await bank_transfers.confirm_transfer_sent(tx, session_id)
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
-    async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def pay(self, partner: Partner, donation_id: UUID, body: SimulateBody) -> ResponseRecord:
         """Whoever is to pay a donation that waits for it does; the donation afterwards.
 
         The partner pays all that it is asked for together with a direct one. Raises NotFound, PaymentDeclined; donation
@@ -141,7 +141,7 @@ class _Donors:
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
-    async def _report_to_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
+    async def _report_to_bank(self, donation: Donation, body: SimulateBody) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
         async with self._db.write() as tx:
             payment = await bank_transfers.find_newest_payment(tx, donation)
@@ -158,7 +158,7 @@ class _Donors:
             raise PaymentDeclined(f"the payment is {status} after card {card[-4:]} was tried")
 
 
-def _designation(body: SimulateIn, session: DonationSession) -> str | None:
+def _designation(body: SimulateBody, session: DonationSession) -> str | None:
     """Raises IncorrectParams."""
     offered = session.options.designations
     chosen = body.designation or next(iter(offered), None)
@@ -167,7 +167,7 @@ def _designation(body: SimulateIn, session: DonationSession) -> str | None:
     return chosen
 
 
-def _gift_of(body: SimulateIn, currency: str) -> DonationDetails:
+def _gift_of(body: SimulateBody, currency: str) -> DonationDetails:
     return DonationDetails(
         Money(body.amount or 0, currency),
         body.first_name or "",

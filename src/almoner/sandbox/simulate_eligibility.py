@@ -9,13 +9,13 @@ from pydantic import BeforeValidator, Field
 
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
 ERRORS: Final = (InvalidState, InvalidSubTags)
-_MEMBERS: Final = {field.encode_name for field in msgspec.structs.fields(eligibility.EligibilityDecidedSubTagOut)}
+_MEMBERS: Final = {field.encode_name for field in msgspec.structs.fields(eligibility.EligibilityDecidedSubTagResponse)}
 
 
 def _sub_tag_id(value: object) -> object:
@@ -28,7 +28,7 @@ def _sub_tag_id(value: object) -> object:
 _SubTags = Annotated[list[Annotated[str, BeforeValidator(_sub_tag_id)]], Field(max_length=100)]
 
 
-class EligibilityResultsIn(RequestBody):
+class EligibilityResultsBody(RequestBody):
     """The results to set: sub-tags by their ids, or as the record shows them."""
 
     eligibility_status: EligibilityStatus | None
@@ -39,9 +39,9 @@ class EligibilityResultsIn(RequestBody):
 def simulated_eligibility_actions(db: Database) -> SimulatedActions:
     """Simulated actions on an eligibility subscription."""
 
-    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
         ensure_fields(results=body.results)
-        results = read_results(EligibilityResultsIn, body.results or {}, eligibility.EligibilityResultsOut)
+        results = read_results(EligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse)
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:

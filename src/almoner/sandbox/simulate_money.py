@@ -17,7 +17,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementError, Di
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 
 ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
@@ -43,7 +43,7 @@ class _Money:
         self._provider = provider
         self._rules = rules
 
-    async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The provider pays the donation out to us, less its fee. Raises NotFound, InvalidState."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
@@ -52,7 +52,7 @@ class _Money:
             )
             return await self._record(tx, partner, donation_id)
 
-    async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The payout that the donation goes into is sent and paid. Raises NotFound; InvalidState when it waits."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
@@ -68,7 +68,7 @@ class _Money:
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def return_payment(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def return_payment(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The bank returns the payout that the donation was paid with. Raises NotFound, InvalidState."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
@@ -81,7 +81,7 @@ class _Money:
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def release(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def release(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """People let the partner's donations to the donation's organisation be paid out again.
 
         Raises NotFound; InvalidState when they are not held.
@@ -96,7 +96,7 @@ class _Money:
                 raise InvalidState(str(refused)) from refused
             return await self._record(tx, partner, donation_id)
 
-    async def reassign(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def reassign(self, partner: Partner, donation_id: UUID, body: SimulateBody) -> ResponseRecord:
         """The donation is given to another organisation.
 
         Raises NotFound, InvalidState, CannotAcceptDonations, WrongTargetCurrency.
@@ -118,7 +118,7 @@ class _Money:
             )
             return await self._record(tx, partner, donation_id)
 
-    async def refund(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def refund(self, partner: Partner, donation_id: UUID, body: SimulateBody) -> ResponseRecord:
         """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)

@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
@@ -21,33 +21,33 @@ from almoner.validation.ongoing.monitoring.domain import (
 ERRORS: Final = (InvalidState,)
 
 
-class MonitoringCategoryIn(RequestBody):
+class MonitoringCategoryBody(RequestBody):
     """The simulated results of a watch list category."""
 
     status: CategoryStatus | None = None
 
 
-class MonitoringRegistrationIn(RequestBody):
+class MonitoringRegistrationBody(RequestBody):
     """The simulated result of the register."""
 
     active: RegistrationActive | None = None
 
 
-class MonitoringResultsIn(RequestBody):
+class MonitoringResultsBody(RequestBody):
     """The results to set, in the format of the record; values that are left out or null do not change."""
 
     compliance_status: Compliance | None = None
-    warning: MonitoringCategoryIn | None = None
-    sanction: MonitoringCategoryIn | None = None
-    hate_speech: MonitoringCategoryIn | None = None
-    commercial: MonitoringCategoryIn | None = None
-    adverse_media: MonitoringCategoryIn | None = None
-    controversial: MonitoringCategoryIn | None = None
-    registration: MonitoringRegistrationIn | None = None
+    warning: MonitoringCategoryBody | None = None
+    sanction: MonitoringCategoryBody | None = None
+    hate_speech: MonitoringCategoryBody | None = None
+    commercial: MonitoringCategoryBody | None = None
+    adverse_media: MonitoringCategoryBody | None = None
+    controversial: MonitoringCategoryBody | None = None
+    registration: MonitoringRegistrationBody | None = None
 
     def to_results(self) -> MonitoringResults:
         """Convert to monitoring results."""
-        given: dict[Category, MonitoringCategoryIn | None] = {
+        given: dict[Category, MonitoringCategoryBody | None] = {
             "warning": self.warning,
             "sanction": self.sanction,
             "hateSpeech": self.hate_speech,
@@ -65,7 +65,7 @@ class MonitoringResultsIn(RequestBody):
 
 def _read_results(results: dict[str, Any]) -> MonitoringResults:
     """Raises IncorrectParams naming everything that is wrong with them."""
-    chosen = read_results(MonitoringResultsIn, results, monitoring.MonitoringResultsOut).to_results()
+    chosen = read_results(MonitoringResultsBody, results, monitoring.MonitoringResultsResponse).to_results()
     if chosen == MonitoringResults():
         raise IncorrectParams("body.results must have a complianceStatus, a category with a status, or a registration")
     return chosen
@@ -74,7 +74,7 @@ def _read_results(results: dict[str, Any]) -> MonitoringResults:
 def simulated_monitoring_actions(db: Database) -> SimulatedActions:
     """Simulated actions on a monitoring subscription."""
 
-    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
         ensure_fields(results=body.results)
         chosen = _read_results(body.results or {})
         async with db.write() as tx:

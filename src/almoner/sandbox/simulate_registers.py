@@ -5,14 +5,14 @@ from uuid import UUID
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 
 
 def simulated_register_actions(db: Database) -> SimulatedActions:
     """What registers do. Raises NotFound."""
 
-    async def update(partner: Partner, organisation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def update(partner: Partner, organisation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
             return await organisations.notify_partner(tx, partner, organisation_id)
 

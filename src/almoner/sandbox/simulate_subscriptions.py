@@ -12,7 +12,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidSt
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.ports import PaymentSimulator
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 
 ERRORS: Final = (InvalidState,)
@@ -33,7 +33,7 @@ class _SavedCards:
         self._work = work
         self._simulator = simulator
 
-    async def fail_next(self, partner: Partner, plan_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def fail_next(self, partner: Partner, plan_id: UUID, body: SimulateBody) -> ResponseRecord:
         """The next charge of the plan's card is declined. Raises NotFound, InvalidState."""
         return await self._act(
             partner,
@@ -41,11 +41,11 @@ class _SavedCards:
             lambda saved: self._simulator.fail_next_charge(saved.customer, saved.id, body.decline_code),
         )
 
-    async def expire_card(self, partner: Partner, plan_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def expire_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The plan's card expires; the provider tells of it as its next charge is declined. Raises as ``fail_next``."""
         return await self._act(partner, plan_id, lambda saved: self._simulator.expire_card(saved.customer, saved.id))
 
-    async def renew_card(self, partner: Partner, plan_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def renew_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """The bank of the plan's card renews it, and the provider tells of it. Raises as ``fail_next``."""
         return await self._act(partner, plan_id, lambda saved: self._simulator.renew_card(saved.customer, saved.id))
 

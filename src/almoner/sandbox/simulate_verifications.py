@@ -15,13 +15,13 @@ from almoner.giving.disbursing.verifications.domain import (
 )
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_fields, parse_reason_code
 
 ERRORS: Final = (InvalidState,)
 _EVIDENCE: Final = DecisionEvidence("sandbox", "Simulated by the partner.")
 
-_Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[MonetaryDonationVerification]]
+_Decide = Callable[[Tx, Partner, UUID, SimulateBody], Awaitable[MonetaryDonationVerification]]
 
 
 def simulated_verification_actions(db: Database) -> SimulatedActions:
@@ -38,32 +38,34 @@ def simulated_verification_actions(db: Database) -> SimulatedActions:
 
 
 def _action_of(db: Database, decide: _Decide) -> SimulatedAction:
-    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
+    async def move(partner: Partner, verification_id: UUID, body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
             return verifications.serialise_for_api(tx, await decide(tx, partner, verification_id, body))
 
     return move
 
 
-async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
+async def _approve(
+    tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateBody
+) -> MonetaryDonationVerification:
     return await verifications.approve(tx, partner, verification_id, _EVIDENCE)
 
 
-async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> MonetaryDonationVerification:
+async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateBody) -> MonetaryDonationVerification:
     reason = parse_reason_code(REJECTION_REASONS, body.rejection_reason_code, "other")
     return await verifications.reject(tx, partner, verification_id, reason, _EVIDENCE)
 
 
-async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
+async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateBody) -> MonetaryDonationVerification:
     return await verifications.expire_now(tx, partner, verification_id)
 
 
-async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> MonetaryDonationVerification:
+async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateBody) -> MonetaryDonationVerification:
     return await verifications.reopen(tx, partner, verification_id, _EVIDENCE)
 
 
 async def _end_check(
-    outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn
+    outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateBody
 ) -> MonetaryDonationVerification:
     ensure_fields(type=body.type)
     assert body.type is not None, "needed says so"

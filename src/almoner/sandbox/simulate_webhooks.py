@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
-from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import Suspended
@@ -22,7 +22,7 @@ def simulated_receiver_actions(db: Database) -> SimulatedActions:
 
 
 def _action_of(db: Database, step: _Step) -> SimulatedAction:
-    async def act(partner: Partner, subscription_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def act(partner: Partner, subscription_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
             await subscriptions.get_active(tx, partner, subscription_id)
             await step(tx, partner, subscription_id)

@@ -10,7 +10,7 @@ class ActivityTagsQuery(UnpagedQuery):
     """Activity tags have no filters."""
 
 
-class SubTagOut(ResponseRecord):
+class SubTagResponse(ResponseRecord):
     """One activity of a tag."""
 
     id: str
@@ -21,32 +21,32 @@ class SubTagOut(ResponseRecord):
     updated_at: str
 
 
-class ActivityTagOut(ResponseRecord, object_name="activity_tag"):
+class ActivityTagResponse(ResponseRecord, object_name="activity_tag"):
     """A field of activity with its sub-tags."""
 
     id: str
     name: str
     description: str | None
-    sub_tags: list[SubTagOut]
+    sub_tags: list[SubTagResponse]
     created_at: str
     updated_at: str
 
 
-def activity_tag_out(tx: Tx, tag: Tag) -> ActivityTagOut:
+def activity_tag_response(tx: Tx, tag: Tag) -> ActivityTagResponse:
     """The response for one tag."""
     at = iso_timestamp(VERSION)
-    return ActivityTagOut(
+    return ActivityTagResponse(
         id=tx.ids.text("activitytag", tag.id),
         name=tag.name,
         description=tag.description,
-        sub_tags=[_sub_tag_out(tx, sub, at) for sub in tag.sub_tags],
+        sub_tags=[_sub_tag_response(tx, sub, at) for sub in tag.sub_tags],
         created_at=at,
         updated_at=at,
     )
 
 
-def _sub_tag_out(tx: Tx, sub: SubTag, at: str) -> SubTagOut:
-    return SubTagOut(
+def _sub_tag_response(tx: Tx, sub: SubTag, at: str) -> SubTagResponse:
+    return SubTagResponse(
         id=tx.ids.text("activitysubtag", sub.id),
         name=sub.name,
         tag_id=tx.ids.text("activitytag", sub.tag_id),

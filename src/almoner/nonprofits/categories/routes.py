@@ -5,7 +5,13 @@ from uuid import UUID
 
 from almoner.nonprofits.categories import service
 from almoner.nonprofits.categories.domain import CategoryNameTaken
-from almoner.nonprofits.categories.schemas import CategoriesQuery, CategoryIn, CategoryOut, CategoryPatch, category_out
+from almoner.nonprofits.categories.schemas import (
+    CategoriesQuery,
+    CategoryBody,
+    CategoryPatch,
+    CategoryResponse,
+    category_response,
+)
 from almoner.platform.files import images
 from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
@@ -27,29 +33,31 @@ routes = Routes("Categories")
 
 
 @routes.get("/v1/categories", key=PUBLISHABLE, scope="categories:read")
-async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryOut]:
+async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryResponse]:
     """List categories."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.list_response(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: category_response(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
-async def create_category(call: ApiCall, body: CategoryIn) -> CategoryOut:
+async def create_category(call: ApiCall, body: CategoryBody) -> CategoryResponse:
     """Create a category."""
-    return category_out(call.tx, await service.create(call.tx, call.partner, body.name, body.attributes))
+    return category_response(call.tx, await service.create(call.tx, call.partner, body.name, body.attributes))
 
 
 @routes.get("/v1/categories/{id}", key=PUBLISHABLE, scope="categories:read")
-async def get_category(call: ApiCall, id: CategoryId) -> CategoryOut:
+async def get_category(call: ApiCall, id: CategoryId) -> CategoryResponse:
     """Retrieve a category."""
-    return category_out(call.tx, await service.get(call.tx, call.partner, id))
+    return category_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/categories/{id}", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
-async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) -> CategoryOut:
+async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) -> CategoryResponse:
     """Change a category's name or attributes."""
-    return category_out(call.tx, await service.update(call.tx, call.partner, id, body.name, body.attributes))
+    return category_response(call.tx, await service.update(call.tx, call.partner, id, body.name, body.attributes))
 
 
 @routes.delete("/v1/categories/{id}", key=SECRET, scope="categories:write")

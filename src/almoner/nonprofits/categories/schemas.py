@@ -31,7 +31,7 @@ class CategoriesQuery(PageQuery):
     """Categories have no filters."""
 
 
-class CategoryIn(RequestBody):
+class CategoryBody(RequestBody):
     """A new category."""
 
     name: Text255
@@ -45,7 +45,7 @@ class CategoryPatch(PatchBody):
     attributes: Maybe[Attributes | None] = UNSET
 
 
-class CategoryOut(ResponseRecord, object_name="Category"):
+class CategoryResponse(ResponseRecord, object_name="Category"):
     """A category as partners see it."""
 
     id: str
@@ -55,9 +55,9 @@ class CategoryOut(ResponseRecord, object_name="Category"):
     created_at: str
 
 
-def category_out(tx: Tx, category: Category) -> CategoryOut:
+def category_response(tx: Tx, category: Category) -> CategoryResponse:
     """The response for one category."""
-    return CategoryOut(
+    return CategoryResponse(
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),

@@ -12,7 +12,7 @@ class CountriesQuery(UnpagedQuery):
     has_registry: bool | None = Field(None, description="Only countries with (or without) a registry known here.")
 
 
-class CountryOut(ResponseRecord, object_name="Country"):
+class CountryResponse(ResponseRecord, object_name="Country"):
     """A country as partners see it; ``endonyms`` are its names in its own official languages."""
 
     code: str
@@ -21,6 +21,6 @@ class CountryOut(ResponseRecord, object_name="Country"):
     endonyms: dict[str, str]
 
 
-def country_out(row: CountryListing) -> CountryOut:
+def country_response(row: CountryListing) -> CountryResponse:
     """The response for one country."""
-    return CountryOut(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))
+    return CountryResponse(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))

@@ -12,9 +12,9 @@ from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.schemas import (
-    OrganisationOut,
+    OrganisationResponse,
     OrganisationsQuery,
-    organisation_out,
+    organisation_response,
     with_explanation,
 )
 from almoner.nonprofits.organisations.service import OrganisationResults
@@ -110,13 +110,13 @@ def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> di
     }
 
 
-async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable[[Organisation], OrganisationOut]:
+async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable[[Organisation], OrganisationResponse]:
     """Makes the record of each organisation found, with its explanation where the caller asks for one."""
     own = await _categories(call, found.organisations)
     explain = call.headers.get("explain", "").strip().lower() == "true"
 
-    def record(row: Organisation) -> OrganisationOut:
-        made = organisation_out(call.tx, row, own.get(row.id, []))
+    def record(row: Organisation) -> OrganisationResponse:
+        made = organisation_response(call.tx, row, own.get(row.id, []))
         return with_explanation(made, found.rankings.get(row.id)) if explain else made
 
     return record
@@ -126,8 +126,8 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
     return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
-async def respond_with_organisation(call: ApiCall, row: Organisation) -> OrganisationOut:
+async def respond_with_organisation(call: ApiCall, row: Organisation) -> OrganisationResponse:
     """The API record of one organisation, dated by its register's data."""
     if row.data_as_of is not None:
         call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")
-    return organisation_out(call.tx, row, (await _categories(call, [row])).get(row.id, []))
+    return organisation_response(call.tx, row, (await _categories(call, [row])).get(row.id, []))

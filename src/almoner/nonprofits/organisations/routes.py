@@ -5,19 +5,19 @@ from uuid import UUID
 
 from almoner.nonprofits.organisations import results, service
 from almoner.nonprofits.organisations.schemas import (
-    MilestoneOut,
-    OrganisationBrandingOut,
-    OrganisationChangeOut,
-    OrganisationOut,
-    OrganisationProfileOut,
+    MilestoneResponse,
+    OrganisationBrandingResponse,
+    OrganisationChangeResponse,
+    OrganisationProfileResponse,
     OrganisationQuery,
+    OrganisationResponse,
     OrganisationsQuery,
-    SearchOut,
-    branding_out,
-    change_out,
-    milestone_out,
+    SearchResponse,
+    branding_response,
+    change_response,
+    milestone_response,
     parse_filters,
-    profile_out,
+    profile_response,
 )
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
@@ -45,9 +45,13 @@ class MilestonesQuery(PageQuery):
 
 
 @routes.get(
-    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=_EXPLAIN_HEADER
+    "/v1/organisations",
+    key=PUBLISHABLE,
+    scope="organisations:read",
+    beside=SearchResponse,
+    request_headers=_EXPLAIN_HEADER,
 )
-async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationOut]:
+async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationResponse]:
     """Search organisations.
 
     With `query`, the best matches come first: the words of a name in any order, with typos corrected, and the last word
@@ -62,7 +66,7 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
 
 
 @routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=_DATA_AS_OF_HEADER)
-async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
+async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationResponse:
     """Retrieve an organisation, as it is now or was on a date.
 
     The header `Data-As-Of` contains the date of its register's data.
@@ -77,14 +81,14 @@ async def get_organisation(call: ApiCall, id: OrganisationId, query: Organisatio
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
 async def list_organisation_history(
     call: ApiCall, id: OrganisationId, query: HistoryQuery
-) -> ListResponse[OrganisationChangeOut]:
+) -> ListResponse[OrganisationChangeResponse]:
     """List the changes of an organisation.
 
     The list has all changes by imports of its register since it was first imported.
     """
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)
-    return call.list_response(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
+    return call.list_response(page, rows, total, lambda row: change_response(call.tx, row), lambda row: (row.id,))
 
 
 @routes.get(
@@ -93,7 +97,7 @@ async def list_organisation_history(
     scope="organisations:read",
     headers=_DATA_AS_OF_HEADER,
 )
-async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
+async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationResponse:
     """Retrieve an organisation by its registration number.
 
     The registry is an ID, code or name, and the number can be in any format. A 404 has the header `Data-As-Of` if the
@@ -105,15 +109,15 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
 
 
 @routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
-async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileOut:
+async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileResponse:
     """Retrieve the public information about an organisation; no API key is needed."""
-    return profile_out(call.tx, await service.get_published(call.tx, id))
+    return profile_response(call.tx, await service.get_published(call.tx, id))
 
 
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
-async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingOut:
+async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingResponse:
     """Retrieve an organisation's branding. Values that the organisation has not set are those of its record."""
-    return branding_out(call.tx, await service.get_branding(call.tx, call.partner, id))
+    return branding_response(call.tx, await service.get_branding(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")
@@ -121,8 +125,10 @@ async def list_organisation_milestones(
     call: ApiCall,
     id: OrganisationId,
     query: MilestonesQuery,
-) -> ListResponse[MilestoneOut]:
+) -> ListResponse[MilestoneResponse]:
     """List the goals that an organisation publishes."""
     page = call.requested_page(query)
     rows, total = await service.list_milestones(call.tx, call.partner, id, page)
-    return call.list_response(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: milestone_response(call.tx, row), lambda row: (row.id.bytes,)
+    )

@@ -23,7 +23,7 @@ from almoner.nonprofits.organisations.domain import (
 )
 from almoner.nonprofits.organisations.filters import AnyOf, OrganisationFilters
 from almoner.nonprofits.organisations.ranking import FoundBy, RankedResult
-from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
+from almoner.nonprofits.organisations.sub_tags import ActivitySubTagResponse, sub_tags_response
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.wire import CountryCode, DayOrMoment, PageQuery, Query, ResponseRecord
@@ -131,7 +131,7 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
     return made
 
 
-class OrganisationCategoryOut(ResponseRecord):
+class OrganisationCategoryResponse(ResponseRecord):
     """A category of the calling partner that the organisation is in."""
 
     id: str
@@ -141,13 +141,13 @@ class OrganisationCategoryOut(ResponseRecord):
     created_at: str
 
 
-class CountrySpecificPropertiesOut(ResponseRecord):
+class CountrySpecificPropertiesResponse(ResponseRecord):
     """What only one country's registers know."""
 
     usa_group_exempt: bool | None
 
 
-class OrganisationSourceOut(ResponseRecord):
+class OrganisationSourceResponse(ResponseRecord):
     """A list that tells of the organisation."""
 
     registry_name: str
@@ -160,7 +160,7 @@ class OrganisationSourceOut(ResponseRecord):
     stale: Annotated[bool, msgspec.Meta(description="Its data are older than this service allows.")]
 
 
-class MatchExplanationOut(ResponseRecord):
+class MatchExplanationResponse(ResponseRecord):
     """Why an organisation is among the results, with the header `Explain: true`."""
 
     found_by: FoundBy | Literal["filters"]
@@ -175,7 +175,7 @@ class MatchExplanationOut(ResponseRecord):
 InactiveReason = Literal["removed", "revoked", "terminated", "merged", "reregistered"]
 
 
-class OrganisationOut(ResponseRecord, object_name="organisation"):
+class OrganisationResponse(ResponseRecord, object_name="organisation"):
     """An organisation as partners see it."""
 
     id: str
@@ -197,8 +197,8 @@ class OrganisationOut(ResponseRecord, object_name="organisation"):
     succeeded_by: Annotated[
         str | None, msgspec.Meta(description="The organisation it went over into, by a merger or a new registration.")
     ]
-    categories: list[OrganisationCategoryOut]
-    activity_sub_tags: list[ActivitySubTagOut]
+    categories: list[OrganisationCategoryResponse]
+    activity_sub_tags: list[ActivitySubTagResponse]
     logo: str | None
     images: list[str]
     website: str | None
@@ -214,14 +214,14 @@ class OrganisationOut(ResponseRecord, object_name="organisation"):
     claimed_at: str | None
     is_branch_parent: bool
     branch_of: str | None
-    country_specific_properties: CountrySpecificPropertiesOut
-    sources: list[OrganisationSourceOut]
+    country_specific_properties: CountrySpecificPropertiesResponse
+    sources: list[OrganisationSourceResponse]
     created_at: str
     updated_at: str
-    explain: MatchExplanationOut | msgspec.UnsetType = msgspec.UNSET
+    explain: MatchExplanationResponse | msgspec.UnsetType = msgspec.UNSET
 
 
-class SearchOut(msgspec.Struct, rename="camel"):
+class SearchResponse(msgspec.Struct, rename="camel"):
     """What an answer of the search says beside its results."""
 
     exhaustive_total_results: Annotated[
@@ -244,7 +244,7 @@ class SearchOut(msgspec.Struct, rename="camel"):
     ] = None
 
 
-class OrganisationChangeOut(ResponseRecord, object_name="organisation_change"):
+class OrganisationChangeResponse(ResponseRecord, object_name="organisation_change"):
     """A field of the record that the data of a day changed."""
 
     at: str
@@ -263,7 +263,7 @@ _CHANGED = {
 _OTHERS = frozenset({"branch_of", "succeeded_by", "same_as"})
 
 
-class OrganisationProfileOut(ResponseRecord, object_name="organisation"):
+class OrganisationProfileResponse(ResponseRecord, object_name="organisation"):
     """What everybody may know of an organisation."""
 
     id: str
@@ -273,7 +273,7 @@ class OrganisationProfileOut(ResponseRecord, object_name="organisation"):
     logo: str | None
 
 
-class OrganisationBrandingOut(ResponseRecord, object_name="organisation_branding"):
+class OrganisationBrandingResponse(ResponseRecord, object_name="organisation_branding"):
     """How an organisation is shown."""
 
     organisation_id: str
@@ -284,7 +284,7 @@ class OrganisationBrandingOut(ResponseRecord, object_name="organisation_branding
     primary_color: str | None
 
 
-class MilestoneOut(ResponseRecord, object_name="milestone"):
+class MilestoneResponse(ResponseRecord, object_name="milestone"):
     """A goal that a nonprofit publishes."""
 
     id: str
@@ -294,9 +294,9 @@ class MilestoneOut(ResponseRecord, object_name="milestone"):
     organisation_id: str
 
 
-def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationOut:
+def organisation_response(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationResponse:
     """The response for one organisation, with the caller's categories that contain it."""
-    return OrganisationOut(
+    return OrganisationResponse(
         id=tx.ids.text("organisation", row.id),
         name=row.name,
         display_name=row.display_name,
@@ -310,8 +310,8 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         accepts_donations=row.accepts_donations,
         inactive_reason=cast("InactiveReason | None", row.inactive_reason),
         succeeded_by=tx.ids.text_or_none("organisation", row.succeeded_by),
-        categories=[_category_out(tx, category) for category in categories],
-        activity_sub_tags=sub_tags_out(tx, row.activities),
+        categories=[_category_response(tx, category) for category in categories],
+        activity_sub_tags=sub_tags_response(tx, row.activities),
         logo=media.media_url(tx.deployment.links, row.logo),
         images=_addresses(tx, row.images),
         website=row.websites[0] if row.websites else None,
@@ -327,15 +327,15 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         claimed_at=iso_timestamp_or_none(row.claimed_at),
         is_branch_parent=row.is_branch_parent,
         branch_of=tx.ids.text_or_none("organisation", row.branch_of),
-        country_specific_properties=CountrySpecificPropertiesOut(row.usa_group_exempt),
-        sources=[_source_out(tx, source) for source in row.sources],
+        country_specific_properties=CountrySpecificPropertiesResponse(row.usa_group_exempt),
+        sources=[_source_response(tx, source) for source in row.sources],
         created_at=iso_timestamp(row.created_at),
         updated_at=iso_timestamp(row.updated_at),
     )
 
 
-def _source_out(tx: Tx, source: OrganisationSource) -> OrganisationSourceOut:
-    return OrganisationSourceOut(
+def _source_response(tx: Tx, source: OrganisationSource) -> OrganisationSourceResponse:
+    return OrganisationSourceResponse(
         source.registry_name,
         source.registry_number,
         iso_timestamp_or_none(source.data_as_of),
@@ -345,20 +345,20 @@ def _source_out(tx: Tx, source: OrganisationSource) -> OrganisationSourceOut:
     )
 
 
-def with_explanation(record: OrganisationOut, placed: RankedResult | None) -> OrganisationOut:
+def with_explanation(record: OrganisationResponse, placed: RankedResult | None) -> OrganisationResponse:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
-        MatchExplanationOut(
+        MatchExplanationResponse(
             placed.found_by, round(placed.likeness), placed.has_words_as_typed, list(placed.not_as_typed)
         )
         if placed
-        else MatchExplanationOut("filters", None, None, None)
+        else MatchExplanationResponse("filters", None, None, None)
     )
     return msgspec.structs.replace(record, explain=why)
 
 
-def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
-    return OrganisationCategoryOut(
+def _category_response(tx: Tx, category: Category) -> OrganisationCategoryResponse:
+    return OrganisationCategoryResponse(
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
@@ -367,17 +367,17 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
     )
 
 
-def change_out(tx: Tx, row: OrganisationChange) -> OrganisationChangeOut:
+def change_response(tx: Tx, row: OrganisationChange) -> OrganisationChangeResponse:
     """The response for one change."""
     before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
-    return OrganisationChangeOut(
+    return OrganisationChangeResponse(
         iso_timestamp(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source
     )
 
 
 def _render_value(tx: Tx, field: str, value: object) -> object:
     if field == "activities":
-        return msgspec.to_builtins(sub_tags_out(tx, value)) if isinstance(value, dict) else []
+        return msgspec.to_builtins(sub_tags_response(tx, value)) if isinstance(value, dict) else []
     if not isinstance(value, str):
         return value
     if field == "registration_date":
@@ -385,9 +385,9 @@ def _render_value(tx: Tx, field: str, value: object) -> object:
     return tx.ids.text("organisation", UUID(value)) if field in _OTHERS else value
 
 
-def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
+def profile_response(tx: Tx, row: Organisation) -> OrganisationProfileResponse:
     """The public profile."""
-    return OrganisationProfileOut(
+    return OrganisationProfileResponse(
         tx.ids.text("organisation", row.id),
         row.name,
         row.display_name,
@@ -396,9 +396,9 @@ def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
     )
 
 
-def branding_out(tx: Tx, row: Branding) -> OrganisationBrandingOut:
+def branding_response(tx: Tx, row: Branding) -> OrganisationBrandingResponse:
     """The response for one branding."""
-    return OrganisationBrandingOut(
+    return OrganisationBrandingResponse(
         organisation_id=tx.ids.text("organisation", row.organisation_id),
         display_name=row.display_name,
         description=row.description,
@@ -412,9 +412,9 @@ def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
     return [address for key in images if (address := media.media_url(tx.deployment.links, key))]
 
 
-def milestone_out(tx: Tx, row: Milestone) -> MilestoneOut:
+def milestone_response(tx: Tx, row: Milestone) -> MilestoneResponse:
     """The response for one milestone."""
-    return MilestoneOut(
+    return MilestoneResponse(
         id=tx.ids.text("milestone", row.id),
         amount=row.amount_minor,
         reward=row.reward,

@@ -315,17 +315,18 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
     for partner, ids in sorted(reported.items()):
         own = await categories.list_by_organisation(tx, Partner(partner), list(ids))
         events += [
-            (partner, schemas.organisation_out(tx, shown[id_], own.get(id_, []))) for id_ in sorted(ids & shown.keys())
+            (partner, schemas.organisation_response(tx, shown[id_], own.get(id_, [])))
+            for id_ in sorted(ids & shown.keys())
         ]
     if events:
         await outbox.emit_events(tx, UPDATED, events)
 
 
-async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationOut:
+async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
     """Tell one partner of an organisation, as after a load that changed it. Raises NotFound."""
     organisation = await get(tx, partner, organisation_id)
     own = await categories.list_by_organisation(tx, partner, [organisation.id])
-    shown = schemas.organisation_out(tx, organisation, own.get(organisation.id, []))
+    shown = schemas.organisation_response(tx, organisation, own.get(organisation.id, []))
     await outbox.emit(tx, partner.id, UPDATED, shown)
     return shown
 

@@ -8,33 +8,33 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
 
 
-class TagNameOut(ResponseRecord):
+class TagNameResponse(ResponseRecord):
     """The tag of a sub-tag."""
 
     id: str
     name: str
 
 
-class ActivitySubTagOut(ResponseRecord):
+class ActivitySubTagResponse(ResponseRecord):
     """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
 
     id: str
     name: str
-    tag: TagNameOut
+    tag: TagNameResponse
     description: str | None
     rule: str
     created_at: str
     updated_at: str
 
 
-def sub_tags_out(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagOut]:
+def sub_tags_response(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagResponse]:
     """The answer for sub-tags by code, in the order of the file. Codes that the file no longer has are left out."""
     at = iso_timestamp(VERSION)
     return [
-        ActivitySubTagOut(
+        ActivitySubTagResponse(
             id=tx.ids.text("activitysubtag", sub.id),
             name=sub.name,
-            tag=TagNameOut(tx.ids.text("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
+            tag=TagNameResponse(tx.ids.text("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
             description=sub.description,
             rule=(rules or {})[sub.code],
             created_at=at,

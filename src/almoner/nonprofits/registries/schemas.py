@@ -14,7 +14,7 @@ class RegistriesQuery(UnpagedQuery):
     country_code: CountryCode = Field(description="Three-letter country code.")
 
 
-class RegistrySourceOut(ResponseRecord):
+class RegistrySourceResponse(ResponseRecord):
     """A published file that lists a registry's organisations, and the day of its data."""
 
     source: str
@@ -22,7 +22,7 @@ class RegistrySourceOut(ResponseRecord):
     data_as_of: str
 
 
-class RegistryOut(ResponseRecord, object_name="Registry"):
+class RegistryResponse(ResponseRecord, object_name="Registry"):
     """A registry as partners see it; ``dataAsOf`` and ``unverified`` are null while its register is not loaded.
 
     ``unverified`` is true when every reader of its files was written from their layout alone: then nothing is decided
@@ -36,12 +36,12 @@ class RegistryOut(ResponseRecord, object_name="Registry"):
     country_code: str
     data_as_of: str | None
     unverified: bool | None
-    sources: list[RegistrySourceOut]
+    sources: list[RegistrySourceResponse]
 
 
-def registry_out(tx: Tx, registry: Registry) -> RegistryOut:
+def registry_response(tx: Tx, registry: Registry) -> RegistryResponse:
     """The answer for one registry."""
-    return RegistryOut(
+    return RegistryResponse(
         id=tx.ids.text("registry", registry.id),
         name=registry.name,
         english_name=registry.english_name,
@@ -50,7 +50,9 @@ def registry_out(tx: Tx, registry: Registry) -> RegistryOut:
         data_as_of=iso_timestamp_or_none(registry.data_as_of),
         unverified=registry.unverified,
         sources=[
-            RegistrySourceOut(source=one.source, unverified=one.unverified, data_as_of=iso_timestamp(one.data_as_of))
+            RegistrySourceResponse(
+                source=one.source, unverified=one.unverified, data_as_of=iso_timestamp(one.data_as_of)
+            )
             for one in registry.sources
         ],
     )

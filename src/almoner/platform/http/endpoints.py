@@ -5,9 +5,9 @@
     routes = Routes("Categories")
 
     @routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(NameTaken,))
-    async def create_category(call: Call, body: CategoryIn) -> CategoryOut:
+    async def create_category(call: Call, body: CategoryBody) -> CategoryResponse:
         \"\"\"Create a category.\"\"\"
-        return category_out(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
+        return category_response(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
 
 A handler takes ``call``, path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query`` and ``body``.
 What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, or None for an empty answer.

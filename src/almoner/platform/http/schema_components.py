@@ -52,7 +52,7 @@ def reference_name(schema: Schema) -> str:
 
 def record_name(class_name: str) -> str:
     """The public name of a record, by the name of its class."""
-    return class_name.removesuffix("Out")
+    return class_name.removesuffix("Response")
 
 
 def operation_name(endpoint: Endpoint) -> str:
@@ -103,7 +103,7 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[
     models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]
     keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
     schemas: Schema = definitions.get("$defs", {})
-    names = {name: re.sub("^(.+)In$", r"New\1", name) for name in schemas}
+    names = {name: re.sub("^(.+)Body$", r"New\1", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
     made = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
     return with_ids(made, ids), operations

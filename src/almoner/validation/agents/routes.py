@@ -12,12 +12,12 @@ from almoner.platform.http.paging import ListResponse
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import InvalidMetadata, OrganisationNotFound, ValidationRequestNotFound
 from almoner.validation.agents.schemas import (
-    AgentVerificationIn,
-    AgentVerificationOut,
+    AgentVerificationBody,
     AgentVerificationPatch,
+    AgentVerificationResponse,
     AgentVerificationsQuery,
     filters_of,
-    verification_out,
+    verification_response,
 )
 
 VerificationId = Annotated[UUID, PathId("agentverification")]
@@ -26,12 +26,14 @@ routes = Routes("Agent verifications")
 
 
 @routes.get("/v1/agent-verifications", key=SECRET, scope="agent_verifications:read")
-async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery) -> ListResponse[AgentVerificationOut]:
+async def list_agent_verifications(
+    call: ApiCall, query: AgentVerificationsQuery
+) -> ListResponse[AgentVerificationResponse]:
     """List agent verifications, newest first."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
     return call.list_response(
-        page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,)
+        page, rows, total, lambda row: verification_response(call.tx, row), lambda row: (row.id.bytes,)
     )
 
 
@@ -41,26 +43,26 @@ async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery
     scope="agent_verifications:write",
     errors=(OrganisationNotFound, ValidationRequestNotFound),
 )
-async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) -> AgentVerificationOut:
+async def create_agent_verification(call: ApiCall, body: AgentVerificationBody) -> AgentVerificationResponse:
     """Create an agent verification.
 
     It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant a link and a
     code, and the applicant has 30 days to confirm the address with either of them.
     """
-    return verification_out(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
+    return verification_response(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
 
 
 @routes.get("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:read")
-async def get_agent_verification(call: ApiCall, id: VerificationId) -> AgentVerificationOut:
+async def get_agent_verification(call: ApiCall, id: VerificationId) -> AgentVerificationResponse:
     """Retrieve an agent verification."""
-    return verification_out(call.tx, await service.get(call.tx, call.partner, id))
+    return verification_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:write", errors=(InvalidMetadata,))
 async def update_agent_verification(
     call: ApiCall, id: VerificationId, body: AgentVerificationPatch
-) -> AgentVerificationOut:
+) -> AgentVerificationResponse:
     """Change an agent verification's metadata, key by key. Nothing else can be changed."""
     if body.metadata is UNSET:
-        return verification_out(call.tx, await service.get(call.tx, call.partner, id))
-    return verification_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))
+        return verification_response(call.tx, await service.get(call.tx, call.partner, id))
+    return verification_response(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))

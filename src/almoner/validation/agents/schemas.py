@@ -67,7 +67,7 @@ _ADA: Final[JsonDict] = {
 }
 
 
-class AgentVerificationIn(RequestBody):
+class AgentVerificationBody(RequestBody):
     """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA]})
@@ -107,7 +107,7 @@ class AgentVerificationPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class AgentOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+class AgentOrganisationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The organisation, with an address of its own where its register gives one."""
 
     id: str
@@ -115,7 +115,7 @@ class AgentOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
     email: str | None
 
 
-class AgentRequestOut(msgspec.Struct, frozen=True, rename="camel"):
+class AgentRequestResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The validation request of a nonprofit that was no organisation yet."""
 
     id: str
@@ -125,7 +125,7 @@ class AgentRequestOut(msgspec.Struct, frozen=True, rename="camel"):
 _ORGANISATION: Final = "The organisation; with a validation request, once that is accepted."
 
 
-class AgentVerificationOut(ResponseRecord, object_name="agent_verification"):
+class AgentVerificationResponse(ResponseRecord, object_name="agent_verification"):
     """An agent verification as partners see it."""
 
     id: str
@@ -134,9 +134,9 @@ class AgentVerificationOut(ResponseRecord, object_name="agent_verification"):
     email: str | None
     title: str | None
     organisation_id: str | None
-    organisation: Annotated[AgentOrganisationOut | None, msgspec.Meta(description=_ORGANISATION)]
+    organisation: Annotated[AgentOrganisationResponse | None, msgspec.Meta(description=_ORGANISATION)]
     validation_request_id: str | None
-    validation_request: AgentRequestOut | None
+    validation_request: AgentRequestResponse | None
     language: str
     status: AgentStatus
     rejection_reason: str | None
@@ -148,13 +148,15 @@ class AgentVerificationOut(ResponseRecord, object_name="agent_verification"):
     created_at: str
 
 
-def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def verification_response(tx: Tx, verification: AgentVerification) -> AgentVerificationResponse:
     """The API representation of a verification at the current time, also used in its events."""
     organisation, request = verification.organisation, verification.validation_request
     named = None if organisation is None else _organisation(tx, organisation)
-    asked = None if request is None else AgentRequestOut(tx.ids.text("validationrequest", request.id), request.name)
+    asked = (
+        None if request is None else AgentRequestResponse(tx.ids.text("validationrequest", request.id), request.name)
+    )
     code = verification.rejection_code
-    return AgentVerificationOut(
+    return AgentVerificationResponse(
         id=tx.ids.text("agentverification", verification.id),
         first_name=verification.first_name,
         last_name=verification.last_name,
@@ -174,5 +176,7 @@ def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificati
     )
 
 
-def _organisation(tx: Tx, organisation: RepresentedNonprofit) -> AgentOrganisationOut:
-    return AgentOrganisationOut(tx.ids.text("organisation", organisation.id), organisation.name, organisation.email)
+def _organisation(tx: Tx, organisation: RepresentedNonprofit) -> AgentOrganisationResponse:
+    return AgentOrganisationResponse(
+        tx.ids.text("organisation", organisation.id), organisation.name, organisation.email
+    )

@@ -37,7 +37,7 @@ from almoner.validation.agents.domain import (
     RepresentedNonprofit,
 )
 from almoner.validation.agents.evaluate import EvaluationStep
-from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.agents.schemas import AgentVerificationResponse
 from almoner.validation.agents.store import is_replaced as is_replaced
 from almoner.validation.agents.store import list_evaluation_steps as list_evaluation_steps
 from almoner.validation.agents.store import list_related as list_related
@@ -153,7 +153,7 @@ async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) 
     return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}
 
 
-def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationResponse:
     """The agent verification as an API record."""
     return transitions.serialise_for_api(tx, verification)
 

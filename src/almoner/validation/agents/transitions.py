@@ -8,7 +8,7 @@ from almoner.platform.events import outbox
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.agents.schemas import AgentVerificationResponse
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject, queue_script
 from almoner.validation.ongoing.matches import service as matches
@@ -44,9 +44,9 @@ async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVer
     return verification
 
 
-def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificationResponse:
     """The agent verification as an API record."""
-    return schemas.verification_out(tx, verification)
+    return schemas.verification_response(tx, verification)
 
 
 def review_subject_for(verification: AgentVerification) -> ReviewSubject:

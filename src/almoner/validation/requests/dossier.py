@@ -24,7 +24,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import RecordedDecision, Review, ReviewHistory
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, EvaluationStep, ValidationRequest
-from almoner.validation.requests.schemas import DossierValidationRequestOut, dossier_request_out
+from almoner.validation.requests.schemas import DossierValidationRequestResponse, dossier_request_response
 
 _OBJECT: Final = "validation_request_dossier"
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
@@ -46,7 +46,7 @@ class Dossier:
         return screening_obstacle([self.request.details.name])
 
 
-class DossierStepOut(msgspec.Struct, frozen=True, rename="camel"):
+class DossierStepResponse(msgspec.Struct, frozen=True, rename="camel"):
     """One step: what it found, by which source of which day, and the facts that it saw."""
 
     name: str
@@ -60,36 +60,36 @@ class DossierStepOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class DossierReasonOut(msgspec.Struct, frozen=True):
+class DossierReasonResponse(msgspec.Struct, frozen=True):
     """Why a person was asked."""
 
     code: str
     message: str
 
 
-class DossierEvaluationOut(msgspec.Struct, frozen=True, rename="camel"):
+class DossierEvaluationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """One evaluation, with the threshold at its time."""
 
     evaluated_at: str
     occasion: str
     outcome: str
-    reasons: list[DossierReasonOut]
+    reasons: list[DossierReasonResponse]
     agreement: float | None
     threshold: float
     organisation_id: str | None
-    steps: list[DossierStepOut]
+    steps: list[DossierStepResponse]
 
 
-class DossierReviewOut(msgspec.Struct, frozen=True, rename="camel"):
+class DossierReviewResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A review with its questions and outcome."""
 
     asked_at: str
-    reasons: list[DossierReasonOut]
+    reasons: list[DossierReasonResponse]
     status: str
     ended_at: str | None
 
 
-class DossierDecisionOut(msgspec.Struct, frozen=True, rename="camel"):
+class DossierDecisionResponse(msgspec.Struct, frozen=True, rename="camel"):
     """Who decided what, when, and on what evidence."""
 
     verdict: str
@@ -101,7 +101,7 @@ class DossierDecisionOut(msgspec.Struct, frozen=True, rename="camel"):
     decided_at: str
 
 
-class DossierDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
+class DossierDocumentResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A document that was attached, known by its hash."""
 
     id: str
@@ -114,7 +114,7 @@ class DossierDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
     deleted_at: str | None
 
 
-class ValidationRequestDossierOut(ResponseRecord, object_name=_OBJECT):
+class ValidationRequestDossierResponse(ResponseRecord, object_name=_OBJECT):
     """The evidence of a validation request.
 
     ``seal``: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
@@ -122,7 +122,7 @@ class ValidationRequestDossierOut(ResponseRecord, object_name=_OBJECT):
 
     environment: str
     generated_at: str
-    validation_request: DossierValidationRequestOut
+    validation_request: DossierValidationRequestResponse
     not_screened_reason: Annotated[
         str | None,
         msgspec.Meta(
@@ -130,10 +130,10 @@ class ValidationRequestDossierOut(ResponseRecord, object_name=_OBJECT):
             "person looks it up; null if it can."
         ),
     ]
-    evaluations: list[DossierEvaluationOut]
-    reviews: list[DossierReviewOut]
-    decisions: list[DossierDecisionOut]
-    documents: list[DossierDocumentOut]
+    evaluations: list[DossierEvaluationResponse]
+    reviews: list[DossierReviewResponse]
+    decisions: list[DossierDecisionResponse]
+    documents: list[DossierDocumentResponse]
     seal: str
 
 
@@ -154,23 +154,23 @@ def build_signed_json(tx: Tx, dossier: Dossier) -> bytes:
     return signer.sign(_MARK_IN_TEXT.join(reported) + MARK + end)
 
 
-def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
-    return ValidationRequestDossierOut(
+def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierResponse:
+    return ValidationRequestDossierResponse(
         environment=tx.deployment.environment,
         generated_at=iso_timestamp(dossier.at),
-        validation_request=dossier_request_out(tx, dossier.request),
+        validation_request=dossier_request_response(tx, dossier.request),
         not_screened_reason=dossier.not_screened_reason,
-        evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
-        reviews=[_review_out(review) for review in dossier.history.reviews],
-        decisions=[_decision_out(decided) for decided in dossier.history.decisions],
-        documents=[_document_out(tx, document) for document in dossier.request.documents],
+        evaluations=[_evaluation_response(tx, evaluation) for evaluation in dossier.evaluations],
+        reviews=[_review_response(review) for review in dossier.history.reviews],
+        decisions=[_decision_response(decided) for decided in dossier.history.decisions],
+        documents=[_document_response(tx, document) for document in dossier.request.documents],
         seal=seal,
     )
 
 
-def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
+def _evaluation_response(tx: Tx, evaluation: Evaluation) -> DossierEvaluationResponse:
     found = evaluation.organisation_id
-    return DossierEvaluationOut(
+    return DossierEvaluationResponse(
         evaluated_at=iso_timestamp(evaluation.evaluated_at),
         occasion=evaluation.occasion,
         outcome=evaluation.outcome.verdict,
@@ -178,12 +178,12 @@ def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
         agreement=evaluation.agreement,
         threshold=evaluation.threshold,
         organisation_id=tx.ids.text("organisation", found) if found else None,
-        steps=[_step_out(step, evaluation.unverified_sources) for step in evaluation.steps],
+        steps=[_step_response(step, evaluation.unverified_sources) for step in evaluation.steps],
     )
 
 
-def _step_out(step: EvaluationStep, unverified: frozenset[str]) -> DossierStepOut:
-    return DossierStepOut(
+def _step_response(step: EvaluationStep, unverified: frozenset[str]) -> DossierStepResponse:
+    return DossierStepResponse(
         step.name,
         step.verdict,
         step.code,
@@ -194,19 +194,19 @@ def _step_out(step: EvaluationStep, unverified: frozenset[str]) -> DossierStepOu
     )
 
 
-def _review_out(review: Review) -> DossierReviewOut:
-    return DossierReviewOut(
+def _review_response(review: Review) -> DossierReviewResponse:
+    return DossierReviewResponse(
         iso_timestamp(review.asked_at), _reasons(review.reasons), review.status, iso_timestamp_or_none(review.ended_at)
     )
 
 
-def _decision_out(decided: RecordedDecision) -> DossierDecisionOut:
+def _decision_response(decided: RecordedDecision) -> DossierDecisionResponse:
     made = decided.decision
-    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.public_note, iso_timestamp(decided.at))
+    return DossierDecisionResponse(made.verdict, made.reason_code, made.by, made.public_note, iso_timestamp(decided.at))
 
 
-def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
-    return DossierDocumentOut(
+def _document_response(tx: Tx, document: Document) -> DossierDocumentResponse:
+    return DossierDocumentResponse(
         id=tx.ids.text(documents.TYPE, document.id),
         media_type=document.media_type,
         size=document.size,
@@ -218,8 +218,8 @@ def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
     )
 
 
-def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
-    return [DossierReasonOut(code, message_for_code(code)) for code in codes]
+def _reasons(codes: Sequence[str]) -> list[DossierReasonResponse]:
+    return [DossierReasonResponse(code, message_for_code(code)) for code in codes]
 
 
 def message_for_code(code: str) -> str:

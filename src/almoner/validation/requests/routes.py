@@ -15,15 +15,15 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.requests import dossier as dossiers
 from almoner.validation.requests import dossier_pdf, service
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
-from almoner.validation.requests.dossier import ValidationRequestDossierOut
+from almoner.validation.requests.dossier import ValidationRequestDossierResponse
 from almoner.validation.requests.dossier_pdf import PDF
 from almoner.validation.requests.schemas import (
-    ValidationRequestIn,
-    ValidationRequestOut,
+    ValidationRequestBody,
+    ValidationRequestResponse,
     ValidationRequestsQuery,
     filters_of,
     nonprofit_details_of,
-    request_out,
+    request_response,
 )
 
 RequestId = Annotated[UUID, PathId("validationrequest")]
@@ -32,7 +32,9 @@ routes = Routes("Validation requests")
 
 
 @routes.get("/v1/validation-requests", key=SECRET, scope="validation_requests:read")
-async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery) -> ListResponse[ValidationRequestOut]:
+async def list_validation_requests(
+    call: ApiCall, query: ValidationRequestsQuery
+) -> ListResponse[ValidationRequestResponse]:
     """List validation requests, newest first unless sorted by name."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
@@ -40,7 +42,7 @@ async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery
         page,
         rows,
         total,
-        lambda row: request_out(call.tx, row),
+        lambda row: request_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
@@ -51,19 +53,19 @@ async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery
     scope="validation_requests:write",
     errors=(RegistryNotFound, InvalidRegistryId),
 )
-async def create_validation_request(call: ApiCall, body: ValidationRequestIn) -> ValidationRequestOut:
+async def create_validation_request(call: ApiCall, body: ValidationRequestBody) -> ValidationRequestResponse:
     """Create a validation request.
 
     It checks a nonprofit against an official registry. If the register lists the nonprofit as active under this name,
     the request is accepted automatically. Otherwise, a reviewer decides.
     """
-    return request_out(call.tx, await service.create(call.tx, call.partner, nonprofit_details_of(body)))
+    return request_response(call.tx, await service.create(call.tx, call.partner, nonprofit_details_of(body)))
 
 
 @routes.get("/v1/validation-requests/{id}", key=SECRET, scope="validation_requests:read")
-async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequestOut:
+async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequestResponse:
     """Retrieve a validation request."""
-    return request_out(call.tx, await service.get(call.tx, call.partner, id))
+    return request_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get(
@@ -74,7 +76,9 @@ async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequ
     headers={"Content-Disposition": "Of a document: under which name it is kept."},
     also=PDF,
 )
-async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> ValidationRequestDossierOut | RawResponse:
+async def get_validation_request_dossier(
+    call: ApiCall, id: RequestId
+) -> ValidationRequestDossierResponse | RawResponse:
     """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
 
     The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify it
@@ -97,9 +101,11 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
     upload=documents.DOCUMENT,
     errors=UPLOAD_ERRORS,
 )
-async def add_validation_request_document(call: ApiCall, id: RequestId, upload: StoredFile) -> ValidationRequestOut:
+async def add_validation_request_document(
+    call: ApiCall, id: RequestId, upload: StoredFile
+) -> ValidationRequestResponse:
     """Upload a document as evidence.
 
     The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. The response is the whole request.
     """
-    return request_out(call.tx, await service.attach_document(call.tx, call.partner, id, upload))
+    return request_response(call.tx, await service.attach_document(call.tx, call.partner, id, upload))

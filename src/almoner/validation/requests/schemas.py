@@ -64,7 +64,7 @@ _Blank = AfterValidator(lambda value: value or None)
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, _Blank]
 
 
-class ValidationRequestIn(RequestBody):
+class ValidationRequestBody(RequestBody):
     """A nonprofit to validate."""
 
     judged: ClassVar[tuple[str, ...]] = ("name",)
@@ -89,7 +89,7 @@ class ValidationRequestIn(RequestBody):
     usa_group_exempt: bool | None = Field(None, description="Whether it is exempt by the ruling of a group.")
 
 
-def nonprofit_details_of(body: ValidationRequestIn) -> NonprofitDetails:
+def nonprofit_details_of(body: ValidationRequestBody) -> NonprofitDetails:
     """The nonprofit's details in the body."""
     return NonprofitDetails(
         name=body.name,
@@ -107,7 +107,7 @@ def nonprofit_details_of(body: ValidationRequestIn) -> NonprofitDetails:
     )
 
 
-class ValidationRequestDocumentOut(ResponseRecord, object_name="validation_request_document"):
+class ValidationRequestDocumentResponse(ResponseRecord, object_name="validation_request_document"):
     """A document that was attached. ``url`` opens it for some minutes; another GET brings a fresh one."""
 
     id: str
@@ -118,7 +118,7 @@ class ValidationRequestDocumentOut(ResponseRecord, object_name="validation_reque
     deleted_at: str | None
 
 
-class _RequestOut(ResponseRecord):
+class _RequestResponse(ResponseRecord):
     """What there is to say of a validation request, but for its documents."""
 
     id: str
@@ -144,25 +144,25 @@ class _RequestOut(ResponseRecord):
     usa_group_exempt: bool | None
 
 
-class ValidationRequestOut(_RequestOut, object_name="validation_request"):
+class ValidationRequestResponse(_RequestResponse, object_name="validation_request"):
     """A validation request as partners see it."""
 
-    documents: list[ValidationRequestDocumentOut]
+    documents: list[ValidationRequestDocumentResponse]
 
 
-class DossierValidationRequestOut(_RequestOut):
+class DossierValidationRequestResponse(_RequestResponse):
     """The request as its dossier has it: documents are beside it, with their hashes, since links die."""
 
 
-def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+def request_response(tx: Tx, request: ValidationRequest) -> ValidationRequestResponse:
     """The API representation of a request, also used in its events."""
-    documents = [document_out(tx, request.id, document) for document in request.documents]
-    return ValidationRequestOut(**_fields(tx, request), documents=documents)
+    documents = [document_response(tx, request.id, document) for document in request.documents]
+    return ValidationRequestResponse(**_fields(tx, request), documents=documents)
 
 
-def dossier_request_out(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOut:
+def dossier_request_response(tx: Tx, request: ValidationRequest) -> DossierValidationRequestResponse:
     """The same for a document that will be read years later."""
-    return DossierValidationRequestOut(**_fields(tx, request))
+    return DossierValidationRequestResponse(**_fields(tx, request))
 
 
 def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
@@ -193,9 +193,9 @@ def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
     }
 
 
-def document_out(tx: Tx, request_id: UUID, document: Document) -> ValidationRequestDocumentOut:
+def document_response(tx: Tx, request_id: UUID, document: Document) -> ValidationRequestDocumentResponse:
     """One of its documents, and the record in its events."""
-    return ValidationRequestDocumentOut(
+    return ValidationRequestDocumentResponse(
         id=tx.ids.text(documents.TYPE, document.id),
         validation_request_id=tx.ids.text("validationrequest", request_id),
         status=document.status,

@@ -37,7 +37,7 @@ from almoner.validation.requests.domain import (
     Sort,
     ValidationRequest,
 )
-from almoner.validation.requests.schemas import ValidationRequestOut
+from almoner.validation.requests.schemas import ValidationRequestResponse
 from almoner.validation.requests.store import lock_exclusively as lock_exclusively
 from almoner.validation.requests.store_evidence import find_latest_evaluation as find_latest_evaluation
 from almoner.validation.requests.store_evidence import list_evaluations as list_evaluations
@@ -218,13 +218,13 @@ async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
     """Tell partners of a document that nobody can open, for each request that it is evidence for."""
     [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
     for request_id in await store.requests_with_document(tx, document_id):
-        record = schemas.document_out(tx, request_id, document)
+        record = schemas.document_response(tx, request_id, document)
         await outbox.emit(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
 
 
-def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestResponse:
     """The request as partners see it."""
-    return schemas.request_out(tx, request)
+    return schemas.request_response(tx, request)
 
 
 async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:

@@ -18,7 +18,7 @@ class DeliveriesQuery(PageQuery):
     status: Status | None = Field(None, description="Only those in this status.")
 
 
-class ResendIn(RequestBody):
+class ResendBody(RequestBody):
     """Where to send the event again."""
 
     webhook_subscription_id: Annotated[str, IdString("webhooksubscription")] | None = Field(
@@ -26,7 +26,7 @@ class ResendIn(RequestBody):
     )
 
 
-class ReplayIn(RequestBody):
+class ReplayBody(RequestBody):
     """The events to replay."""
 
     start_date: DayOrMoment | None = Field(
@@ -38,13 +38,13 @@ class ReplayIn(RequestBody):
     failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
 
 
-class WebhookReplayOut(ResponseRecord, object_name="webhook_replay"):
+class WebhookReplayResponse(ResponseRecord, object_name="webhook_replay"):
     """The number of deliveries that were started."""
 
     scheduled: int
 
 
-class WebhookAttemptOut(ResponseRecord):
+class WebhookAttemptResponse(ResponseRecord):
     """One POST to a receiver; `statusCode` is null if there was no complete response, and `error` gives the reason."""
 
     number: int
@@ -55,7 +55,7 @@ class WebhookAttemptOut(ResponseRecord):
     response_body: str | None
 
 
-class WebhookDeliveryOut(ResponseRecord, object_name="webhook_delivery"):
+class WebhookDeliveryResponse(ResponseRecord, object_name="webhook_delivery"):
     """The delivery of one event to one subscription; `reason` is its cause."""
 
     id: str
@@ -65,22 +65,22 @@ class WebhookDeliveryOut(ResponseRecord, object_name="webhook_delivery"):
     sequence: int | None
     reason: Reason
     status: Status
-    attempts: list[WebhookAttemptOut]
+    attempts: list[WebhookAttemptResponse]
     next_attempt_at: str | None
     created_at: str
     finished_at: str | None
 
 
-class WebhookSourceAddressesOut(ResponseRecord, object_name="webhook_source_addresses"):
+class WebhookSourceAddressesResponse(ResponseRecord, object_name="webhook_source_addresses"):
     """The addresses that deliveries of this environment come from."""
 
     environment: str
     addresses: list[str]
 
 
-def delivery_out(tx: Tx, delivery: Delivery) -> WebhookDeliveryOut:
+def delivery_response(tx: Tx, delivery: Delivery) -> WebhookDeliveryResponse:
     """The response for one delivery."""
-    return WebhookDeliveryOut(
+    return WebhookDeliveryResponse(
         id=tx.ids.text("webhookdelivery", delivery.id),
         webhook_subscription_id=tx.ids.text("webhooksubscription", delivery.subscription_id),
         event_id=tx.ids.text("event", delivery.event_id),
@@ -88,15 +88,15 @@ def delivery_out(tx: Tx, delivery: Delivery) -> WebhookDeliveryOut:
         sequence=delivery.sequence,
         reason=delivery.reason,
         status=delivery.status,
-        attempts=[_attempt_out(attempt) for attempt in delivery.attempts],
+        attempts=[_attempt_response(attempt) for attempt in delivery.attempts],
         next_attempt_at=iso_timestamp_or_none(delivery.next_attempt_at),
         created_at=iso_timestamp(delivery.created_at),
         finished_at=iso_timestamp_or_none(delivery.finished_at),
     )
 
 
-def _attempt_out(attempt: Attempt) -> WebhookAttemptOut:
-    return WebhookAttemptOut(
+def _attempt_response(attempt: Attempt) -> WebhookAttemptResponse:
+    return WebhookAttemptResponse(
         number=attempt.number,
         attempted_at=iso_timestamp(attempt.started_at),
         duration_ms=attempt.duration_ms,

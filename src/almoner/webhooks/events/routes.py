@@ -13,7 +13,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse, Page
 from almoner.webhooks.events import service
-from almoner.webhooks.events.schemas import EventOut, EventsQuery, event_out
+from almoner.webhooks.events.schemas import EventResponse, EventsQuery, event_response
 
 EventId = Annotated[UUID, PathId("event")]
 
@@ -23,7 +23,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
     routes = Routes("Events")
 
     @routes.get("/v1/events", key=SECRET, scope="events:read", tx=None, errors=(TooManyWaiting,))
-    async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOut]:
+    async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventResponse]:
         """List events in the order of their sequence.
 
         The sequence has no gaps. Events are kept for 90 days: the list begins with the oldest that is left, and
@@ -39,17 +39,17 @@ def event_routes(waiters: EventWaiters) -> Routes:
                 last = await service.last_sequence(tx, call.partner)
                 rows, total = await service.list_page(tx, call.partner, page, filter_)
                 shown = call.list_response(
-                    page, rows, total, partial(event_out, tx, personal=personal), lambda row: (row.sequence,)
+                    page, rows, total, partial(event_response, tx, personal=personal), lambda row: (row.sequence,)
                 )
             seen, left = max(seen, last), until - monotonic()
             if rows or left <= 0 or not await waiters.wait(call.partner, seen, left):
                 return shown
 
     @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
-    async def get_event(call: ApiCall, id: EventId) -> EventOut:
+    async def get_event(call: ApiCall, id: EventId) -> EventResponse:
         """Retrieve an event."""
         found = await service.get(call.tx, call.partner, id)
-        return event_out(call.tx, found, personal=call.caller.has_scope(PERSONAL))
+        return event_response(call.tx, found, personal=call.caller.has_scope(PERSONAL))
 
     return routes
 

@@ -58,7 +58,7 @@ class EventsQuery(PageQuery):
         return EventFilter(self.type, self.start_date, self.end_date)
 
 
-class EventOut(ResponseRecord, object_name="event"):
+class EventResponse(ResponseRecord, object_name="event"):
     """An event as partners see it: what is delivered, and its number."""
 
     id: str
@@ -80,7 +80,7 @@ _NULL = msgspec.Raw(b"null")
 _read = msgspec.json.Decoder(_Envelope).decode
 
 
-def event_out(tx: Tx, event: SequencedEvent, *, personal: bool) -> EventOut:
+def event_response(tx: Tx, event: SequencedEvent, *, personal: bool) -> EventResponse:
     """The answer for one event; its record is the delivered one, byte for byte.
 
     ``personal``: donors may be told; else the members that name them are null.
@@ -91,7 +91,7 @@ def event_out(tx: Tx, event: SequencedEvent, *, personal: bool) -> EventOut:
         shown = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
         hidden = {name: _NULL for name in names if name in shown}
         record = msgspec.Raw(msgspec.json.encode({**shown, **hidden}))
-    return EventOut(
+    return EventResponse(
         id=tx.ids.text("event", event.id),
         sequence=event.sequence,
         created_at=iso_timestamp(event.created_at),

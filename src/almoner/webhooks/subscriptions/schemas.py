@@ -46,7 +46,7 @@ class SubscriptionsQuery(PageQuery):
     deleted: bool = Field(False, description="List the deleted ones instead of those in use.")
 
 
-class SubscriptionIn(RequestBody):
+class SubscriptionBody(RequestBody):
     """A new subscription."""
 
     events: Events
@@ -61,7 +61,7 @@ class SubscriptionPatch(PatchBody):
     status: Maybe[Literal["active", "suspended"]] = UNSET
 
 
-class RotationIn(RequestBody):
+class RotationBody(RequestBody):
     """How to replace the secret."""
 
     confirm: bool = Field(
@@ -72,7 +72,7 @@ class RotationIn(RequestBody):
     )
 
 
-class WebhookSubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
+class WebhookSubscriptionResponse(ResponseRecord, object_name="webhook_subscription"):
     """A subscription as partners see it; `secret` is null in lists and events.
 
     `health` is `failing` from the first failed attempt to the next success.
@@ -92,9 +92,11 @@ class WebhookSubscriptionOut(ResponseRecord, object_name="webhook_subscription")
     deleted_at: str | None
 
 
-def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool = True) -> WebhookSubscriptionOut:
+def subscription_response(
+    tx: Tx, subscription: WebhookSubscription, *, secret: bool = True
+) -> WebhookSubscriptionResponse:
     """The response for one subscription; its secret is left out of lists and events."""
-    return WebhookSubscriptionOut(
+    return WebhookSubscriptionResponse(
         id=tx.ids.text("webhooksubscription", subscription.id),
         events=list(subscription.events),
         url=subscription.url,

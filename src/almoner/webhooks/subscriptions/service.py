@@ -90,9 +90,9 @@ async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscri
     return subscription
 
 
-def serialise_for_api(tx: Tx, subscription: WebhookSubscription) -> schemas.WebhookSubscriptionOut:
+def serialise_for_api(tx: Tx, subscription: WebhookSubscription) -> schemas.WebhookSubscriptionResponse:
     """The subscription as an API record, without its secret."""
-    return schemas.subscription_out(tx, subscription, secret=False)
+    return schemas.subscription_response(tx, subscription, secret=False)
 
 
 async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
@@ -178,7 +178,7 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
     await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # what waits is cancelled, not held back
-    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_out(tx, suspended, secret=False))
+    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, secret=False))
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
@@ -233,7 +233,7 @@ async def warn(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":
         return
-    await outbox.emit(tx, partner.id, FAILING_EVENT, schemas.subscription_out(tx, subscription, secret=False))
+    await outbox.emit(tx, partner.id, FAILING_EVENT, schemas.subscription_response(tx, subscription, secret=False))
     await _notify(tx, partner, subscription, "webhook_failing")
 
 

@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.giving.accounting.refunds import service
-from almoner.giving.accounting.refunds.schemas import RefundIn
+from almoner.giving.accounting.refunds.schemas import RefundBody
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
-from almoner.giving.checkout.donations.service import DonationOut
+from almoner.giving.checkout.donations.service import DonationResponse
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.http.caller import SECRET, SUPPORT_REFUNDS
 from almoner.platform.http.calls import ApiCall
@@ -33,7 +33,7 @@ def refund_routes(rules: DisbursementRules) -> Routes:
         member_scope=SUPPORT_REFUNDS,
         errors=(InvalidState,),
     )
-    async def refund_donation(call: ApiCall, id: DonationId, body: RefundIn) -> DonationOut:
+    async def refund_donation(call: ApiCall, id: DonationId, body: RefundBody) -> DonationResponse:
         """Refund a donation, whole or in part.
 
         It must be `RECEIVED_PAYMENT`, and in no payout that was sent. A hosted one goes back to the donor by the

@@ -6,7 +6,7 @@ from almoner.kit.money import MAX_MINOR
 from almoner.platform.http.wire import RequestBody
 
 
-class RefundIn(RequestBody):
+class RefundBody(RequestBody):
     """The amount to refund."""
 
     amount: int | None = Field(

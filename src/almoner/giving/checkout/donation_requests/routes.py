@@ -5,9 +5,9 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import service
 from almoner.giving.checkout.donation_requests.schemas import (
-    DonationRequestOut,
+    DonationRequestResponse,
     DonationRequestsQuery,
-    donation_request_out,
+    donation_request_response,
 )
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import ApiCall
@@ -21,7 +21,7 @@ routes = Routes("Donation requests", moves_money=True)
 
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
-async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
+async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestResponse]:
     """List donation requests, newest first unless sorted by due date.
 
     A donation request asks you to transfer the money for direct donations.
@@ -32,12 +32,12 @@ async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) ->
         page,
         rows,
         total,
-        lambda row: donation_request_out(call.tx, row),
+        lambda row: donation_request_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
 
 @routes.get("/v1/donation-requests/{id}", key=SECRET, scope="donation_requests:read")
-async def get_donation_request(call: ApiCall, id: DonationRequestId) -> DonationRequestOut:
+async def get_donation_request(call: ApiCall, id: DonationRequestId) -> DonationRequestResponse:
     """Retrieve a donation request."""
-    return donation_request_out(call.tx, await service.get(call.tx, call.partner, id))
+    return donation_request_response(call.tx, await service.get(call.tx, call.partner, id))

@@ -19,7 +19,7 @@ class DonationRequestsQuery(PageQuery):
     )
 
 
-class DonationRequestOut(ResponseRecord, object_name="donation_request"):
+class DonationRequestResponse(ResponseRecord, object_name="donation_request"):
     """What you are asked to transfer for the direct donations of a period, in one currency."""
 
     id: str
@@ -36,9 +36,9 @@ class DonationRequestOut(ResponseRecord, object_name="donation_request"):
     created_at: str
 
 
-def donation_request_out(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+def donation_request_response(tx: Tx, request: DonationRequest) -> DonationRequestResponse:
     """The response for one request."""
-    return DonationRequestOut(
+    return DonationRequestResponse(
         id=tx.ids.text("donationrequest", request.id),
         status=request.status,
         amount=request.money.minor,

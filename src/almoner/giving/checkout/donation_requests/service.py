@@ -27,7 +27,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     RequestPaymentStatus,
     UninvoicedGroup,
 )
-from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
+from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_by_reference as find_by_reference
 from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
@@ -54,9 +54,9 @@ async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donatio
     return found
 
 
-def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestResponse:
     """The donation request as an API record."""
-    return schemas.donation_request_out(tx, request)
+    return schemas.donation_request_response(tx, request)
 
 
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
@@ -101,7 +101,7 @@ async def fill_request(
     await store.update_donation_totals(tx, filled)
     if not filled.collecting:
         await _notify_partner(tx, account, filled)
-        await outbox.emit(tx, partner.id, domain.CREATED, schemas.donation_request_out(tx, filled))
+        await outbox.emit(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
     return filled, more
 
 
@@ -155,7 +155,7 @@ async def _record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int) ->
     status = domain.request_status_of(paid_minor, held.money.minor)
     await store.record_paid_amount(tx, held, paid_minor, status)
     paid = replace(held, paid_minor=paid_minor, status=status)
-    await outbox.emit(tx, held.partner_id, domain.UPDATED, schemas.donation_request_out(tx, paid))
+    await outbox.emit(tx, held.partner_id, domain.UPDATED, schemas.donation_request_response(tx, paid))
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:

@@ -72,7 +72,7 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
 
 async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     await store.insert(tx, Partner(donation.partner_id), donation)
-    await outbox.emit(tx, donation.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
+    await outbox.emit(tx, donation.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
     return donation
 
 

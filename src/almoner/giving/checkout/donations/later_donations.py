@@ -38,7 +38,7 @@ async def create_later_donation(tx: Tx, plan: DonationSubscription, due_on: date
     if first is not None and first.organisation_id == plan.organisation_id:
         donation = replace(donation, designation=first.designation, giving_link_id=first.giving_link_id)
     await store.insert(tx, Partner(plan.partner_id), donation)
-    await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
+    await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
     return donation
 
 

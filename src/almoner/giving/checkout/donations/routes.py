@@ -17,11 +17,11 @@ from almoner.giving.checkout.donations.domain import (
     WrongTargetCurrency,
 )
 from almoner.giving.checkout.donations.schemas import (
-    DonationIn,
-    DonationOut,
+    DonationBody,
     DonationPatch,
+    DonationResponse,
     DonationsQuery,
-    donation_out,
+    donation_response,
     filters_of,
 )
 from almoner.kit.errors import Forbidden
@@ -39,7 +39,7 @@ routes = Routes("Donations", moves_money=True)
 
 
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")
-async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
+async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationResponse]:
     """List donations, newest first unless sorted by amount."""
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
@@ -49,7 +49,7 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
         page,
         rows,
         total,
-        lambda row: donation_out(call.tx, row),
+        lambda row: donation_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
@@ -68,7 +68,7 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
         GiftAidMissing,
     ),
 )
-async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
+async def create_donation(call: ApiCall, body: DonationBody) -> DonationResponse:
     """Create a direct donation.
 
     You have collected the money for it. The next donation request asks you to transfer it. Until then, the donation is
@@ -85,13 +85,13 @@ async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
     change = direct_donations.DirectDonationRequest(
         money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata
     )
-    return donation_out(call.tx, await direct_donations.create(call.tx, call.partner, change))
+    return donation_response(call.tx, await direct_donations.create(call.tx, call.partner, change))
 
 
 @routes.get("/v1/donations/{id}", key=SECRET, scope="donations:read")
-async def get_donation(call: ApiCall, id: DonationId) -> DonationOut:
+async def get_donation(call: ApiCall, id: DonationId) -> DonationResponse:
     """Retrieve a donation."""
-    return donation_out(call.tx, await service.get(call.tx, call.partner, id))
+    return donation_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch(
@@ -108,7 +108,7 @@ async def get_donation(call: ApiCall, id: DonationId) -> DonationOut:
         GiftAidMissing,
     ),
 )
-async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) -> DonationOut:
+async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) -> DonationResponse:
     """Change a donation.
 
     You can change its metadata, key by key, and the organisation of a direct donation while it is `ACTIVE`.
@@ -118,10 +118,10 @@ async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) ->
         await direct_donations.change_organisation(tx, partner, id, body.organisation_id)
     if body.metadata is not UNSET:
         await service.change_metadata(tx, partner, id, body.metadata)
-    return donation_out(tx, await service.get(tx, partner, id))
+    return donation_response(tx, await service.get(tx, partner, id))
 
 
 @routes.post("/v1/donations/{id}/cancel", key=SECRET, scope="donations:write", errors=(InvalidState,))
-async def cancel_donation(call: ApiCall, id: DonationId) -> DonationOut:
+async def cancel_donation(call: ApiCall, id: DonationId) -> DonationResponse:
     """Cancel a direct donation that is `ACTIVE`."""
-    return donation_out(call.tx, await direct_donations.cancel(call.tx, call.partner, id))
+    return donation_response(call.tx, await direct_donations.cancel(call.tx, call.partner, id))

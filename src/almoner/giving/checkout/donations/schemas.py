@@ -50,7 +50,7 @@ _GIFT: Final[JsonDict] = {
 }
 
 
-class DonationIn(RequestBody):
+class DonationBody(RequestBody):
     """A new direct donation: for an organisation, or for the default organisation of a user."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
@@ -129,13 +129,13 @@ class DonationPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class HostedDonationOut(msgspec.Struct, frozen=True, rename="camel"):
+class HostedDonationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The session from which a hosted donation came."""
 
     session_id: str
 
 
-class DonationSeriesOut(msgspec.Struct, frozen=True, rename="camel"):
+class DonationSeriesResponse(msgspec.Struct, frozen=True, rename="camel"):
     """``initial``: a one-off donation, or the first of a donation subscription. ``id``: the donation subscription's."""
 
     initial: bool
@@ -148,14 +148,14 @@ class DonationSeriesOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
+class SettledAmountResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What arrived after conversion, in minor units."""
 
     amount: int
     currency: str
 
 
-class DonationOut(ResponseRecord, object_name="donation"):
+class DonationResponse(ResponseRecord, object_name="donation"):
     """A donation as partners see it."""
 
     personal: ClassVar = ("first_name", "last_name", "email", "dedication")
@@ -164,7 +164,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     user_id: str | None
     organisation_id: str
     type: DonationType
-    hosted: HostedDonationOut | None
+    hosted: HostedDonationResponse | None
     amount: int
     currency_code: str
     status: DonationStatus
@@ -175,7 +175,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     anonymous: YesNo
     gift_aid_id: str | None
     donation_request_id: str | None
-    subscription: DonationSeriesOut
+    subscription: DonationSeriesResponse
     giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that it was made by.")]
     designation: Annotated[
         str | None, msgspec.Meta(description="What it is for: the donor's choice of the session's `designations`.")
@@ -188,7 +188,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     created_at: str
     cancelled_at: str | None
     settled_at: str | None
-    settled_amount: SettledAmountOut | None
+    settled_amount: SettledAmountResponse | None
     disbursed_at: str | None
     reassigned_at: str | None
     reassigned_from_organisation_id: str | None
@@ -210,27 +210,29 @@ class DonationOut(ResponseRecord, object_name="donation"):
     ]
 
 
-_ONE_OFF = DonationSeriesOut(initial=True, id=None)
+_ONE_OFF = DonationSeriesResponse(initial=True, id=None)
 
 
-def _series_out(ids: Ids, donation: Donation) -> DonationSeriesOut:
+def _series_response(ids: Ids, donation: Donation) -> DonationSeriesResponse:
     if donation.subscription_id is None:
         return _ONE_OFF
     initial = donation.subscription_due_on is None
-    return DonationSeriesOut(initial, ids.text("donationsubscription", donation.subscription_id))
+    return DonationSeriesResponse(initial, ids.text("donationsubscription", donation.subscription_id))
 
 
-def donation_out(tx: Tx, donation: Donation) -> DonationOut:
+def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
     """The API representation of a donation, also used in its events."""
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
     names = (donation.first_name, donation.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is
-    return DonationOut(
+    return DonationResponse(
         id=ids.text("donation", donation.id),
         user_id=ids.text_or_none("user", donation.user_id),
         organisation_id=ids.text("organisation", donation.organisation_id),
         type=donation.type,
-        hosted=HostedDonationOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
+        hosted=HostedDonationResponse(ids.text("donationsession", donation.session_id))
+        if donation.session_id
+        else None,
         amount=donation.money.minor,
         currency_code=donation.money.currency,
         status=donation.status,
@@ -241,7 +243,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         anonymous="yes" if donation.anonymous else "no",
         gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
         donation_request_id=ids.text_or_none("donationrequest", donation.request_id),
-        subscription=_series_out(ids, donation),
+        subscription=_series_response(ids, donation),
         giving_link_id=ids.text_or_none("givinglink", donation.giving_link_id),
         designation=donation.designation,
         dedication=donation.dedication if shown else None,
@@ -249,7 +251,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         created_at=iso_timestamp(donation.created_at),
         cancelled_at=iso_timestamp_or_none(donation.cancelled_at),
         settled_at=iso_timestamp(settlement.at) if settlement else None,
-        settled_amount=SettledAmountOut(settlement.money.minor, settlement.money.currency) if settlement else None,
+        settled_amount=SettledAmountResponse(settlement.money.minor, settlement.money.currency) if settlement else None,
         disbursed_at=iso_timestamp_or_none(donation.disbursed_at),
         reassigned_at=iso_timestamp_or_none(donation.reassigned_at),
         reassigned_from_organisation_id=ids.text_or_none("organisation", donation.reassigned_from),

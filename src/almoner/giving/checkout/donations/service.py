@@ -28,7 +28,7 @@ from almoner.giving.checkout.donations.later_donations import FinishPayment as F
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
 from almoner.giving.checkout.donations.later_donations import set_amount as set_amount
-from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
+from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
@@ -80,9 +80,9 @@ async def get(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donati
     return donation
 
 
-def serialise_for_api(tx: Tx, donation: Donation) -> DonationOut:
+def serialise_for_api(tx: Tx, donation: Donation) -> DonationResponse:
     """The donation as an API record."""
-    return schemas.donation_out(tx, donation)
+    return schemas.donation_response(tx, donation)
 
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:

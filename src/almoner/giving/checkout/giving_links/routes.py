@@ -13,11 +13,11 @@ from almoner.giving.checkout.giving_links.domain import (
     SlugTaken,
 )
 from almoner.giving.checkout.giving_links.schemas import (
-    GivingLinkIn,
-    GivingLinkOut,
+    GivingLinkBody,
     GivingLinkPatch,
+    GivingLinkResponse,
     GivingLinksQuery,
-    giving_link_out,
+    giving_link_response,
 )
 from almoner.platform.files import images
 from almoner.platform.files.uploads.files import CheckedFile
@@ -41,37 +41,37 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
     routes = Routes("Giving links")
 
     @routes.get("/v1/giving-links", key=SECRET, scope="giving_links:read")
-    async def list_giving_links(call: ApiCall, query: GivingLinksQuery) -> ListResponse[GivingLinkOut]:
+    async def list_giving_links(call: ApiCall, query: GivingLinksQuery) -> ListResponse[GivingLinkResponse]:
         """List giving links."""
         page = call.requested_page(query)
         rows, total = await service.list_page(call.tx, call.partner, page, active=query.active)
         return call.list_response(
-            page, rows, total, lambda row: giving_link_out(call.tx, row), lambda row: (row.id.bytes,)
+            page, rows, total, lambda row: giving_link_response(call.tx, row), lambda row: (row.id.bytes,)
         )
 
     @routes.post("/v1/giving-links", key=SECRET, scope="giving_links:write", errors=(*_ERRORS, SlugTaken))
-    async def create_giving_link(call: ApiCall, body: GivingLinkIn) -> GivingLinkOut:
+    async def create_giving_link(call: ApiCall, body: GivingLinkBody) -> GivingLinkResponse:
         """Create a giving link: a permanent page on which donors give, without code on your side."""
         made = await service.create(call.tx, call.partner, body.to_input(), body.slug, payable)
-        return giving_link_out(call.tx, made)
+        return giving_link_response(call.tx, made)
 
     @routes.get("/v1/giving-links/{id}", key=SECRET, scope="giving_links:read")
-    async def get_giving_link(call: ApiCall, id: GivingLinkId) -> GivingLinkOut:
+    async def get_giving_link(call: ApiCall, id: GivingLinkId) -> GivingLinkResponse:
         """Retrieve a giving link."""
-        return giving_link_out(call.tx, await service.get(call.tx, call.partner, id))
+        return giving_link_response(call.tx, await service.get(call.tx, call.partner, id))
 
     @routes.patch("/v1/giving-links/{id}", key=SECRET, scope="giving_links:write", errors=_ERRORS)
-    async def update_giving_link(call: ApiCall, id: GivingLinkId, body: GivingLinkPatch) -> GivingLinkOut:
+    async def update_giving_link(call: ApiCall, id: GivingLinkId, body: GivingLinkPatch) -> GivingLinkResponse:
         """Change a giving link, or switch it off. Its address stays."""
         changed = await service.update(call.tx, call.partner, id, body.to_input(), payable)
-        return giving_link_out(call.tx, changed)
+        return giving_link_response(call.tx, changed)
 
     @routes.post(
         "/v1/giving-links/{id}/image", key=SECRET, scope="giving_links:write", upload=_IMAGE, errors=UPLOAD_ERRORS
     )
-    async def set_giving_link_image(call: ApiCall, id: GivingLinkId, upload: CheckedFile) -> GivingLinkOut:
+    async def set_giving_link_image(call: ApiCall, id: GivingLinkId, upload: CheckedFile) -> GivingLinkResponse:
         """Upload the picture of a giving link: JPEG or PNG, at most 5 MiB."""
         changed = await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
-        return giving_link_out(call.tx, changed)
+        return giving_link_response(call.tx, changed)
 
     return routes

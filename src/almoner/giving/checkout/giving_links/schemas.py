@@ -119,7 +119,7 @@ class GivingLinkInput:
         return self.values.get(name, current)
 
 
-class GivingLinkIn(RequestBody):
+class GivingLinkBody(RequestBody):
     """A new giving link, for `organisationIds` or a `categoryId`. Amounts and goal need a single currency."""
 
     title: Title
@@ -185,20 +185,20 @@ class GivingLinksQuery(PageQuery):
     active: bool | None = Field(None, description="Whether it is switched on; one that has expired may be.")
 
 
-class QrCodeOut(msgspec.Struct, frozen=True, rename="camel"):
+class QrCodeResponse(msgspec.Struct, frozen=True, rename="camel"):
     """Addresses of pictures of the link's address, to print."""
 
     svg: str
     png: str
 
 
-class GivingLinkOut(ResponseRecord, object_name="giving_link"):
+class GivingLinkResponse(ResponseRecord, object_name="giving_link"):
     """A giving link as partners see it. Send donors to ``url``."""
 
     id: str
     url: Annotated[str, msgspec.Meta(description="The page.", examples=["https://give.example.org/g/winter-appeal"])]
     slug: str
-    qr_code: QrCodeOut
+    qr_code: QrCodeResponse
     title: str
     text: str | None
     image_url: str | None
@@ -222,14 +222,14 @@ class GivingLinkOut(ResponseRecord, object_name="giving_link"):
     updated_at: str
 
 
-def giving_link_out(tx: Tx, link: GivingLink) -> GivingLinkOut:
+def giving_link_response(tx: Tx, link: GivingLink) -> GivingLinkResponse:
     """The response for one link."""
     url = f"{tx.links.pages}/g/{link.slug}"
-    return GivingLinkOut(
+    return GivingLinkResponse(
         id=tx.ids.text("givinglink", link.id),
         url=url,
         slug=link.slug,
-        qr_code=QrCodeOut(f"{url}/qr.svg", f"{url}/qr.png"),
+        qr_code=QrCodeResponse(f"{url}/qr.svg", f"{url}/qr.png"),
         title=link.title,
         text=link.text,
         image_url=media.media_url(tx.links, link.image_key),

@@ -13,10 +13,10 @@ from almoner.giving.checkout.sessions.domain import (
     UserNotFound,
 )
 from almoner.giving.checkout.sessions.schemas import (
-    DonationSessionIn,
-    DonationSessionOut,
+    DonationSessionBody,
+    DonationSessionResponse,
     DonationSessionsQuery,
-    session_out,
+    session_response,
 )
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import ApiCall
@@ -30,17 +30,19 @@ routes = Routes("Donation sessions", moves_money=True)
 
 
 @routes.get("/v1/donation-sessions", key=SECRET, scope="donation_sessions:read")
-async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionOut]:
+async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionResponse]:
     """List donation sessions."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.list_response(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: session_response(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")
-async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionOut:
+async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionResponse:
     """Retrieve a donation session."""
-    return session_out(call.tx, await service.get(call.tx, call.partner, id))
+    return session_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 def session_creation_routes(payable: Collection[str] | None) -> Routes:
@@ -54,7 +56,7 @@ def session_creation_routes(payable: Collection[str] | None) -> Routes:
         tx="single",
         errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, CannotBePaid),
     )
-    async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
+    async def create_donation_session(call: ApiCall, body: DonationSessionBody) -> DonationSessionResponse:
         """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
         domain.ensure_payable(body.currency, payable)
         change = service.DonationSessionRequest(

@@ -41,7 +41,7 @@ Language = Annotated[
 ]
 
 
-class BenefitsIn(RequestBody):
+class BenefitsBody(RequestBody):
     """What the donor receives in return for the donation."""
 
     description: Annotated[
@@ -62,7 +62,7 @@ class DonationSessionsQuery(PageQuery):
     """Donation sessions have no filters."""
 
 
-class DonationSessionIn(RequestBody):
+class DonationSessionBody(RequestBody):
     """A new session."""
 
     organisation_id: Annotated[str, IdString("organisation")]
@@ -72,7 +72,7 @@ class DonationSessionIn(RequestBody):
     language: Language | None = None
     metadata: Metadata | None = None
     frequencies: Frequencies = Field(list(ONE_TIME))
-    benefits: BenefitsIn | None = Field(
+    benefits: BenefitsBody | None = Field(
         None,
         description="Goods or services that the donor receives in return. The page and the receipt state them with "
         "their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.",
@@ -94,14 +94,14 @@ class DonationSessionIn(RequestBody):
         )
 
 
-class BenefitsOut(ResponseRecord):
+class BenefitsResponse(ResponseRecord):
     """What the donor receives in return for the donation."""
 
     description: str
     fair_value: int
 
 
-class DonationSessionOut(ResponseRecord, object_name="donation_session"):
+class DonationSessionResponse(ResponseRecord, object_name="donation_session"):
     """A session as partners see it. Send the donor to ``url``."""
 
     id: str
@@ -121,7 +121,7 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
     frequencies: Annotated[
         list[DonationFrequency], msgspec.Meta(description="Among which the donor chooses how often to give.")
     ]
-    benefits: BenefitsOut | None
+    benefits: BenefitsResponse | None
     suggested_amounts: list[int] | None
     minimum: int | None
     maximum: int | None
@@ -133,9 +133,9 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
     expires_at: str
 
 
-def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
+def session_response(tx: Tx, session: DonationSession) -> DonationSessionResponse:
     """The response for one session, with its status at the time of reading (S3)."""
-    return DonationSessionOut(
+    return DonationSessionResponse(
         id=tx.ids.text("donationsession", session.id),
         status=session.status_at(tx.now),
         organisation_id=tx.ids.text("organisation", session.organisation_id),
@@ -146,7 +146,7 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
         frequencies=list(session.frequencies),
-        benefits=_benefits_out(session.benefits),
+        benefits=_benefits_response(session.benefits),
         suggested_amounts=list(session.options.suggested) or None,
         minimum=session.options.minimum,
         maximum=session.options.maximum,
@@ -159,5 +159,5 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
     )
 
 
-def _benefits_out(benefits: Benefits | None) -> BenefitsOut | None:
-    return None if benefits is None else BenefitsOut(benefits.description, benefits.fair_value_minor)
+def _benefits_response(benefits: Benefits | None) -> BenefitsResponse | None:
+    return None if benefits is None else BenefitsResponse(benefits.description, benefits.fair_value_minor)

@@ -20,7 +20,7 @@ from almoner.giving.checkout.sessions.domain import (
     GiftOptions,
     NewSession,
 )
-from almoner.giving.checkout.sessions.schemas import DonationSessionOut
+from almoner.giving.checkout.sessions.schemas import DonationSessionResponse
 from almoner.giving.checkout.sessions.store import has_open as has_open
 from almoner.giving.checkout.sessions.store import list_page as list_page
 from almoner.kit import metadata as metadata_rules
@@ -57,7 +57,7 @@ class DonationSessionRequest:
 
 async def create(
     tx: Tx, claim: IdempotencyClaim, trace: EntryContext, change: DonationSessionRequest
-) -> DonationSessionOut:
+) -> DonationSessionResponse:
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
@@ -81,7 +81,7 @@ async def create(
         options=change.options,
     )
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
-    answer = schemas.session_out(tx, session)
+    answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = trace.entry_values(tx, answer.id)
     outcome = await store.create(tx, claim, body, entry, new)
@@ -162,9 +162,9 @@ async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.find(tx, partner, session_id))
 
 
-def serialise_for_api(tx: Tx, session: DonationSession) -> DonationSessionOut:
+def serialise_for_api(tx: Tx, session: DonationSession) -> DonationSessionResponse:
     """The donation session as an API record."""
-    return schemas.session_out(tx, session)
+    return schemas.session_response(tx, session)
 
 
 async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
@@ -187,7 +187,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     if not await store.complete(tx, session.id, donation_id):
         raise domain.SessionCompleted
     completed = replace(session, stored_status="completed", donation_id=donation_id)
-    await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_out(tx, completed))
+    await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
 
 async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
@@ -202,7 +202,7 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record the expiry of sessions; returns how many. Reads show it at once anyway (S3)."""
     expired = await store.expire_due(tx, limit)
     if expired:
-        records = [(one.partner_id, schemas.session_out(tx, one)) for one in expired]
+        records = [(one.partner_id, schemas.session_response(tx, one)) for one in expired]
         await outbox.emit_events(tx, domain.EXPIRED, records)
     return len(expired)
 
@@ -211,7 +211,7 @@ async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     """End a session before its time. Raises NotFound, SessionExpired, SessionCompleted."""
     (await get(tx, partner, session_id)).ensure_open(tx.now)
     expired = _ensure_found(await store.expire(tx, partner, session_id))
-    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.session_out(tx, expired))
+    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.session_response(tx, expired))
     return expired
 
 

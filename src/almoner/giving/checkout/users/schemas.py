@@ -11,17 +11,17 @@ from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 
 
-class UserIn(RequestBody):
+class UserBody(RequestBody):
     """A new user: an empty body, nothing personal is kept."""
 
 
-class UserOrganisationIn(RequestBody):
+class UserOrganisationBody(RequestBody):
     """The default organisation of a user's donations."""
 
     organisation_id: Annotated[str, IdString("organisation")]
 
 
-class UserOut(ResponseRecord, object_name="user"):
+class UserResponse(ResponseRecord, object_name="user"):
     """A user as partners see it."""
 
     id: str
@@ -30,7 +30,7 @@ class UserOut(ResponseRecord, object_name="user"):
     deleted_at: str | None
 
 
-class UserOrganisationOut(ResponseRecord, object_name="user"):
+class UserOrganisationResponse(ResponseRecord, object_name="user"):
     """The response to a change of a user's default organisation."""
 
     user_id: str
@@ -38,9 +38,9 @@ class UserOrganisationOut(ResponseRecord, object_name="user"):
     timestamp: str
 
 
-def user_out(tx: Tx, user: User) -> UserOut:
+def user_response(tx: Tx, user: User) -> UserResponse:
     """The response for one user."""
-    return UserOut(
+    return UserResponse(
         id=tx.ids.text("user", user.id),
         organisation_id=tx.ids.text_or_none("organisation", user.organisation_id),
         created_at=iso_timestamp(user.created_at),
@@ -48,9 +48,11 @@ def user_out(tx: Tx, user: User) -> UserOut:
     )
 
 
-def default_organisation_out(tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime) -> UserOrganisationOut:
+def default_organisation_response(
+    tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime
+) -> UserOrganisationResponse:
     """The response for a changed default organisation."""
-    return UserOrganisationOut(
+    return UserOrganisationResponse(
         user_id=tx.ids.text("user", user_id),
         organisation_id=tx.ids.text("organisation", organisation_id),
         timestamp=iso_timestamp(at),

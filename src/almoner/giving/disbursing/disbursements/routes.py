@@ -5,9 +5,9 @@ from uuid import UUID
 
 from almoner.giving.disbursing.disbursements import service
 from almoner.giving.disbursing.disbursements.schemas import (
-    DisbursementOut,
+    DisbursementResponse,
     DisbursementsQuery,
-    disbursement_out,
+    disbursement_response,
     filters_of,
 )
 from almoner.platform.http.caller import SECRET
@@ -22,7 +22,7 @@ routes = Routes("Disbursements", moves_money=True)
 
 
 @routes.get("/v1/disbursements", key=SECRET, scope="disbursements:read")
-async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListResponse[DisbursementOut]:
+async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListResponse[DisbursementResponse]:
     """List disbursements to nonprofits, newest first.
 
     A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet. It
@@ -31,11 +31,11 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.list_response(
-        page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,)
+        page, rows, total, lambda row: disbursement_response(call.tx, row), lambda row: (row.id.bytes,)
     )
 
 
 @routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")
-async def get_disbursement(call: ApiCall, id: DisbursementId) -> DisbursementOut:
+async def get_disbursement(call: ApiCall, id: DisbursementId) -> DisbursementResponse:
     """Retrieve a disbursement to a nonprofit."""
-    return disbursement_out(call.tx, await service.get(call.tx, call.partner, id))
+    return disbursement_response(call.tx, await service.get(call.tx, call.partner, id))

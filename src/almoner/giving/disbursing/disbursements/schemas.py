@@ -31,7 +31,7 @@ def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
     return DisbursementFilters(organisation_id, query.status)
 
 
-class DisbursementOut(ResponseRecord, object_name="disbursement"):
+class DisbursementResponse(ResponseRecord, object_name="disbursement"):
     """A payout to a nonprofit. While ``PENDING``, ``waitingReason`` says why the next run does not send it."""
 
     id: str
@@ -45,9 +45,9 @@ class DisbursementOut(ResponseRecord, object_name="disbursement"):
     paid_at: str | None
 
 
-def disbursement_out(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+def disbursement_response(tx: Tx, disbursement: Disbursement) -> DisbursementResponse:
     """The response for one disbursement."""
-    return DisbursementOut(
+    return DisbursementResponse(
         id=tx.ids.text("disbursement", disbursement.id),
         organisation_id=tx.ids.text("organisation", disbursement.organisation_id),
         amount=disbursement.money.minor,

@@ -30,7 +30,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     SelfReleaseRefused,
     WaitingReason,
 )
-from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out
+from almoner.giving.disbursing.disbursements.schemas import DisbursementResponse, disbursement_response
 from almoner.giving.disbursing.disbursements.store import active_holds as active_holds
 from almoner.giving.disbursing.disbursements.store import active_holds_page as active_holds_page
 from almoner.giving.disbursing.disbursements.store import count_active_holds as count_active_holds
@@ -90,9 +90,9 @@ async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
     return found
 
 
-def serialise_for_api(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+def serialise_for_api(tx: Tx, disbursement: Disbursement) -> DisbursementResponse:
     """The disbursement as an API record."""
-    return disbursement_out(tx, disbursement)
+    return disbursement_response(tx, disbursement)
 
 
 async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:

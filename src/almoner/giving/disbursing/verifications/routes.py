@@ -6,12 +6,12 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import service
 from almoner.giving.disbursing.verifications.domain import InvalidMetadata, InvalidState, OrganisationNotFound
 from almoner.giving.disbursing.verifications.schemas import (
-    MonetaryDonationVerificationIn,
-    MonetaryDonationVerificationOut,
+    MonetaryDonationVerificationBody,
     MonetaryDonationVerificationPatch,
+    MonetaryDonationVerificationResponse,
     MonetaryDonationVerificationsQuery,
     filters_of,
-    verification_out,
+    verification_response,
 )
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
@@ -28,12 +28,12 @@ routes = Routes("Monetary donation verifications")
 @routes.get("/v1/monetary-donation-verifications", key=SECRET, scope="monetary_donation_verifications:read")
 async def list_monetary_donation_verifications(
     call: ApiCall, query: MonetaryDonationVerificationsQuery
-) -> ListResponse[MonetaryDonationVerificationOut]:
+) -> ListResponse[MonetaryDonationVerificationResponse]:
     """List monetary donation verifications, newest first."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.list_response(
-        page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,)
+        page, rows, total, lambda row: verification_response(call.tx, row), lambda row: (row.id.bytes,)
     )
 
 
@@ -44,21 +44,21 @@ async def list_monetary_donation_verifications(
     errors=(OrganisationNotFound, InvalidMetadata, InvalidState),
 )
 async def create_monetary_donation_verification(
-    call: ApiCall, body: MonetaryDonationVerificationIn
-) -> MonetaryDonationVerificationOut:
+    call: ApiCall, body: MonetaryDonationVerificationBody
+) -> MonetaryDonationVerificationResponse:
     """Create a monetary donation verification.
 
     It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An organisation
     has at most one that is pending or approved.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
-    return verification_out(call.tx, made)
+    return verification_response(call.tx, made)
 
 
 @routes.get("/v1/monetary-donation-verifications/{id}", key=SECRET, scope="monetary_donation_verifications:read")
-async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) -> MonetaryDonationVerificationOut:
+async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) -> MonetaryDonationVerificationResponse:
     """Retrieve a monetary donation verification."""
-    return verification_out(call.tx, await service.get(call.tx, call.partner, id))
+    return verification_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch(
@@ -69,9 +69,9 @@ async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) 
 )
 async def update_monetary_donation_verification(
     call: ApiCall, id: VerificationId, body: MonetaryDonationVerificationPatch
-) -> MonetaryDonationVerificationOut:
+) -> MonetaryDonationVerificationResponse:
     """Change the metadata of a monetary donation verification. It is changed key by key."""
     if body.metadata is UNSET:
-        return verification_out(call.tx, await service.get(call.tx, call.partner, id))
+        return verification_response(call.tx, await service.get(call.tx, call.partner, id))
     changed = await service.change_metadata(call.tx, call.partner, id, body.metadata)
-    return verification_out(call.tx, changed)
+    return verification_response(call.tx, changed)

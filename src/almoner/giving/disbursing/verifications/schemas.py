@@ -39,7 +39,7 @@ def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> Verificatio
     return VerificationFilters(organisation_id, query.status)
 
 
-class MonetaryDonationVerificationIn(RequestBody):
+class MonetaryDonationVerificationBody(RequestBody):
     """A new verification."""
 
     organisation_id: Annotated[str, IdString("organisation")]
@@ -52,14 +52,14 @@ class MonetaryDonationVerificationPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class MonetaryDonationVerificationStatusOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonetaryDonationVerificationStatusResponse(msgspec.Struct, frozen=True, rename="camel"):
     """Where the verification stands, and whether the organisation is to act next."""
 
     type: VerificationStatus
     awaiting_answer_from_organisation: bool
 
 
-class MonetaryDonationCheckOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonetaryDonationCheckResponse(msgspec.Struct, frozen=True, rename="camel"):
     """One check."""
 
     type: CheckType
@@ -71,13 +71,13 @@ _CHECKED: Final = [{"type": check, "status": "succeeded" if check == "registrati
 _EXPIRES: Final = "2026-12-21T09:30:00.000Z"
 
 
-class MonetaryDonationVerificationOut(ResponseRecord, object_name="monetary_donation_verification"):
+class MonetaryDonationVerificationResponse(ResponseRecord, object_name="monetary_donation_verification"):
     """A monetary donation verification as partners see it."""
 
     id: str
     organisation_id: str
-    status: Annotated[MonetaryDonationVerificationStatusOut, msgspec.Meta(examples=[_WAITING])]
-    checks: Annotated[list[MonetaryDonationCheckOut], msgspec.Meta(description="All four.", examples=[_CHECKED])]
+    status: Annotated[MonetaryDonationVerificationStatusResponse, msgspec.Meta(examples=[_WAITING])]
+    checks: Annotated[list[MonetaryDonationCheckResponse], msgspec.Meta(description="All four.", examples=[_CHECKED])]
     rejection_reason_code: RejectionReason | None
     metadata: dict[str, str] | None
     created_at: str
@@ -88,13 +88,13 @@ class MonetaryDonationVerificationOut(ResponseRecord, object_name="monetary_dona
     processed_at: str | None
 
 
-def verification_out(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
+def verification_response(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
     """The API representation of a verification at the current time, also used in its events."""
-    return MonetaryDonationVerificationOut(
+    return MonetaryDonationVerificationResponse(
         id=tx.ids.text("monetarydonationverification", verification.id),
         organisation_id=tx.ids.text("organisation", verification.organisation_id),
-        status=MonetaryDonationVerificationStatusOut(verification.status, verification.awaits_answer),
-        checks=[MonetaryDonationCheckOut(check, verification.checks[check]) for check in CHECKS],
+        status=MonetaryDonationVerificationStatusResponse(verification.status, verification.awaits_answer),
+        checks=[MonetaryDonationCheckResponse(check, verification.checks[check]) for check in CHECKS],
         rejection_reason_code=verification.rejection_reason,
         metadata=None if verification.metadata is None else dict(verification.metadata),
         created_at=iso_timestamp(verification.created_at),

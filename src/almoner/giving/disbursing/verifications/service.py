@@ -36,7 +36,7 @@ from almoner.giving.disbursing.verifications.flagging import on_account_denied a
 from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
 from almoner.giving.disbursing.verifications.flagging import on_account_refused as on_account_refused
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
-from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
+from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
 from almoner.giving.disbursing.verifications.store_findings import count_waiting as count_waiting
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
@@ -172,7 +172,7 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVe
     return found.as_at(tx.now)
 
 
-def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
+def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
     """The verification as an API record."""
     return transitions.serialise_for_api(tx, verification)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from almoner.giving.disbursing.verifications import domain, schemas, store, triggers
 from almoner.giving.disbursing.verifications.domain import CheckType, MonetaryDonationVerification, Outcome
-from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
+from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
@@ -27,9 +27,9 @@ class CheckVerification(msgspec.Struct, frozen=True):
 CHECK: Final = JobKind("verifications.check_registration", CheckVerification)
 
 
-def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationOut:
+def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
     """The verification as an API record."""
-    return schemas.verification_out(tx, verification)
+    return schemas.verification_response(tx, verification)
 
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:

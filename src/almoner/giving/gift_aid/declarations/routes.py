@@ -6,11 +6,11 @@ from uuid import UUID
 from almoner.giving.gift_aid.declarations import service
 from almoner.giving.gift_aid.declarations.domain import UserNotFound
 from almoner.giving.gift_aid.declarations.schemas import (
-    GiftAidIn,
-    GiftAidOut,
-    HasGiftAidOut,
-    gift_aid_created_out,
-    gift_aid_out,
+    GiftAidBody,
+    GiftAidResponse,
+    HasGiftAidResponse,
+    gift_aid_created_response,
+    gift_aid_response,
 )
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
@@ -23,7 +23,7 @@ routes = Routes("Gift aid")
 
 
 @routes.post("/v1/gift-aid", key=PUBLISHABLE, scope="gift_aid:write", errors=(UserNotFound,))
-async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
+async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
     """Create a Gift Aid declaration.
 
     It covers donations from now on and from the past four years, unless you set another period. With a publishable key,
@@ -39,10 +39,10 @@ async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
         covers_to=body.covers_to,
         trusted=trusted,
     )
-    return gift_aid_out(call.tx, made) if trusted else gift_aid_created_out(call.tx, made)
+    return gift_aid_response(call.tx, made) if trusted else gift_aid_created_response(call.tx, made)
 
 
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")
-async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidOut:
+async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidResponse:
     """Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none."""
-    return HasGiftAidOut(id=call.tx.ids.text("giftaid", await service.newest_of_user(call.tx, call.partner, id)))
+    return HasGiftAidResponse(id=call.tx.ids.text("giftaid", await service.newest_of_user(call.tx, call.partner, id)))

@@ -15,7 +15,7 @@ from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord,
 Line = Annotated[Text255, Typed]
 
 
-class GiftAidIn(RequestBody):
+class GiftAidBody(RequestBody):
     """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
 
     title: Line = Field(examples=["Dr"])
@@ -50,7 +50,7 @@ class GiftAidIn(RequestBody):
         return claimable.normalise_declarer(typed)
 
 
-class GiftAidOut(ResponseRecord, object_name="gift_aid"):
+class GiftAidResponse(ResponseRecord, object_name="gift_aid"):
     """A declaration. With a publishable key, the response contains only ``id`` and ``createdAt``."""
 
     personal: ClassVar = (
@@ -80,16 +80,16 @@ class GiftAidOut(ResponseRecord, object_name="gift_aid"):
     deleted_at: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class HasGiftAidOut(ResponseRecord, object_name="gift_aid"):
+class HasGiftAidResponse(ResponseRecord, object_name="gift_aid"):
     """The newest declaration of a user."""
 
     id: str
 
 
-def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
+def gift_aid_response(tx: Tx, declaration: Declaration) -> GiftAidResponse:
     """The full response for one declaration."""
     declarer = declaration.declarer
-    return GiftAidOut(
+    return GiftAidResponse(
         id=tx.ids.text("giftaid", declaration.id),
         created_at=iso_timestamp(declaration.created_at),
         user_id=tx.ids.text_or_none("user", declaration.user_id),
@@ -107,6 +107,6 @@ def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
     )
 
 
-def gift_aid_created_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
+def gift_aid_created_response(tx: Tx, declaration: Declaration) -> GiftAidResponse:
     """The response without personal data: that the declaration was created."""
-    return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at))
+    return GiftAidResponse(id=tx.ids.text("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at))

@@ -6,11 +6,11 @@ from uuid import UUID
 from almoner.giving.subscriptions.donation_subscriptions import service
 from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidMetadata, InvalidPause, InvalidState
 from almoner.giving.subscriptions.donation_subscriptions.schemas import (
-    DonationSubscriptionOut,
     DonationSubscriptionPatch,
+    DonationSubscriptionResponse,
     DonationSubscriptionsQuery,
-    PauseIn,
-    donation_subscription_out,
+    PauseBody,
+    donation_subscription_response,
     filters_of,
 )
 from almoner.kit.errors import Forbidden
@@ -29,7 +29,7 @@ routes = Routes("Donation subscriptions", moves_money=True)
 @routes.get("/v1/donation-subscriptions", key=SECRET, scope="donation_subscriptions:read")
 async def list_donation_subscriptions(
     call: ApiCall, query: DonationSubscriptionsQuery
-) -> ListResponse[DonationSubscriptionOut]:
+) -> ListResponse[DonationSubscriptionResponse]:
     """List donation subscriptions, newest first unless sorted by next donation.
 
     A donation subscription is the plan of a donor's regular donations.
@@ -42,15 +42,15 @@ async def list_donation_subscriptions(
         page,
         rows,
         total,
-        lambda row: donation_subscription_out(call.tx, row),
+        lambda row: donation_subscription_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
 
 @routes.get("/v1/donation-subscriptions/{id}", key=SECRET, scope="donation_subscriptions:read")
-async def get_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+async def get_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """Retrieve a donation subscription."""
-    return donation_subscription_out(call.tx, await service.get(call.tx, call.partner, id))
+    return donation_subscription_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch(
@@ -61,7 +61,7 @@ async def get_donation_subscription(call: ApiCall, id: SubscriptionId) -> Donati
 )
 async def update_donation_subscription(
     call: ApiCall, id: SubscriptionId, body: DonationSubscriptionPatch
-) -> DonationSubscriptionOut:
+) -> DonationSubscriptionResponse:
     """Change a donation subscription.
 
     You can change its metadata, key by key, its amount and its frequency. A change that lowers what the donor pays
@@ -75,7 +75,7 @@ async def update_donation_subscription(
         plan = await service.request_change(call.tx, plan, minor, frequency)
     if body.metadata is not UNSET:
         plan = await service.change_metadata(call.tx, plan, body.metadata)
-    return donation_subscription_out(call.tx, plan)
+    return donation_subscription_response(call.tx, plan)
 
 
 @routes.post(
@@ -84,33 +84,37 @@ async def update_donation_subscription(
     scope="donation_subscriptions:write",
     errors=(InvalidState, InvalidPause),
 )
-async def pause_donation_subscription(call: ApiCall, id: SubscriptionId, body: PauseIn) -> DonationSubscriptionOut:
+async def pause_donation_subscription(
+    call: ApiCall, id: SubscriptionId, body: PauseBody
+) -> DonationSubscriptionResponse:
     """Pause a donation subscription that is `active` or `past_due`.
 
     Donations that are missed during the pause are not charged later.
     """
-    return donation_subscription_out(call.tx, await service.pause(call.tx, call.partner, id, body.until, "partner"))
+    return donation_subscription_response(
+        call.tx, await service.pause(call.tx, call.partner, id, body.until, "partner")
+    )
 
 
 @routes.post(
     "/v1/donation-subscriptions/{id}/resume", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
-async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """Resume a donation subscription that is `paused`. It continues with its next date."""
-    return donation_subscription_out(call.tx, await service.resume(call.tx, call.partner, id))
+    return donation_subscription_response(call.tx, await service.resume(call.tx, call.partner, id))
 
 
 @routes.post(
     "/v1/donation-subscriptions/{id}/skip", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
-async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`."""
-    return donation_subscription_out(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
+    return donation_subscription_response(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
 
 
 @routes.post(
     "/v1/donation-subscriptions/{id}/cancel", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
-async def cancel_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionOut:
+async def cancel_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """End a donation subscription for good. A donation that is being charged right now can still succeed."""
-    return donation_subscription_out(call.tx, await service.cancel(call.tx, call.partner, id, "partner"))
+    return donation_subscription_response(call.tx, await service.cancel(call.tx, call.partner, id, "partner"))

@@ -99,7 +99,7 @@ class DonationSubscriptionPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class PauseIn(RequestBody):
+class PauseBody(RequestBody):
     """A pause."""
 
     until: Moment | None = Field(
@@ -107,7 +107,7 @@ class PauseIn(RequestBody):
     )
 
 
-class PendingChangeOut(msgspec.Struct, frozen=True, rename="camel"):
+class PendingChangeResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A change that waits until the donor agrees to it."""
 
     amount: Annotated[
@@ -119,7 +119,7 @@ class PendingChangeOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
+class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What later gifts are charged to, as the payment provider shows it."""
 
     type: Annotated[str, msgspec.Meta(description="What it is: `card`.", examples=["card"])]
@@ -130,7 +130,7 @@ class PaymentMethodOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class DonationSubscriptionOut(ResponseRecord, object_name="donation_subscription"):
+class DonationSubscriptionResponse(ResponseRecord, object_name="donation_subscription"):
     """A donor's plan to give regularly."""
 
     personal: ClassVar = ("first_name", "last_name", "email")
@@ -185,10 +185,10 @@ class DonationSubscriptionOut(ResponseRecord, object_name="donation_subscription
         ),
     ]
     pending_change: Annotated[
-        PendingChangeOut | None, msgspec.Meta(description="What waits until the donor agrees to it.")
+        PendingChangeResponse | None, msgspec.Meta(description="What waits until the donor agrees to it.")
     ]
     payment_method: Annotated[
-        PaymentMethodOut | None,
+        PaymentMethodResponse | None,
         msgspec.Meta(description="What later gifts are charged to; null before the first gift."),
     ]
     donations_count: Annotated[
@@ -205,23 +205,23 @@ class DonationSubscriptionOut(ResponseRecord, object_name="donation_subscription
     updated_at: str
 
 
-def _pending_change_out(change: PendingChange) -> PendingChangeOut:
-    return PendingChangeOut(change.money.minor, change.frequency, iso_timestamp(change.requested_at))
+def _pending_change_response(change: PendingChange) -> PendingChangeResponse:
+    return PendingChangeResponse(change.money.minor, change.frequency, iso_timestamp(change.requested_at))
 
 
-def _payment_method_out(plan: DonationSubscription) -> PaymentMethodOut | None:
+def _payment_method_response(plan: DonationSubscription) -> PaymentMethodResponse | None:
     saved = plan.payment_method
     if saved is None:
         return None
-    return PaymentMethodOut(saved.type, saved.brand, saved.last4, iso_timestamp(saved.expires_at))
+    return PaymentMethodResponse(saved.type, saved.brand, saved.last4, iso_timestamp(saved.expires_at))
 
 
-def donation_subscription_out(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionOut:
+def donation_subscription_response(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionResponse:
     """The API representation of a plan, also used in its events."""
     ids, shown = tx.ids, plan.donor_shown
     names = (plan.first_name, plan.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)
-    return DonationSubscriptionOut(
+    return DonationSubscriptionResponse(
         id=ids.text("donationsubscription", plan.id),
         status=plan.status,
         amount=plan.money.minor,
@@ -238,8 +238,8 @@ def donation_subscription_out(tx: Tx, plan: DonationSubscription) -> DonationSub
         pause_reason=plan.pause_reason,
         cancelled_at=iso_timestamp_or_none(plan.cancelled_at),
         cancellation_reason=plan.cancellation_reason,
-        pending_change=_pending_change_out(plan.pending_change) if plan.pending_change else None,
-        payment_method=_payment_method_out(plan),
+        pending_change=_pending_change_response(plan.pending_change) if plan.pending_change else None,
+        payment_method=_payment_method_response(plan),
         donations_count=plan.donations_count,
         total_amount=plan.total_minor,
         metadata=None if plan.metadata is None else dict(plan.metadata),

@@ -19,7 +19,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     SubscriptionCharge,
     SubscriptionNotice,
 )
-from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionOut
+from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionResponse
 from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
 from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
 from almoner.giving.subscriptions.donation_subscriptions.store import find_live_of_donor as find_live_of_donor
@@ -61,9 +61,9 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: 
     return plan
 
 
-def serialise_for_api(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionOut:
+def serialise_for_api(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionResponse:
     """The plan as an API record."""
-    return schemas.donation_subscription_out(tx, plan)
+    return schemas.donation_subscription_response(tx, plan)
 
 
 async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge]:

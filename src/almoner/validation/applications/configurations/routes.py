@@ -14,11 +14,11 @@ from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.validation.applications.configurations import service
 from almoner.validation.applications.configurations.schemas import (
-    ValidationSubmissionConfigurationIn,
-    ValidationSubmissionConfigurationOut,
+    ValidationSubmissionConfigurationBody,
     ValidationSubmissionConfigurationPatch,
+    ValidationSubmissionConfigurationResponse,
     ValidationSubmissionConfigurationsQuery,
-    configuration_out,
+    configuration_response,
 )
 
 ConfigurationId = Annotated[UUID, PathId("hostedconfiguration")]
@@ -33,37 +33,37 @@ routes = Routes("Submission configurations")
 @routes.get("/v1/validation-submission-configurations", key=SECRET, scope="validation_configurations:read")
 async def list_validation_submission_configurations(
     call: ApiCall, query: ValidationSubmissionConfigurationsQuery
-) -> ListResponse[ValidationSubmissionConfigurationOut]:
+) -> ListResponse[ValidationSubmissionConfigurationResponse]:
     """List all submission configurations, in one page."""
     rows = await service.list_all(call.tx, call.partner)
-    return call.unpaged_list_response(rows, lambda row: configuration_out(call.tx, row), query)
+    return call.unpaged_list_response(rows, lambda row: configuration_response(call.tx, row), query)
 
 
 @routes.post("/v1/validation-submission-configurations", key=SECRET, scope="validation_configurations:write")
 async def create_validation_submission_configuration(
-    call: ApiCall, body: ValidationSubmissionConfigurationIn
-) -> ValidationSubmissionConfigurationOut:
+    call: ApiCall, body: ValidationSubmissionConfigurationBody
+) -> ValidationSubmissionConfigurationResponse:
     """Create a submission configuration: the checks of an application, their rules, and the look of its form."""
-    return configuration_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
+    return configuration_response(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:read")
 async def get_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId
-) -> ValidationSubmissionConfigurationOut:
+) -> ValidationSubmissionConfigurationResponse:
     """Retrieve a submission configuration."""
-    return configuration_out(call.tx, await service.get(call.tx, call.partner, id))
+    return configuration_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:write")
 async def update_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
-) -> ValidationSubmissionConfigurationOut:
+) -> ValidationSubmissionConfigurationResponse:
     """Change a submission configuration.
 
     Changes of flags and activities also apply to existing subscriptions with this configuration.
     """
-    return configuration_out(call.tx, await service.update(call.tx, call.partner, id, body.to_input()))
+    return configuration_response(call.tx, await service.update(call.tx, call.partner, id, body.to_input()))
 
 
 @routes.post(
@@ -75,11 +75,11 @@ async def update_validation_submission_configuration(
 )
 async def set_validation_submission_configuration_logo(
     call: ApiCall, id: ConfigurationId, upload: CheckedFile
-) -> ValidationSubmissionConfigurationOut:
+) -> ValidationSubmissionConfigurationResponse:
     """Upload the logo that the hosted form shows.
 
     The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent
     edges if necessary.
     """
     made = await service.set_logo(call.tx, call.partner, id, images.image_of_upload(upload))
-    return configuration_out(call.tx, made)
+    return configuration_response(call.tx, made)

@@ -65,21 +65,21 @@ Colour = Annotated[
 ]
 
 
-class PartnerFieldChoiceIn(RequestBody):
+class PartnerFieldChoiceBody(RequestBody):
     """One choice of a question."""
 
     value: Text255
     labels: Labels
 
 
-class PartnerFieldIn(RequestBody):
+class PartnerFieldBody(RequestBody):
     """A question of your own in the hosted form."""
 
     id: Annotated[str, Field(min_length=1, max_length=40, examples=["use"])]
     type: FieldKind
     required: bool = False
     labels: Labels
-    choices: list[PartnerFieldChoiceIn] = Field(
+    choices: list[PartnerFieldChoiceBody] = Field(
         default_factory=list, max_length=MAX_CHOICES, description="Of type `choice`: 2 to 50."
     )
 
@@ -89,21 +89,21 @@ class PartnerFieldIn(RequestBody):
         return PartnerField(self.id, self.type, self.required, self.labels, choices)
 
 
-PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MAX_FIELDS)]
+PartnerFields = Annotated[list[PartnerFieldBody], Field(max_length=MAX_FIELDS)]
 
 
-class BrandingIn(PatchBody):
+class BrandingBody(PatchBody):
     """How the hosted form looks."""
 
     display_name: Maybe[_Name | None] = UNSET
     primary_color: Maybe[Colour | None] = UNSET
 
 
-class ValidationSubmissionConfigurationIn(RequestBody):
+class ValidationSubmissionConfigurationBody(RequestBody):
     """A new configuration: what is left out is as in the first one of a partner, with all four checks."""
 
     name: _Name | None = None
-    branding: BrandingIn | None = None
+    branding: BrandingBody | None = None
     is_default: bool = Field(False, description="Whether it takes the place of the present default.")
     checks: Checks = Field(default_factory=lambda: list(CHECKS))
     allowed_organisation_types: Types = Field(default_factory=lambda: list(ORGANISATION_TYPES))
@@ -131,7 +131,7 @@ class ValidationSubmissionConfigurationPatch(PatchBody):
     """Changes to a configuration; lists and questions replace those before them, branding is merged."""
 
     name: Maybe[_Name | None] = UNSET
-    branding: Maybe[BrandingIn] = UNSET
+    branding: Maybe[BrandingBody] = UNSET
     is_default: Maybe[bool] = UNSET
     checks: Maybe[Checks] = UNSET
     allowed_organisation_types: Maybe[Types] = UNSET
@@ -156,7 +156,7 @@ class ValidationSubmissionConfigurationPatch(PatchBody):
         )
 
 
-def _branding(stated: BrandingIn | UnsetType | None) -> dict[str, Any]:
+def _branding(stated: BrandingBody | UnsetType | None) -> dict[str, Any]:
     if stated is None or stated is UNSET:
         return {}
     return {"display_name": stated.display_name, "primary_color": stated.primary_color}
@@ -166,7 +166,7 @@ class ValidationSubmissionConfigurationsQuery(UnpagedQuery):
     """Configurations have no filters."""
 
 
-class BrandingOut(msgspec.Struct, frozen=True, rename="camel"):
+class BrandingResponse(msgspec.Struct, frozen=True, rename="camel"):
     """How the hosted form looks."""
 
     display_name: str
@@ -174,47 +174,47 @@ class BrandingOut(msgspec.Struct, frozen=True, rename="camel"):
     primary_color: str | None
 
 
-class PartnerFieldChoiceOut(msgspec.Struct, frozen=True, rename="camel"):
+class PartnerFieldChoiceResponse(msgspec.Struct, frozen=True, rename="camel"):
     """One choice of a question."""
 
     value: str
     labels: dict[str, str]
 
 
-class PartnerFieldOut(msgspec.Struct, frozen=True, rename="camel"):
+class PartnerFieldResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A question of the hosted form."""
 
     id: str
     type: FieldKind
     required: bool
     labels: dict[str, str]
-    choices: list[PartnerFieldChoiceOut]
+    choices: list[PartnerFieldChoiceResponse]
 
 
-class ValidationSubmissionConfigurationOut(ResponseRecord, object_name="validation_submission_configuration"):
+class ValidationSubmissionConfigurationResponse(ResponseRecord, object_name="validation_submission_configuration"):
     """A submission configuration as partners see it."""
 
     id: str
     name: str | None
-    branding: BrandingOut
+    branding: BrandingResponse
     is_default: bool
     checks: list[Check]
     allowed_organisation_types: list[OrganisationType]
     compliance_flags: Annotated[list[Category], msgspec.Meta(description="Which flags fail the check compliance.")]
     allowed_activity_sub_tags: Annotated[list[str] | None, msgspec.Meta(description="null: every one.")]
     email_verification: bool
-    partner_fields: list[PartnerFieldOut]
+    partner_fields: list[PartnerFieldResponse]
     created_at: str
     updated_at: str
 
 
-def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigurationOut:
+def configuration_response(tx: Tx, one: Configuration) -> ValidationSubmissionConfigurationResponse:
     """The response for one configuration."""
     codes = one.allowed_activity_sub_tags
-    return ValidationSubmissionConfigurationOut(
+    return ValidationSubmissionConfigurationResponse(
         id=tx.ids.text("hostedconfiguration", one.id),
         name=one.name,
-        branding=BrandingOut(one.display_name, media.media_url(tx.links, one.logo), one.primary_color),
+        branding=BrandingResponse(one.display_name, media.media_url(tx.links, one.logo), one.primary_color),
         is_default=one.is_default,
         checks=list(one.checks),
         allowed_organisation_types=list(one.allowed_organisation_types),
@@ -226,12 +226,12 @@ def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigu
             for sub in ordered_sub_tags(code for code in codes if code in SUB_TAGS)
         ],
         email_verification=one.email_verification,
-        partner_fields=[_field_out(field) for field in one.partner_fields],
+        partner_fields=[_field_response(field) for field in one.partner_fields],
         created_at=iso_timestamp(one.created_at),
         updated_at=iso_timestamp(one.updated_at),
     )
 
 
-def _field_out(field: PartnerField) -> PartnerFieldOut:
-    choices = [PartnerFieldChoiceOut(choice.value, dict(choice.labels)) for choice in field.choices]
-    return PartnerFieldOut(field.id, field.kind, field.required, dict(field.labels), choices)
+def _field_response(field: PartnerField) -> PartnerFieldResponse:
+    choices = [PartnerFieldChoiceResponse(choice.value, dict(choice.labels)) for choice in field.choices]
+    return PartnerFieldResponse(field.id, field.kind, field.required, dict(field.labels), choices)

@@ -4,7 +4,7 @@ A route takes one in by declaring ``upload=DOCUMENT``: the endpoint layer has th
 puts it into the storage before the transaction is opened, and the handler gets what was stored::
 
     @routes.post("/v1/validation-requests/{id}/document", ..., upload=documents.DOCUMENT, errors=UPLOAD_ERRORS)
-    async def add_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestOut:
+    async def add_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestResponse:
         document = await documents.store(call.tx, call.partner, upload)
 """
 

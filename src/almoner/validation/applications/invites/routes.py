@@ -11,10 +11,10 @@ from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.invites import service
 from almoner.validation.applications.invites.domain import InvalidConfiguration
 from almoner.validation.applications.invites.schemas import (
-    ValidationInviteIn,
-    ValidationInviteOut,
+    ValidationInviteBody,
+    ValidationInviteResponse,
     ValidationInvitesQuery,
-    invite_out,
+    invite_response,
 )
 
 InviteId = Annotated[UUID, PathId("validationinvite")]
@@ -23,21 +23,23 @@ routes = Routes("Validation invites")
 
 
 @routes.get("/v1/validation-invites", key=SECRET, scope="validation_invites:read")
-async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) -> ListResponse[ValidationInviteOut]:
+async def list_validation_invites(
+    call: ApiCall, query: ValidationInvitesQuery
+) -> ListResponse[ValidationInviteResponse]:
     """List validation invites, newest first."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.list_response(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: invite_response(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))
-async def create_validation_invite(call: ApiCall, body: ValidationInviteIn) -> ValidationInviteOut:
+async def create_validation_invite(call: ApiCall, body: ValidationInviteBody) -> ValidationInviteResponse:
     """Invite an applicant to the hosted form: one link for one submission, open for seven days."""
     change = service.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
-    return invite_out(call.tx, await service.create(call.tx, call.partner, change))
+    return invite_response(call.tx, await service.create(call.tx, call.partner, change))
 
 
 @routes.get("/v1/validation-invites/{id}", key=SECRET, scope="validation_invites:read")
-async def get_validation_invite(call: ApiCall, id: InviteId) -> ValidationInviteOut:
+async def get_validation_invite(call: ApiCall, id: InviteId) -> ValidationInviteResponse:
     """Retrieve a validation invite."""
-    return invite_out(call.tx, await service.get(call.tx, call.partner, id))
+    return invite_response(call.tx, await service.get(call.tx, call.partner, id))

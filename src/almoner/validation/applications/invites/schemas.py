@@ -18,7 +18,7 @@ class ValidationInvitesQuery(PageQuery):
     """Validation invites have no filters."""
 
 
-class ValidationInviteIn(RequestBody):
+class ValidationInviteBody(RequestBody):
     """A new invite."""
 
     redirect_url: (
@@ -49,7 +49,7 @@ class ValidationInviteIn(RequestBody):
     ) = None
 
 
-class ValidationInviteOut(ResponseRecord, object_name="validation_invite"):
+class ValidationInviteResponse(ResponseRecord, object_name="validation_invite"):
     """An invite as partners see it. Send the applicant to `url`."""
 
     id: str
@@ -68,9 +68,9 @@ class ValidationInviteOut(ResponseRecord, object_name="validation_invite"):
     expires_at: str
 
 
-def invite_out(tx: Tx, invite: Invite) -> ValidationInviteOut:
+def invite_response(tx: Tx, invite: Invite) -> ValidationInviteResponse:
     """The response for one invite, with its status at the time of reading."""
-    return ValidationInviteOut(
+    return ValidationInviteResponse(
         id=tx.ids.text("validationinvite", invite.id),
         status=invite.status_at(tx.now),
         hosted_config_id=tx.ids.text_or_none("hostedconfiguration", invite.configuration_id),

@@ -15,7 +15,7 @@ from almoner.platform.outbound import addresses
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.invites import domain, schemas, store
 from almoner.validation.applications.invites.domain import Invite, InviteInvalidState, InviteNotFound
-from almoner.validation.applications.invites.schemas import ValidationInviteOut
+from almoner.validation.applications.invites.schemas import ValidationInviteResponse
 from almoner.validation.applications.invites.store import list_page as list_page
 from almoner.validation.applications.invites.store import next_expiry_at as next_expiry_at
 
@@ -84,9 +84,9 @@ async def get(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-def serialise_for_api(tx: Tx, invite: Invite) -> ValidationInviteOut:
+def serialise_for_api(tx: Tx, invite: Invite) -> ValidationInviteResponse:
     """The invite as an API record."""
-    return schemas.invite_out(tx, invite)
+    return schemas.invite_response(tx, invite)
 
 
 async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
@@ -118,7 +118,7 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
     if not await store.mark_completed(tx, invite.id):
         raise InviteInvalidState
     completed = replace(invite, stored_status="complete")
-    await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_out(tx, completed))
+    await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_response(tx, completed))
 
 
 async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
@@ -126,7 +126,7 @@ async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
     (await get(tx, partner, invite_id)).ensure_open(tx.now)
     if (expired := await store.expire(tx, partner, invite_id)) is None:
         raise InviteInvalidState
-    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.invite_out(tx, expired))
+    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.invite_response(tx, expired))
     return expired
 
 
@@ -134,5 +134,7 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
     expired = await store.record_expiries(tx, limit)
     if expired:
-        await outbox.emit_events(tx, domain.EXPIRED, [(one.partner_id, schemas.invite_out(tx, one)) for one in expired])
+        await outbox.emit_events(
+            tx, domain.EXPIRED, [(one.partner_id, schemas.invite_response(tx, one)) for one in expired]
+        )
     return len(expired)

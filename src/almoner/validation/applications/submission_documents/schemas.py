@@ -12,7 +12,7 @@ from almoner.validation.applications.documents.domain import DocumentStatus
 from almoner.validation.applications.submission_documents.domain import Kind, SubmissionDocument
 
 
-class ValidationSubmissionDocumentOut(ResponseRecord, object_name="validation_submission_document"):
+class ValidationSubmissionDocumentResponse(ResponseRecord, object_name="validation_submission_document"):
     """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
 
     id: str
@@ -24,9 +24,9 @@ class ValidationSubmissionDocumentOut(ResponseRecord, object_name="validation_su
     created_at: str
 
 
-def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+def document_response(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumentResponse:
     """The response for one document."""
-    return ValidationSubmissionDocumentOut(
+    return ValidationSubmissionDocumentResponse(
         id=tx.ids.text("validationsubmissiondocument", row.id),
         validation_submission_id=tx.ids.text_or_none("validationsubmission", row.validation_submission_id),
         validation_invite_id=tx.ids.text_or_none("validationinvite", row.validation_invite_id),

@@ -17,7 +17,7 @@ from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import domain, schemas, store
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind, SubmissionDocument
 from almoner.validation.applications.submission_documents.schemas import (
-    ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
+    ValidationSubmissionDocumentResponse as ValidationSubmissionDocumentResponse,
 )
 from almoner.validation.applications.submission_documents.store import SubmissionDocumentRecord
 from almoner.validation.requests import service as validation_requests
@@ -141,6 +141,6 @@ async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 
-def serialise_for_api(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+def serialise_for_api(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentResponse:
     """The document as an API record."""
-    return schemas.document_out(tx, document)
+    return schemas.document_response(tx, document)

@@ -67,5 +67,5 @@ async def emit_updated(tx: Tx, held: Submission) -> Submission:
     row = await store.find(tx, ALL_PARTNERS, held.id)
     assert row is not None, "it is held"
     new = (await loader.load_submissions(tx, Partner(held.partner_id), [row]))[0]
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_response(tx, new))
     return new

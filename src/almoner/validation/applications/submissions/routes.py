@@ -16,7 +16,7 @@ from almoner.validation.applications.invites.domain import InviteExpired, Invite
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
 from almoner.validation.applications.submission_documents.domain import SubmissionNotFound
-from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentOut
+from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentResponse
 from almoner.validation.applications.submissions import document_uploads, previous, service
 from almoner.validation.applications.submissions.domain import (
     DocumentNotFound,
@@ -31,19 +31,19 @@ from almoner.validation.applications.submissions.domain import (
     ValidationRequestNotFound,
 )
 from almoner.validation.applications.submissions.schemas import (
-    ValidationSubmissionOut,
-    submission_out,
+    ValidationSubmissionResponse,
+    submission_response,
     without_personal_data,
 )
 from almoner.validation.applications.submissions.schemas_documents import (
-    SubmissionsOrganisationsOut,
     SubmissionsOrganisationsQuery,
-    ValidationSubmissionDocumentIn,
+    SubmissionsOrganisationsResponse,
+    ValidationSubmissionDocumentBody,
     ValidationSubmissionDocumentsQuery,
-    previous_applications_out,
+    previous_applications_response,
 )
 from almoner.validation.applications.submissions.schemas_in import (
-    ValidationSubmissionIn,
+    ValidationSubmissionBody,
     ValidationSubmissionsQuery,
     filters_of,
 )
@@ -57,11 +57,13 @@ routes = Routes("Validation submissions")
 @routes.get("/v1/validation-submissions", key=SECRET, scope="validation_submissions:read")
 async def list_validation_submissions(
     call: ApiCall, query: ValidationSubmissionsQuery
-) -> ListResponse[ValidationSubmissionOut]:
+) -> ListResponse[ValidationSubmissionResponse]:
     """List validation submissions."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.list_response(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: submission_response(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.post(
@@ -85,7 +87,7 @@ async def list_validation_submissions(
         InvalidRegistryId,
     ),
 )
-async def create_validation_submission(call: ApiCall, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
+async def create_validation_submission(call: ApiCall, body: ValidationSubmissionBody) -> ValidationSubmissionResponse:
     """Create a validation submission.
 
     All checks of the configuration start, and lead to one result. With a publishable key, an open invite is required,
@@ -93,11 +95,11 @@ async def create_validation_submission(call: ApiCall, body: ValidationSubmission
     """
     if call.caller.kind is not SECRET:
         _ensure_may_apply(body)
-    made = submission_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
+    made = submission_response(call.tx, await service.create(call.tx, call.partner, body.to_input()))
     return made if call.caller.kind is SECRET else without_personal_data(made)
 
 
-def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
+def _ensure_may_apply(body: ValidationSubmissionBody) -> None:
     """A publishable key creates an invite's submission, and nothing else (settled 2). Raises Forbidden."""
     wrong = []
     if body.validation_invite_id is None:
@@ -110,15 +112,15 @@ def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
 
 
 @routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")
-async def get_validation_submission(call: ApiCall, id: SubmissionId) -> ValidationSubmissionOut:
+async def get_validation_submission(call: ApiCall, id: SubmissionId) -> ValidationSubmissionResponse:
     """Retrieve a validation submission: the status of each check, and what is missing."""
-    return submission_out(call.tx, await service.get(call.tx, call.partner, id))
+    return submission_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/validation-submissions/{id}/documents", key=SECRET, scope="validation_submissions:read")
 async def list_validation_submission_documents(
     call: ApiCall, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
-) -> ListResponse[ValidationSubmissionDocumentOut]:
+) -> ListResponse[ValidationSubmissionDocumentResponse]:
     """List the documents of a validation submission, in one page."""
     found = await service.get(call.tx, call.partner, id)
     rows = await submission_documents.list_by_submission(call.tx, call.partner, found.id)
@@ -140,8 +142,8 @@ async def list_validation_submission_documents(
     ),
 )
 async def create_validation_submission_document(
-    call: ApiCall, body: ValidationSubmissionDocumentIn, upload: StoredFile
-) -> ValidationSubmissionDocumentOut:
+    call: ApiCall, body: ValidationSubmissionDocumentBody, upload: StoredFile
+) -> ValidationSubmissionDocumentResponse:
     """Upload a document of a submission or an open invite.
 
     The file must be a JPEG, PNG, HEIC or PDF of at most 5,242,880 bytes. Once a submission has a result, it accepts
@@ -162,9 +164,9 @@ async def create_validation_submission_document(
 @routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")
 async def find_validation_submissions_organisations(
     call: ApiCall, query: SubmissionsOrganisationsQuery
-) -> SubmissionsOrganisationsOut:
+) -> SubmissionsOrganisationsResponse:
     """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
     found = await previous.find_previous_applications(
         call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids
     )
-    return previous_applications_out(call.tx, found)
+    return previous_applications_response(call.tx, found)

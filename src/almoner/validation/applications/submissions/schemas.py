@@ -20,21 +20,21 @@ from almoner.validation.applications.submissions.requirements import (
 )
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import SubscriptionStatus
-from almoner.validation.ongoing.eligibility.service import EligibilityResultsOut
+from almoner.validation.ongoing.eligibility.service import EligibilityResultsResponse
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import MonitoringStatus
-from almoner.validation.ongoing.monitoring.service import MonitoringResultsOut
+from almoner.validation.ongoing.monitoring.service import MonitoringResultsResponse
 from almoner.validation.requests.domain import RejectionReason
 
 
-class SubmissionOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionOrganisationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The organisation."""
 
     name: str
     country_code: str
 
 
-class SubmissionValidationRequestOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionValidationRequestResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The validation request."""
 
     id: str
@@ -44,21 +44,21 @@ class SubmissionValidationRequestOut(msgspec.Struct, frozen=True, rename="camel"
     organisation_types: list[OrganisationType]
 
 
-class SubmissionMonitoringOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionMonitoringResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The check `compliance`."""
 
     status: MonitoringStatus
-    results: MonitoringResultsOut
+    results: MonitoringResultsResponse
 
 
-class SubmissionEligibilityOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionEligibilityResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The check `eligibility`."""
 
     status: SubscriptionStatus
-    results: EligibilityResultsOut
+    results: EligibilityResultsResponse
 
 
-class SubmissionAgentVerificationOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionAgentVerificationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The agent verification."""
 
     id: str
@@ -71,48 +71,48 @@ class SubmissionAgentVerificationOut(msgspec.Struct, frozen=True, rename="camel"
     language: str
 
 
-class SubmissionConfigurationOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionConfigurationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The configuration."""
 
     id: str
     name: str | None
 
 
-class RequestFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+class RequestFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
     """Why the nonprofit is not valid."""
 
     rejection_reason_code: RejectionReason
 
 
-class AgentFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+class AgentFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
     """Why the agent is not verified."""
 
     rejection_reason_code: AgentRejection
 
 
-class ComplianceFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+class ComplianceFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The findings of the watch lists."""
 
-    results: MonitoringResultsOut
+    results: MonitoringResultsResponse
 
 
-class EligibilityFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+class EligibilityFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What it does, and what of that is not allowed."""
 
     status: SubscriptionStatus
-    results: EligibilityResultsOut
+    results: EligibilityResultsResponse
 
 
-class SubmissionFailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
+class SubmissionFailureReasonsResponse(msgspec.Struct, frozen=True, omit_defaults=True):
     """The failure reasons by check, only for failed checks (settled 6)."""
 
-    validation_request: RequestFailureOut | msgspec.UnsetType = msgspec.UNSET
-    agent_verification: AgentFailureOut | msgspec.UnsetType = msgspec.UNSET
-    compliance: ComplianceFailureOut | msgspec.UnsetType = msgspec.UNSET
-    eligibility: EligibilityFailureOut | msgspec.UnsetType = msgspec.UNSET
+    validation_request: RequestFailureResponse | msgspec.UnsetType = msgspec.UNSET
+    agent_verification: AgentFailureResponse | msgspec.UnsetType = msgspec.UNSET
+    compliance: ComplianceFailureResponse | msgspec.UnsetType = msgspec.UNSET
+    eligibility: EligibilityFailureResponse | msgspec.UnsetType = msgspec.UNSET
 
 
-class SubmissionRequirementOut(
+class SubmissionRequirementResponse(
     msgspec.Struct,
     frozen=True,
     rename={"source": "from", "registry_name": "registryName", "registry_id": "registryId"},
@@ -130,7 +130,7 @@ class SubmissionRequirementOut(
     registry_id: Annotated[str | None, msgspec.Meta(description="The number that was looked up.")] = None
 
 
-class SubmissionAppealOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionAppealResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The newest appeal."""
 
     id: str
@@ -138,7 +138,7 @@ class SubmissionAppealOut(msgspec.Struct, frozen=True, rename="camel"):
     due_at: Annotated[str, msgspec.Meta(description="When it is decided at the latest.")]
 
 
-class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission"):
+class ValidationSubmissionResponse(ResponseRecord, object_name="validation_submission"):
     """A validation submission as partners see it."""
 
     id: str
@@ -146,63 +146,66 @@ class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission
     validation_invite_id: str | None
     organisation_id: Annotated[str | None, msgspec.Meta(description="Once the details prove valid.")]
     organisation_name: str | None
-    organisation: SubmissionOrganisationOut | None
+    organisation: SubmissionOrganisationResponse | None
     validation_request_id: str | None
-    validation_request: SubmissionValidationRequestOut | None
+    validation_request: SubmissionValidationRequestResponse | None
     monitoring_subscription_id: str | None
-    monitoring: SubmissionMonitoringOut | None
+    monitoring: SubmissionMonitoringResponse | None
     eligibility_subscription_id: str | None
-    eligibility: SubmissionEligibilityOut | None
+    eligibility: SubmissionEligibilityResponse | None
     agent_verification_id: str | None
-    agent_verification: SubmissionAgentVerificationOut | None
-    configuration: SubmissionConfigurationOut | None
+    agent_verification: SubmissionAgentVerificationResponse | None
+    configuration: SubmissionConfigurationResponse | None
     metadata: dict[str, str] | None
     partner_fields: dict[str, str | int | float] | None
     failure_reasons: Annotated[
-        SubmissionFailureReasonsOut | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
+        SubmissionFailureReasonsResponse | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
     ]
     requirements: Annotated[
-        list[SubmissionRequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
+        list[SubmissionRequirementResponse],
+        msgspec.Meta(description="What is missing. Empty when nobody outside must act."),
     ]
-    appeal: Annotated[SubmissionAppealOut | None, msgspec.Meta(description="The latest appeal against the decision.")]
+    appeal: Annotated[
+        SubmissionAppealResponse | None, msgspec.Meta(description="The latest appeal against the decision.")
+    ]
     processed_at: str | None
     created_at: str
 
 
-def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
+def submission_response(tx: Tx, one: Submission) -> ValidationSubmissionResponse:
     """The API representation of a submission, also used in its events."""
     known, ids = one.check_records.organisation, tx.ids
-    return ValidationSubmissionOut(
+    return ValidationSubmissionResponse(
         id=ids.text("validationsubmission", one.id),
         status=one.status,
         validation_invite_id=ids.text_or_none("validationinvite", one.validation_invite_id),
         organisation_id=ids.text_or_none("organisation", one.organisation_id),
         organisation_name=known.name if known else one.organisation_name,
-        organisation=SubmissionOrganisationOut(known.name, known.country_code) if known else None,
+        organisation=SubmissionOrganisationResponse(known.name, known.country_code) if known else None,
         validation_request_id=ids.text_or_none("validationrequest", one.validation_request_id),
-        validation_request=_request_out(tx, one),
+        validation_request=_request_response(tx, one),
         monitoring_subscription_id=ids.text_or_none("monitoringsubscription", one.monitoring_subscription_id),
-        monitoring=_monitoring_out(tx, one),
+        monitoring=_monitoring_response(tx, one),
         eligibility_subscription_id=ids.text_or_none("eligibilitysubscription", one.eligibility_subscription_id),
-        eligibility=_eligibility_out(tx, one),
+        eligibility=_eligibility_response(tx, one),
         agent_verification_id=ids.text_or_none("agentverification", one.agent_verification_id),
-        agent_verification=_agent_out(tx, one),
-        configuration=SubmissionConfigurationOut(
+        agent_verification=_agent_response(tx, one),
+        configuration=SubmissionConfigurationResponse(
             ids.text("hostedconfiguration", one.configuration_id), one.check_records.configuration.name
         ),
         metadata=None if one.metadata is None else dict(one.metadata),
         partner_fields=_answers(one.partner_fields),
         failure_reasons=None
         if one.failure_reasons is None
-        else msgspec.convert(one.failure_reasons, SubmissionFailureReasonsOut),
-        requirements=[_requirement_out(missing) for missing in requirements_of(one)],
-        appeal=_appeal_out(tx, one),
+        else msgspec.convert(one.failure_reasons, SubmissionFailureReasonsResponse),
+        requirements=[_requirement_response(missing) for missing in requirements_of(one)],
+        appeal=_appeal_response(tx, one),
         processed_at=iso_timestamp_or_none(one.processed_at),
         created_at=iso_timestamp(one.created_at),
     )
 
 
-def without_personal_data(record: ValidationSubmissionOut) -> ValidationSubmissionOut:
+def without_personal_data(record: ValidationSubmissionResponse) -> ValidationSubmissionResponse:
     """What a publishable key is answered: nothing personal, and nothing that may be (settled 2)."""
     return msgspec.structs.replace(record, agent_verification=None, metadata=None, partner_fields=None)
 
@@ -211,10 +214,10 @@ def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | 
     return None if given is None else dict(given)
 
 
-def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | None:
+def _request_response(tx: Tx, one: Submission) -> SubmissionValidationRequestResponse | None:
     if (request := one.check_records.request) is None:
         return None
-    return SubmissionValidationRequestOut(
+    return SubmissionValidationRequestResponse(
         tx.ids.text("validationrequest", request.id),
         request.details.name,
         iso_timestamp_or_none(request.accepted_at),
@@ -223,22 +226,22 @@ def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | No
     )
 
 
-def _monitoring_out(tx: Tx, one: Submission) -> SubmissionMonitoringOut | None:
+def _monitoring_response(tx: Tx, one: Submission) -> SubmissionMonitoringResponse | None:
     if (found := one.check_records.monitoring) is None:
         return None
-    return SubmissionMonitoringOut(found.status, monitoring.serialise_for_api(tx, found).results)
+    return SubmissionMonitoringResponse(found.status, monitoring.serialise_for_api(tx, found).results)
 
 
-def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None:
+def _eligibility_response(tx: Tx, one: Submission) -> SubmissionEligibilityResponse | None:
     if (found := one.check_records.eligibility) is None:
         return None
-    return SubmissionEligibilityOut(found.status, eligibility.serialise_for_api(tx, found).results)
+    return SubmissionEligibilityResponse(found.status, eligibility.serialise_for_api(tx, found).results)
 
 
-def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:
+def _agent_response(tx: Tx, one: Submission) -> SubmissionAgentVerificationResponse | None:
     if (agent := one.check_records.agent) is None:
         return None
-    return SubmissionAgentVerificationOut(
+    return SubmissionAgentVerificationResponse(
         tx.ids.text("agentverification", agent.id),
         agent.email,
         agent.first_name,
@@ -250,14 +253,14 @@ def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None
     )
 
 
-def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
+def _appeal_response(tx: Tx, one: Submission) -> SubmissionAppealResponse | None:
     if (appeal := one.check_records.appeal) is None:
         return None
-    return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
+    return SubmissionAppealResponse(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
 
 
-def _requirement_out(missing: Requirement) -> SubmissionRequirementOut:
-    return SubmissionRequirementOut(
+def _requirement_response(missing: Requirement) -> SubmissionRequirementResponse:
+    return SubmissionRequirementResponse(
         missing.check,
         missing.code,
         missing.source,

@@ -17,7 +17,7 @@ class ValidationSubmissionDocumentsQuery(UnpagedQuery):
     """Documents of a submission have no filters."""
 
 
-class ValidationSubmissionDocumentIn(RequestBody):
+class ValidationSubmissionDocumentBody(RequestBody):
     """What stands beside the file: whose document it is, by one of the two ids, and what it shows."""
 
     validation_submission_id: Annotated[str, IdString("validationsubmission")] | None = None
@@ -25,7 +25,7 @@ class ValidationSubmissionDocumentIn(RequestBody):
     type: Annotated[Kind, Field(description="Which check it is for: the nonprofit's, or the applicant's.")]
 
     @model_validator(mode="after")
-    def _one(self) -> "ValidationSubmissionDocumentIn":
+    def _one(self) -> "ValidationSubmissionDocumentBody":
         if (self.validation_submission_id is None) == (self.validation_invite_id is None):
             raise ValueError("must have either validationSubmissionId or validationInviteId")
         return self
@@ -39,7 +39,7 @@ class SubmissionsOrganisationsQuery(Query):
     validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
 
 
-class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
+class EarlierApplicationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A nonprofit that was applied for."""
 
     name: str
@@ -48,18 +48,18 @@ class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
     validation_request_id: str | None
 
 
-class SubmissionsOrganisationsOut(ResponseRecord, object_name="validation_submission"):
+class SubmissionsOrganisationsResponse(ResponseRecord, object_name="validation_submission"):
     """What was applied for, newest first; at most 100."""
 
-    results: list[EarlierApplicationOut]
+    results: list[EarlierApplicationResponse]
     has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
 
 
-def previous_applications_out(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsOut:
+def previous_applications_response(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsResponse:
     """The response."""
-    return SubmissionsOrganisationsOut(
+    return SubmissionsOrganisationsResponse(
         results=[
-            EarlierApplicationOut(
+            EarlierApplicationResponse(
                 one.name,
                 tx.ids.text_or_none("organisation", one.organisation_id),
                 tx.ids.text("validationsubmission", one.validation_submission_id),

@@ -99,7 +99,7 @@ _RED_CROSS: Final[JsonDict] = {
 }
 
 
-class ValidationSubmissionIn(RequestBody):
+class ValidationSubmissionBody(RequestBody):
     """A new application: of an organisation by its id, of a validation request, or of a nonprofit by its registry.
 
     `firstName`, `lastName` and `email` are required where the configuration verifies the agent.

@@ -57,7 +57,7 @@ from almoner.validation.applications.submissions.requirements import (
     may_correct_registry_number as may_correct_registry_number,
 )
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
-from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
+from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
 from almoner.validation.applications.submissions.store import list_by_checks as list_by_checks
@@ -336,9 +336,9 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFi
     return await loader.load_submissions(tx, partner, rows), total
 
 
-def serialise_for_api(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
+def serialise_for_api(tx: Tx, submission: Submission) -> ValidationSubmissionResponse:
     """The submission as an API record."""
-    return schemas.submission_out(tx, submission)
+    return schemas.submission_response(tx, submission)
 
 
 async def apply_appeal_reversal(

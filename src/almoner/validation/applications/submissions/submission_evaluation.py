@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.validation.applications.submissions import domain, loader, schemas, search_text, store
 from almoner.validation.applications.submissions.domain import Submission, SubmissionDecided
-from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
+from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 
@@ -72,9 +72,9 @@ async def update_failure_reasons(tx: Tx, held: Submission) -> Submission:
     return new
 
 
-async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
+async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionResponse:
     """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
-    reported = schemas.submission_out(tx, new)
+    reported = schemas.submission_response(tx, new)
     await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
     await outbox.emit_internal(
         tx, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status), partner=new.partner_id

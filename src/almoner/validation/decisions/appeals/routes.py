@@ -9,7 +9,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.appeals import service
-from almoner.validation.decisions.appeals.schemas import AppealIn, AppealOut, appeal_out
+from almoner.validation.decisions.appeals.schemas import AppealBody, AppealResponse, appeal_response
 
 AppealId = Annotated[UUID, PathId("appeal")]
 SubmissionId = Annotated[UUID, PathId("validationsubmission")]
@@ -23,16 +23,16 @@ routes = Routes("Appeals")
     scope="validation_submissions:write",
     errors=(InvalidState,),
 )
-async def create_appeal(call: ApiCall, id: SubmissionId, body: AppealIn) -> AppealOut:
+async def create_appeal(call: ApiCall, id: SubmissionId, body: AppealBody) -> AppealResponse:
     """Appeal against a failed submission.
 
     Another operator reviews the decision within ten business days. The applicant can also appeal on the application's
     status page. A submission can have one open appeal at a time.
     """
-    return appeal_out(call.tx, await service.create(call.tx, call.partner, id, body.text, "partner"))
+    return appeal_response(call.tx, await service.create(call.tx, call.partner, id, body.text, "partner"))
 
 
 @routes.get("/v1/appeals/{id}", key=SECRET, scope="validation_submissions:read")
-async def get_appeal(call: ApiCall, id: AppealId) -> AppealOut:
+async def get_appeal(call: ApiCall, id: AppealId) -> AppealResponse:
     """Retrieve an appeal."""
-    return appeal_out(call.tx, await service.get(call.tx, call.partner, id))
+    return appeal_response(call.tx, await service.get(call.tx, call.partner, id))

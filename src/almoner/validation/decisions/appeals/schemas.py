@@ -12,7 +12,7 @@ from almoner.validation.applications.submissions.domain import AppealStatus
 from almoner.validation.decisions.appeals.domain import MAX_TEXT, Appeal
 
 
-class AppealIn(RequestBody):
+class AppealBody(RequestBody):
     """A new appeal."""
 
     text: Annotated[
@@ -26,7 +26,7 @@ class AppealIn(RequestBody):
     ]
 
 
-class AppealOut(ResponseRecord, object_name="appeal"):
+class AppealResponse(ResponseRecord, object_name="appeal"):
     """An appeal as partners see it."""
 
     id: str
@@ -38,9 +38,9 @@ class AppealOut(ResponseRecord, object_name="appeal"):
     decided_at: str | None
 
 
-def appeal_out(tx: Tx, one: Appeal) -> AppealOut:
+def appeal_response(tx: Tx, one: Appeal) -> AppealResponse:
     """The response for one appeal."""
-    return AppealOut(
+    return AppealResponse(
         id=tx.ids.text("appeal", one.id),
         validation_submission_id=tx.ids.text("validationsubmission", one.submission_id),
         status=one.status,

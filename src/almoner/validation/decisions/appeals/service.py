@@ -20,7 +20,7 @@ from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import AppealStatus, InvalidState, Submission
 from almoner.validation.decisions.appeals import domain, schemas, store
 from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChanged, Appellant
-from almoner.validation.decisions.appeals.schemas import AppealOut
+from almoner.validation.decisions.appeals.schemas import AppealResponse
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject, queue_script
@@ -83,9 +83,9 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
     return found
 
 
-def serialise_for_api(tx: Tx, appeal: Appeal) -> AppealOut:
+def serialise_for_api(tx: Tx, appeal: Appeal) -> AppealResponse:
     """The appeal as an API record."""
-    return schemas.appeal_out(tx, appeal)
+    return schemas.appeal_response(tx, appeal)
 
 
 def review_subject_for(appeal: Appeal) -> ReviewSubject:

@@ -129,4 +129,4 @@ async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> Non
 
 async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Emit the event with the record as its GET now shows it (settled 6)."""
-    await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_out(tx, subscription))
+    await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_response(tx, subscription))

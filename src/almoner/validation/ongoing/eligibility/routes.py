@@ -19,14 +19,14 @@ from almoner.validation.ongoing.eligibility.domain import (
     OrganisationNotActive,
 )
 from almoner.validation.ongoing.eligibility.schemas import (
-    EligibilityEvaluationOut,
-    EligibilitySubscriptionIn,
-    EligibilitySubscriptionOut,
+    EligibilityEvaluationResponse,
+    EligibilitySubscriptionBody,
     EligibilitySubscriptionPatch,
+    EligibilitySubscriptionResponse,
     EligibilitySubscriptionsQuery,
-    evaluation_out,
+    evaluation_response,
     filters_of,
-    subscription_out,
+    subscription_response,
 )
 
 SubscriptionId = Annotated[UUID, PathId("eligibilitysubscription")]
@@ -37,7 +37,7 @@ routes = Routes("Eligibility subscriptions")
 @routes.get("/v1/eligibility-subscriptions", key=SECRET, scope="eligibility_subscriptions:read")
 async def list_eligibility_subscriptions(
     call: ApiCall, query: EligibilitySubscriptionsQuery
-) -> ListResponse[EligibilitySubscriptionOut]:
+) -> ListResponse[EligibilitySubscriptionResponse]:
     """List eligibility subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
@@ -45,7 +45,7 @@ async def list_eligibility_subscriptions(
         page,
         rows,
         total,
-        lambda row: subscription_out(call.tx, row),
+        lambda row: subscription_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
@@ -56,28 +56,32 @@ async def list_eligibility_subscriptions(
     scope="eligibility_subscriptions:write",
     errors=(EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata),
 )
-async def create_eligibility_subscription(call: ApiCall, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
+async def create_eligibility_subscription(
+    call: ApiCall, body: EligibilitySubscriptionBody
+) -> EligibilitySubscriptionResponse:
     """Create an eligibility subscription.
 
     It checks whether you support what a nonprofit does, now and whenever this changes.
     """
-    return subscription_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
+    return subscription_response(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}", key=SECRET, scope="eligibility_subscriptions:read")
-async def get_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
+async def get_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionResponse:
     """Retrieve an eligibility subscription."""
-    return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
+    return subscription_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}/history", key=SECRET, scope="eligibility_subscriptions:read")
 async def list_eligibility_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
-) -> ListResponse[EligibilityEvaluationOut]:
+) -> ListResponse[EligibilityEvaluationResponse]:
     """List the evaluations with their evidence: the rule of every activity, and what was left out."""
     page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
-    return call.list_response(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: evaluation_response(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.patch(
@@ -88,11 +92,11 @@ async def list_eligibility_history(
 )
 async def update_eligibility_subscription(
     call: ApiCall, id: SubscriptionId, body: EligibilitySubscriptionPatch
-) -> EligibilitySubscriptionOut:
+) -> EligibilitySubscriptionResponse:
     """Change an eligibility subscription's metadata, key by key. Nothing else can be changed."""
     if body.metadata is UNSET:
-        return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
-    return subscription_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))
+        return subscription_response(call.tx, await service.get(call.tx, call.partner, id))
+    return subscription_response(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))
 
 
 @routes.post(
@@ -101,6 +105,6 @@ async def update_eligibility_subscription(
     scope="eligibility_subscriptions:write",
     errors=(AlreadyCancelled,),
 )
-async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
+async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionResponse:
     """Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results."""
-    return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))
+    return subscription_response(call.tx, await service.cancel(call.tx, call.partner, id))

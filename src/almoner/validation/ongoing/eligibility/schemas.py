@@ -71,7 +71,7 @@ _CHOIR: Final[JsonDict] = {
 _SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(triggers.TEST_VALUES))]
 
 
-class EligibilitySubscriptionIn(RequestBody):
+class EligibilitySubscriptionBody(RequestBody):
     """A new subscription: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR]})
@@ -104,7 +104,7 @@ class EligibilitySubscriptionPatch(PatchBody):
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class EligibilityTagOut(ResponseRecord):
+class EligibilityTagResponse(ResponseRecord):
     """The tag of a sub-tag."""
 
     id: str
@@ -114,38 +114,38 @@ class EligibilityTagOut(ResponseRecord):
     updated_at: str
 
 
-class EligibilitySubTagOut(ResponseRecord):
+class EligibilitySubTagResponse(ResponseRecord):
     """A suggested activity."""
 
     id: str
     name: str
-    tag: EligibilityTagOut
+    tag: EligibilityTagResponse
     description: str | None
     created_at: str
     updated_at: str
 
 
-class EligibilityDecidedSubTagOut(EligibilitySubTagOut):
+class EligibilityDecidedSubTagResponse(EligibilitySubTagResponse):
     """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     rule: str
 
 
-class EligibilityResultsOut(msgspec.Struct, frozen=True, rename="camel"):
+class EligibilityResultsResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The results of an eligibility subscription."""
 
     eligibility_status: Annotated[
         EligibilityStatus | None,
         msgspec.Meta(description="`pass` when at least one confirmed activity is allowed; null until it is known."),
     ]
-    confirmed_activity_sub_tags: list[EligibilityDecidedSubTagOut]
+    confirmed_activity_sub_tags: list[EligibilityDecidedSubTagResponse]
     rejected_activity_sub_tags: Annotated[
-        list[EligibilityDecidedSubTagOut],
+        list[EligibilityDecidedSubTagResponse],
         msgspec.Meta(description="Those of them that the configuration does not allow."),
     ]
 
 
-class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscription"):
+class EligibilitySubscriptionResponse(ResponseRecord, object_name="eligibility_subscription"):
     """An eligibility subscription as partners see it."""
 
     id: str
@@ -156,30 +156,32 @@ class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscr
     validation_request_id: str | None
     configuration_id: str | None
     suggested_activity_sub_tags: Annotated[
-        list[EligibilitySubTagOut],
+        list[EligibilitySubTagResponse],
         msgspec.Meta(description="Those that you suggested; none with a test value of the sandbox."),
     ]
     status: SubscriptionStatus
-    results: EligibilityResultsOut
+    results: EligibilityResultsResponse
     metadata: dict[str, str] | None
     created_at: str
     updated_at: str
 
 
-def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionOut:
+def subscription_response(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionResponse:
     """The API representation of a subscription, also used in its events."""
     results = row.results
-    return EligibilitySubscriptionOut(
+    return EligibilitySubscriptionResponse(
         id=tx.ids.text("eligibilitysubscription", row.id),
         organisation_id=tx.ids.text_or_none("organisation", row.organisation_id),
         organisation_name=row.name,
         validation_request_id=tx.ids.text_or_none("validationrequest", row.validation_request_id),
         configuration_id=tx.ids.text_or_none("hostedconfiguration", row.configuration_id),
         suggested_activity_sub_tags=[
-            EligibilitySubTagOut(**_sub_tag(tx, sub)) for sub in map(SUB_TAGS.get, row.suggested) if sub is not None
+            EligibilitySubTagResponse(**_sub_tag(tx, sub))
+            for sub in map(SUB_TAGS.get, row.suggested)
+            if sub is not None
         ],
         status=row.status,
-        results=EligibilityResultsOut(
+        results=EligibilityResultsResponse(
             results.status,
             _sub_tags(tx, results.confirmed, results.confirmed),
             _sub_tags(tx, results.confirmed, results.rejected),
@@ -190,8 +192,10 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
     )
 
 
-def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilityDecidedSubTagOut]:
-    return [EligibilityDecidedSubTagOut(**_sub_tag(tx, sub), rule=rules[sub.code]) for sub in ordered_sub_tags(codes)]
+def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilityDecidedSubTagResponse]:
+    return [
+        EligibilityDecidedSubTagResponse(**_sub_tag(tx, sub), rule=rules[sub.code]) for sub in ordered_sub_tags(codes)
+    ]
 
 
 def _sub_tag(tx: Tx, sub: SubTag) -> dict[str, Any]:
@@ -200,14 +204,14 @@ def _sub_tag(tx: Tx, sub: SubTag) -> dict[str, Any]:
     return {
         "id": tx.ids.text("activitysubtag", sub.id),
         "name": sub.name,
-        "tag": EligibilityTagOut(tx.ids.text("activitytag", tag.id), tag.name, tag.description, at, at),
+        "tag": EligibilityTagResponse(tx.ids.text("activitytag", tag.id), tag.name, tag.description, at, at),
         "description": sub.description,
         "created_at": at,
         "updated_at": at,
     }
 
 
-class EligibilityFindingOut(ResponseRecord):
+class EligibilityFindingResponse(ResponseRecord):
     """The finding for one activity.
 
     `rule` is the rule that assigned it; null for a suggested activity without a rule.
@@ -220,7 +224,7 @@ class EligibilityFindingOut(ResponseRecord):
     verdict: FindingVerdict
 
 
-class EligibilityEvaluationOut(ResponseRecord, object_name="eligibility_evaluation"):
+class EligibilityEvaluationResponse(ResponseRecord, object_name="eligibility_evaluation"):
     """One decision with all that it rested on."""
 
     at: str
@@ -230,15 +234,15 @@ class EligibilityEvaluationOut(ResponseRecord, object_name="eligibility_evaluati
     allowed_activity_sub_tags: Annotated[
         list[str] | None, msgspec.Meta(description="What the configuration allowed; null for everything.")
     ]
-    findings: list[EligibilityFindingOut]
+    findings: list[EligibilityFindingResponse]
     told: Annotated[bool, msgspec.Meta(description="Whether the results became others, so that an event was sent.")]
 
 
-def evaluation_out(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluationOut:
+def evaluation_response(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluationResponse:
     """The response for one evaluation."""
     allowed = made.allowed.codes
     found = {one.code: one for one in made.findings}
-    return EligibilityEvaluationOut(
+    return EligibilityEvaluationResponse(
         at=iso_timestamp(made.evaluated_at),
         occasion=made.occasion,
         organisation_id=tx.ids.text("organisation", made.known.organisation_id),
@@ -247,7 +251,7 @@ def evaluation_out(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluation
         if allowed is None
         else [tx.ids.text("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
         findings=[
-            EligibilityFindingOut(
+            EligibilityFindingResponse(
                 id=tx.ids.text("activitysubtag", sub.id),
                 name=sub.name,
                 rule=found[sub.code].rule,

@@ -43,10 +43,10 @@ from almoner.validation.ongoing.eligibility.domain import (
     Sort,
 )
 from almoner.validation.ongoing.eligibility.schemas import (
-    EligibilityDecidedSubTagOut as EligibilityDecidedSubTagOut,
+    EligibilityDecidedSubTagResponse as EligibilityDecidedSubTagResponse,
 )
-from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
-from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut
+from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsResponse as EligibilityResultsResponse
+from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionResponse
 from almoner.validation.ongoing.eligibility.store import list_page as list_page
 from almoner.validation.ongoing.eligibility.store_evidence import list_evaluations as list_evaluations
 from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as TEST_VALUES
@@ -163,9 +163,9 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return {subscription.id: subscription for subscription in found}
 
 
-def serialise_for_api(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
+def serialise_for_api(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionResponse:
     """The subscription as an API record."""
-    return schemas.subscription_out(tx, subscription)
+    return schemas.subscription_response(tx, subscription)
 
 
 def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Position:

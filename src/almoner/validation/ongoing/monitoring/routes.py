@@ -12,13 +12,13 @@ from almoner.platform.http.wire import PageQuery
 from almoner.validation.ongoing.monitoring import service
 from almoner.validation.ongoing.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
 from almoner.validation.ongoing.monitoring.schemas import (
-    MonitoringChangeOut,
-    MonitoringSubscriptionIn,
-    MonitoringSubscriptionOut,
+    MonitoringChangeResponse,
+    MonitoringSubscriptionBody,
+    MonitoringSubscriptionResponse,
     MonitoringSubscriptionsQuery,
     filters_of,
-    results_change_out,
-    subscription_out,
+    results_change_response,
+    subscription_response,
 )
 
 SubscriptionId = Annotated[UUID, PathId("monitoringsubscription")]
@@ -29,7 +29,7 @@ routes = Routes("Monitoring subscriptions")
 @routes.get("/v1/monitoring-subscriptions", key=SECRET, scope="monitoring_subscriptions:read")
 async def list_monitoring_subscriptions(
     call: ApiCall, query: MonitoringSubscriptionsQuery
-) -> ListResponse[MonitoringSubscriptionOut]:
+) -> ListResponse[MonitoringSubscriptionResponse]:
     """List monitoring subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
@@ -37,7 +37,7 @@ async def list_monitoring_subscriptions(
         page,
         rows,
         total,
-        lambda row: subscription_out(call.tx, row),
+        lambda row: subscription_response(call.tx, row),
         lambda row: service.cursor_position_of(row, query.sort),
     )
 
@@ -48,30 +48,32 @@ async def list_monitoring_subscriptions(
     scope="monitoring_subscriptions:write",
     errors=(EntityNotFound, OrganisationNotActive),
 )
-async def create_monitoring_subscription(call: ApiCall, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
+async def create_monitoring_subscription(
+    call: ApiCall, body: MonitoringSubscriptionBody
+) -> MonitoringSubscriptionResponse:
     """Create a monitoring subscription.
 
     It screens an organisation against watch lists and checks its register, now and whenever one of them changes. With a
     validation request, it starts once the request is accepted. The results are available a moment after the response.
     """
     made = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
-    return subscription_out(call.tx, made)
+    return subscription_response(call.tx, made)
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")
-async def get_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
+async def get_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionResponse:
     """Retrieve a monitoring subscription."""
-    return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
+    return subscription_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}/history", key=SECRET, scope="monitoring_subscriptions:read")
 async def list_monitoring_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
-) -> ListResponse[MonitoringChangeOut]:
+) -> ListResponse[MonitoringChangeResponse]:
     """List each change of the results with its evidence: lists, versions, matches, scores and decisions."""
     page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
-    return call.list_response(page, rows, total, results_change_out, lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, results_change_response, lambda row: (row.id.bytes,))
 
 
 @routes.post(
@@ -80,6 +82,6 @@ async def list_monitoring_history(
     scope="monitoring_subscriptions:write",
     errors=(AlreadyCancelled,),
 )
-async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
+async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionResponse:
     """Cancel a monitoring subscription. Its results do not change any more."""
-    return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))
+    return subscription_response(call.tx, await service.cancel(call.tx, call.partner, id))

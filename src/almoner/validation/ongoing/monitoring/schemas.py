@@ -54,7 +54,7 @@ def filters_of(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
 _FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}
 
 
-class MonitoringSubscriptionIn(RequestBody):
+class MonitoringSubscriptionBody(RequestBody):
     """The organisation to monitor, or the validation request that leads to it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_FUND]})
@@ -66,13 +66,13 @@ class MonitoringSubscriptionIn(RequestBody):
     ] = Field(None, validate_default=True)
 
 
-class MonitoringOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringOrganisationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The organisation that is monitored."""
 
     name: str
 
 
-class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringCategoryResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The findings of the lists in a category."""
 
     status: Annotated[
@@ -84,7 +84,7 @@ class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringRegistrationResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The finding of the register."""
 
     active: Annotated[
@@ -92,20 +92,20 @@ class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringResultsResponse(msgspec.Struct, frozen=True, rename="camel"):
     """The results of a monitoring subscription. Every field is null until its result is known."""
 
     compliance_status: Annotated[
         Compliance | None,
         msgspec.Meta(description="`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."),
     ]
-    warning: MonitoringCategoryOut
-    sanction: MonitoringCategoryOut
-    hate_speech: MonitoringCategoryOut
-    commercial: MonitoringCategoryOut
-    adverse_media: MonitoringCategoryOut
-    controversial: MonitoringCategoryOut
-    registration: MonitoringRegistrationOut
+    warning: MonitoringCategoryResponse
+    sanction: MonitoringCategoryResponse
+    hate_speech: MonitoringCategoryResponse
+    commercial: MonitoringCategoryResponse
+    adverse_media: MonitoringCategoryResponse
+    controversial: MonitoringCategoryResponse
+    registration: MonitoringRegistrationResponse
 
 
 _SOURCE: Final = {
@@ -117,7 +117,7 @@ _SOURCE: Final = {
 }
 
 
-class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringSourceResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A list that was checked for a category, and its version."""
 
     list: str
@@ -133,7 +133,7 @@ class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
+class MonitoringMatchResponse(msgspec.Struct, frozen=True, rename="camel"):
     """An entry of a list that may be the organisation, and what a person decided about it."""
 
     list: str
@@ -147,7 +147,7 @@ class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class MonitoringSubscriptionOut(ResponseRecord, object_name="monitoring_subscription"):
+class MonitoringSubscriptionResponse(ResponseRecord, object_name="monitoring_subscription"):
     """A monitoring subscription as partners see it."""
 
     id: str
@@ -157,27 +157,27 @@ class MonitoringSubscriptionOut(ResponseRecord, object_name="monitoring_subscrip
     validation_request_id: str | None
     configuration_id: str | None
     status: MonitoringStatus
-    organisation: MonitoringOrganisationOut | None
-    results: MonitoringResultsOut
-    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    organisation: MonitoringOrganisationResponse | None
+    results: MonitoringResultsResponse
+    sources: Annotated[list[MonitoringSourceResponse], msgspec.Meta(examples=[[_SOURCE]])]
     matches: Annotated[
-        list[MonitoringMatchOut],
+        list[MonitoringMatchResponse],
         msgspec.Meta(description="What the flags rest on, what is not decided yet, and what is not the organisation."),
     ]
     created_at: str
 
 
-def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+def subscription_response(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionResponse:
     """The API representation of a subscription, also used in its events."""
     ids = tx.ids
     named, request, by = subscription.organisation_id, subscription.validation_request_id, subscription.configuration_id
-    return MonitoringSubscriptionOut(
+    return MonitoringSubscriptionResponse(
         id=ids.text("monitoringsubscription", subscription.id),
         organisation_id=ids.text("organisation", named) if named else None,
         validation_request_id=ids.text("validationrequest", request) if request else None,
         configuration_id=ids.text("hostedconfiguration", by) if by else None,
         status=subscription.status,
-        organisation=None if subscription.name is None else MonitoringOrganisationOut(subscription.name),
+        organisation=None if subscription.name is None else MonitoringOrganisationResponse(subscription.name),
         results=_results(subscription.results),
         sources=_sources(subscription.sources),
         matches=_matches(subscription.matches),
@@ -185,22 +185,22 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
     )
 
 
-class MonitoringChangeOut(ResponseRecord, object_name="monitoring_change"):
+class MonitoringChangeResponse(ResponseRecord, object_name="monitoring_change"):
     """The results as they became at a given time, with their cause and evidence."""
 
     at: str
     occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was looked at.")]
-    results: MonitoringResultsOut
+    results: MonitoringResultsResponse
     compliance_flags: Annotated[
         list[Category] | None, msgspec.Meta(description="The categories whose flags failed compliance then.")
     ]
-    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
-    matches: list[MonitoringMatchOut]
+    sources: Annotated[list[MonitoringSourceResponse], msgspec.Meta(examples=[[_SOURCE]])]
+    matches: list[MonitoringMatchResponse]
 
 
-def results_change_out(change: ResultsChange) -> MonitoringChangeOut:
+def results_change_response(change: ResultsChange) -> MonitoringChangeResponse:
     """The response for one change of results."""
-    return MonitoringChangeOut(
+    return MonitoringChangeResponse(
         at=iso_timestamp(change.at),
         occasion=change.occasion,
         results=_results(change.results),
@@ -210,26 +210,26 @@ def results_change_out(change: ResultsChange) -> MonitoringChangeOut:
     )
 
 
-def _sources(screened: Sequence[ScreenedList]) -> list[MonitoringSourceOut]:
-    return [MonitoringSourceOut(one.list, one.version, one.category, one.status, one.reason) for one in screened]
+def _sources(screened: Sequence[ScreenedList]) -> list[MonitoringSourceResponse]:
+    return [MonitoringSourceResponse(one.list, one.version, one.category, one.status, one.reason) for one in screened]
 
 
-def _matches(found: Sequence[MonitoringMatch]) -> list[MonitoringMatchOut]:
+def _matches(found: Sequence[MonitoringMatch]) -> list[MonitoringMatchResponse]:
     return [
-        MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
+        MonitoringMatchResponse(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
         for one in found
     ]
 
 
-def _results(results: MonitoringResults) -> MonitoringResultsOut:
+def _results(results: MonitoringResults) -> MonitoringResultsResponse:
     known: Mapping[Category, CategoryStatus] = results.categories
-    return MonitoringResultsOut(
+    return MonitoringResultsResponse(
         compliance_status=results.compliance,
-        warning=MonitoringCategoryOut(known.get("warning")),
-        sanction=MonitoringCategoryOut(known.get("sanction")),
-        hate_speech=MonitoringCategoryOut(known.get("hateSpeech")),
-        commercial=MonitoringCategoryOut(known.get("commercial")),
-        adverse_media=MonitoringCategoryOut(known.get("adverseMedia")),
-        controversial=MonitoringCategoryOut(known.get("controversial")),
-        registration=MonitoringRegistrationOut(results.active),
+        warning=MonitoringCategoryResponse(known.get("warning")),
+        sanction=MonitoringCategoryResponse(known.get("sanction")),
+        hate_speech=MonitoringCategoryResponse(known.get("hateSpeech")),
+        commercial=MonitoringCategoryResponse(known.get("commercial")),
+        adverse_media=MonitoringCategoryResponse(known.get("adverseMedia")),
+        controversial=MonitoringCategoryResponse(known.get("controversial")),
+        registration=MonitoringRegistrationResponse(results.active),
     )

@@ -37,8 +37,8 @@ from almoner.validation.ongoing.monitoring.domain import (
     ResultsChange,
     Sort,
 )
-from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsOut as MonitoringResultsOut
-from almoner.validation.ongoing.monitoring.schemas import MonitoringSubscriptionOut
+from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsResponse as MonitoringResultsResponse
+from almoner.validation.ongoing.monitoring.schemas import MonitoringSubscriptionResponse
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import ValidationRequest
 
@@ -176,9 +176,9 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> Posi
     return store.cursor_position_of(subscription, sort)
 
 
-def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionResponse:
     """The subscription as an API record."""
-    return schemas.subscription_out(tx, subscription)
+    return schemas.subscription_response(tx, subscription)
 
 
 async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
