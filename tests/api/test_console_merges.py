@@ -81,7 +81,7 @@ async def test_two_records_are_merged_by_two_people_and_separated_again(
     await bob.open("/operator/desk")
     assert "Merges waiting for a second person" in words(bob)
     await act(bob, f"{PATH}/{other}/merge/{one}", **NOTE)  # the same pair, from the other side
-    assert "One record now answers for both" in words(bob)
+    assert "Both numbers now lead to one record" in words(bob)
     (principal,) = await answering(publishable, one, other)
     assert await consistent(service)
     assert "They are merged" in await closed(bob, merge)

@@ -116,7 +116,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     page = f"{PATH}/{own}"
     await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
     said = words(admin)
-    assert "Saved. Donors see it" in said
+    assert "Saved. Donors see the change" in said
     assert "Plain & Proper" in said
     assert "PLAIN TRUST" in said, "the registered name stays"
     assert "Remove the branding" in said

@@ -51,7 +51,7 @@ class KeyKind(StrEnum):
 
 
 def parse_id(tx: Tx, type_: str, text: str) -> UUID:
-    """The UUID of an identifier. Raises BadParameter with what one looks like."""
+    """Parse an ID such as ``org_...`` into its UUID. Raises BadParameter, with an example of a valid ID."""
     found = tx.ids.parse(type_, text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is not a valid {type_} ID, such as {tx.ids.example(type_)}")
@@ -60,7 +60,7 @@ def parse_id(tx: Tx, type_: str, text: str) -> UUID:
 
 @contextmanager
 def refused_as_bad_parameter() -> Iterator[None]:
-    """Report a service's ValueError as an invalid option."""
+    """Report a ValueError as an invalid option of the command."""
     try:
         yield
     except ValueError as error:
@@ -68,7 +68,7 @@ def refused_as_bad_parameter() -> Iterator[None]:
 
 
 async def get_partner(tx: Tx, text: str) -> Partner:
-    """The partner of an identifier. Raises BadParameter, NoSuchPartner."""
+    """The partner with this ID. Raises BadParameter or NoSuchPartner."""
     return Partner((await partner_service.get(tx, Partner(parse_id(tx, "partner", text)))).id)
 
 

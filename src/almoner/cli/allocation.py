@@ -1,4 +1,4 @@
-"""Memory that is freed goes back to the system, where the C library is glibc, which keeps most of it otherwise."""
+"""Return freed memory to the operating system. Only needed with glibc, which otherwise keeps most of it."""
 
 import asyncio
 import ctypes
@@ -10,18 +10,18 @@ from almoner.platform.jobs.wakeup import wait_until_set
 _ARENA_MAX: Final = -8
 """``M_ARENA_MAX`` of ``mallopt``."""
 _ARENAS: Final = 2
-"""Pieces of memory that threads allocate from: without a limit each of ten threads keeps what it once needed."""
+"""Maximum number of glibc memory arenas. Without a limit, each thread keeps all memory it has ever used."""
 _EVERY_SECONDS: Final = 60.0
 
 
 def limit_arenas() -> None:
-    """Let threads share the memory that they allocate from. To be called before there are any."""
+    """Make threads share glibc memory arenas. Call this before any thread is started."""
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
 
 
 async def return_freed_memory(stop: asyncio.Event) -> None:
-    """Return what is freed, at once and every minute until ``stop``: some milliseconds of a thread."""
+    """Return freed memory to the operating system now, and then every minute until ``stop`` is set."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is None:
         return

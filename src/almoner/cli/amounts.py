@@ -1,4 +1,4 @@
-"""Money at the terminal and in files: plain decimals beside the currency's code, for people and for programs."""
+"""Format and parse amounts in command output and files: plain decimals with a currency code."""
 
 import re
 from decimal import Decimal

@@ -91,7 +91,7 @@ def verify_log(
 
 
 async def _started(db: Database) -> set[UUID]:
-    """The partners that must have a chain: the first entry of each tells that it was added."""
+    """Partners that must have an audit log. The first entry of each log records that the partner was created."""
     async with db.read() as tx:
         return {one.id for one in await partners.list_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
 

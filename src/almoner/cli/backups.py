@@ -46,7 +46,7 @@ async def record_backup(
 ) -> str:
     """Record that a backup has just succeeded.
 
-    For the script that makes backups. The console shows when each part was last recorded, and warns after 36 hours.
+    Call this from your backup script. The console shows when each part was last recorded, and warns after 36 hours.
     """
     await backups.record_backup(tx, part.value, note)
     await MACHINE.record_audit_entry(tx, audit.DEPLOYMENT, "backup.recorded", part.value)

@@ -1,7 +1,7 @@
-"""Who runs a command: an operator, identified by a personal token.
+"""Identify who runs a command: an operator with a personal token, or the operating system account.
 
-The token is never an argument, which other users of the machine could read: it is a setting, or typed without echo.
-Commands that need no operator are recorded with the system account that runs them.
+The token comes from an environment variable or a prompt. It is never an argument, because other users of the machine
+can see arguments.
 """
 
 import os
@@ -35,14 +35,14 @@ _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who runs a command: an operator, or the machine's account (``person`` None)."""
+    """The caller of a command: an operator, or the operating system account if ``person`` is None."""
 
     actor: Actor
     person: Person | None = None
 
     @property
     def id(self) -> str:
-        """The text ID stored with decisions."""
+        """The operator ID that is stored with decisions."""
         return self.actor.id
 
     @property
@@ -53,7 +53,7 @@ class Caller:
     async def record_audit_entry(
         self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """Audit what the command did, in its transaction."""
+        """Record the command's action in the audit log, in the same transaction."""
         given: Details | None = details or None
         await audit.record_entry(
             tx, scope, self.actor, action, subject, address=self.audit_context.address, details=given
@@ -61,7 +61,7 @@ class Caller:
 
 
 def machine_account() -> str:
-    """The OS account that runs the command."""
+    """The operating system account that runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container may run as a number alone
@@ -72,9 +72,10 @@ MACHINE: Final = Caller(Actor("machine", machine_account()))
 
 
 def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
-    """Declare a command ``body(tx, officer, ...)`` for operators with a role. Raises OperatorRefused.
+    """Declare a command ``body(tx, officer, ...)`` for operators with a role.
 
-    ``audit_action``: is written into the deployment's audit log, with the command's first argument as its subject.
+    Raises OperatorRefused. ``audit_action``: the action to record in the audit log. The command's first argument is its
+    subject.
     """
 
     def declare(body: Body) -> Callable[..., None]:
@@ -96,9 +97,9 @@ def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Calla
 
 
 def as_administrator(body: Body) -> Callable[..., None]:
-    """Declare a command ``body(tx, officer, ...)`` for administrators. Raises OperatorRefused.
+    """Declare a command ``body(tx, officer, ...)`` for administrators.
 
-    Before there is any operator it is the machine's account.
+    Raises OperatorRefused. Before the first operator is added, any account of the machine can run it.
     """
 
     def run(command: Body) -> Output:
@@ -121,7 +122,7 @@ async def administrator_transaction(database: Database) -> AsyncIterator[tuple[T
 
 @asynccontextmanager
 async def administrator_transaction_if(changes: bool, database: Database) -> AsyncIterator[tuple[Tx, Caller | None]]:
-    """An administrator's transaction if the command changes something, otherwise one without a caller."""
+    """A transaction. The caller must be an administrator if the command changes something."""
     if changes:
         async with administrator_transaction(database) as (tx, officer):
             yield tx, officer
@@ -131,9 +132,9 @@ async def administrator_transaction_if(changes: bool, database: Database) -> Asy
 
 
 async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
-    """Who administers, asked once; in each transaction they are known anew. The machine before there is any operator.
+    """Ask for the administrator's token once, and return a function that authenticates them in each transaction.
 
-    Raises Refused.
+    Before the first operator is added, the caller is the machine's account. Raises OperatorRefused.
     """
     async with database.read() as tx:
         known = await operators.has_any_operator(tx)
@@ -184,9 +185,10 @@ def _token() -> str:
 async def require_approval(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """The approved decision, or a sentence while a second operator must approve (if dual control is on).
+    """The approved decision, or a message if two-person approval is on and a second operator must still approve it.
 
-    ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
+    ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the first approval is by the same
+    operator.
     """
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
@@ -197,9 +199,10 @@ async def require_approval(
 async def require_two_people(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """The approved decision, or a sentence while a second operator must approve (always).
+    """The approved decision, or a message if a second operator must still approve it.
 
-    ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
+    Always requires two people. ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the
+    first approval is by the same operator.
     """
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
@@ -226,12 +229,12 @@ async def _decision_or_notice(
 
 
 async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
-    """Raises OperatorRefused unless the operator is independent of these deciders."""
+    """Raise OperatorRefused if the operator depends on any of the people who made the earlier decisions."""
     if officer.person is not None:
         await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
 
 
 async def display_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function that shows deciders by name."""
+    """A function that returns the display name of the person who made a decision."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

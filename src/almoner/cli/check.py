@@ -58,7 +58,7 @@ def _print_result(one: CheckResult) -> None:
 
 
 async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
-    """The results of all probes that need no open database."""
+    """The results of all checks that do not need a database connection."""
     clock = BusinessClock(SystemClock())
 
     async def unknown() -> list[CheckResult]:
@@ -90,7 +90,7 @@ def _describe_database(given: Settings, report: inspection.DatabaseReport) -> li
     results = [CheckResult("database", "ok", f"PostgreSQL {report.version}, as {report.role}")]
     if report.missing_rights:
         named = ", ".join(report.missing_rights[:3])
-        advice = "Let the owner of the tables run `almoner migrate`."
+        advice = "Run `almoner migrate` as the role that owns the tables."
         results.append(CheckResult("database rights", "failed", f"{report.role} has no rights to {named}", advice))
     elif report.is_owner and not given.sandbox:
         advice = "Set ALMONER_DATABASE_URL to the role almoner_app, so that the service cannot change its own tables."
@@ -99,24 +99,26 @@ def _describe_database(given: Settings, report: inspection.DatabaseReport) -> li
         results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
     fits = inspection.connections_suffice(report, given.database_pool) and report.encoding == "UTF8"
     found = f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {given.database_pool}, {report.encoding}"
-    advice = "Raise max_connections, or lower the pool; the encoding must be UTF8."
+    advice = (
+        "Increase max_connections in PostgreSQL, or reduce ALMONER_DATABASE_POOL. The database encoding must be UTF8."
+    )
     results.append(CheckResult("database settings", "ok" if fits else "failed", found, advice))
     ahead = abs(report.clock_seconds)
     status: Status = "ok" if ahead < _CLOCK_WARNS else "warning" if ahead < _CLOCK_FAILS else "failed"
-    advice = "Let both machines set their clocks by NTP."
+    advice = "Synchronise the clocks of both machines with NTP."
     results.append(CheckResult("clock", status, f"{ahead:.1f} s from the database's", advice))
     key = {
         True: ("ok", "the one that the database was written with"),
         False: ("failed", "not the one that the database was written with"),
         None: ("skipped", "no process has started yet"),
     }[report.key_matches]
-    advice = "Set ALMONER_MASTER_KEY to the key that was kept with the database's backup."
+    advice = "Set ALMONER_MASTER_KEY to the master key that was used when the database was created."
     results.append(CheckResult("master key", key[0], key[1], advice))  # type: ignore[arg-type]
     return results
 
 
 def _data_results(results: list[CheckResult]) -> list[CheckResult]:
-    """Self-checks of registers and watch lists, where the database can be used."""
+    """The self-checks of registers and watch lists. Skipped if the database cannot be used."""
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
     outcome = run_with_database(lambda database: selfcheck.run_selfcheck(database, _DATA))

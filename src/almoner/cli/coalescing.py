@@ -1,7 +1,8 @@
-"""A uvicorn protocol that sends a response's head and body in one packet.
+"""A uvicorn protocol that sends a response's headers and body in one packet.
 
-uvicorn writes one after the other and uvloop sends at once what it is given. That is a second call into the kernel, and
-at the other end a reader that is woken for a head without its body: a twentieth of a whole list.
+uvicorn writes them one after the other, and uvloop sends each write immediately.
+
+Joining both writes saves a system call: about 5 % of the time of a list request.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ class JoinedTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send it with what is held; hold it when nothing is."""
+        """Send the data together with the buffered data. If nothing is buffered, buffer it."""
         if self._held:
             data, self._held = self._held + data, b""
             self._transport.write(data)
@@ -32,12 +33,12 @@ class JoinedTransport:
             self._loop.call_soon(self._send_held)
 
     def write_eof(self) -> None:
-        """Say that nothing follows, after all that is held."""
+        """Send the buffered data, then signal the end of the stream."""
         self._send_held()
         self._transport.write_eof()
 
     def close(self) -> None:
-        """Close when all is sent."""
+        """Close the connection after the buffered data has been sent."""
         self._send_held()
         self._transport.close()
 

@@ -1,4 +1,4 @@
-"""Limits on clients' connections: number, head size and slowness."""
+"""Limits on client connections: their number, the size of request headers and minimum transfer rates."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ REST_SECONDS: Final = 75.0  # between an answer and the next request
 
 
 def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """The RFC 9112 rule that a request head violates, if any."""
+    """The RFC 9112 rule that the request headers violate, if any."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
     host, coding = None, b""
@@ -51,7 +51,7 @@ def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of one process."""
+    """The limits that apply to one process."""
 
     connections: int
     per_address: int
@@ -61,7 +61,7 @@ class ConnectionLimits:
 
     @classmethod
     def for_this_process(cls) -> Self:
-        """Half of the file descriptors are for connections, half of those for one address; the others stay for us."""
+        """Limits based on the file descriptors: half are for connections, and half of those for any one address."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 2 * _MOST_CONNECTIONS
         with suppress(ValueError, OSError):  # what we may not have, we do without
@@ -73,7 +73,7 @@ class ConnectionLimits:
 
 @dataclass(slots=True)
 class OpenConnections:
-    """The open connections by address; idle ones are closed to make room."""
+    """The open connections, by client address. Idle connections are closed when the limit is reached."""
 
     limits: ConnectionLimits = field(default_factory=ConnectionLimits.for_this_process)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
@@ -81,7 +81,7 @@ class OpenConnections:
     _peers: "dict[str, dict[BoundedProtocol, None]]" = field(default_factory=dict)
 
     def try_add(self, protocol: "BoundedProtocol") -> bool:
-        """Count a new connection; False when there is no room for it."""
+        """Add a new connection. Returns False if the limit is reached."""
         near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
         if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
@@ -97,7 +97,7 @@ class OpenConnections:
         return room
 
     def remove(self, protocol: "BoundedProtocol") -> None:
-        """It has ended, if it was admitted."""
+        """Remove a closed connection. Does nothing if the connection was never added."""
         near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
         if protocol in peer:
@@ -107,11 +107,11 @@ class OpenConnections:
                 del self._peers[near]
 
     def await_first_request(self) -> bool:
-        """Whether a connection was opened that has never asked for anything."""
+        """Wait for the first request of new connections. Returns whether any connection has not sent a request yet."""
         return any(not protocol.has_asked for peer in self._peers.values() for protocol in peer)
 
     def close_overdue(self, now: float) -> None:
-        """End what has taken too long. ``now``: the loop's time."""
+        """Close connections that have exceeded their time limits. ``now``: the event loop's time."""
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
             if protocol.is_overdue(now):
                 protocol.transport.abort()
@@ -119,13 +119,13 @@ class OpenConnections:
                 protocol.transport.close()
 
     def _end_idle(self, peer: "dict[BoundedProtocol, None]") -> bool:
-        """End the oldest connection that has not asked yet, else the oldest that waits for its next request."""
+        """Close the oldest connection that has not sent a request, or the connection that has been idle for longest."""
         resting = [protocol for protocol in peer if not protocol.is_busy]
         last = next((protocol for protocol in resting if protocol.is_awaiting_head), resting[0] if resting else None)
         return self._end(last)
 
     def _end_slowest(self, protocols: "Iterable[BoundedProtocol]") -> bool:
-        """End the connection whose body comes slowest, of as many as may be looked at for one that is new."""
+        """Close the connection with the slowest incoming body. Only a limited number of connections are compared."""
         looked_at = islice(protocols, _MOST_COMPARED)
         rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_rate) is not None}
         return self._end(min(rates, key=rates.__getitem__, default=None))
@@ -145,7 +145,7 @@ class OpenConnections:
 
 
 class BoundedProtocol(JoiningProtocol):
-    """The uvicorn protocol with these limits."""
+    """A uvicorn protocol that enforces these limits."""
 
     def __init__(self, connections: OpenConnections, **given: Any) -> None:
         super().__init__(**given)
@@ -169,17 +169,20 @@ class BoundedProtocol(JoiningProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request has started and has not been answered yet."""
+        """Whether a request is in progress."""
         return not getattr(self.cycle, "response_complete", True)
 
     @property
     def is_awaiting_head(self) -> bool:
-        """Whether a request head is incomplete or has not arrived yet."""
+        """Whether the headers of the next request have not been received completely."""
         return self.since is not None and not self._in_body
 
     @property
     def body_rate(self) -> float | None:
-        """The transfer rate of the incoming body in bytes a second; None if there is none, or if it is too early."""
+        """The transfer rate of the request body in bytes per second.
+
+        None if there is no body, or if it is too early to tell.
+        """
         if not self._in_body or self.since is None or (elapsed := self.loop.time() - self.since) < _RATED_SECONDS:
             return None
         return self._received / elapsed
@@ -199,7 +202,7 @@ class BoundedProtocol(JoiningProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read no more of a head, or of what is between the parts of a body, than may be."""
+        """Process received data, within the size limits for headers and chunk metadata."""
         if self.since is None:
             self.since, self._resting_since = self.loop.time(), None
         self._received += len(data)
@@ -228,17 +231,20 @@ class BoundedProtocol(JoiningProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body has come."""
+        """Process a part of the request body."""
         self._advanced = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Nothing more is waited for."""
+        """The request is complete."""
         self._advanced, self._in_body, self.since, self._received = True, False, None, 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """An answer has ended: as uvicorn does, but with one look at all connections in place of a timer for each."""
+        """The response is complete.
+
+        Unlike uvicorn, which starts a timer for each connection, a shared periodic check closes idle connections.
+        """
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
@@ -249,7 +255,7 @@ class BoundedProtocol(JoiningProtocol):
             self._resting_since = self.loop.time()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
+        """Respond to a request that is not valid HTTP."""
         self._refuse(IncorrectParams(self._violation or msg))
 
     def has_rested(self, now: float) -> bool:
@@ -275,7 +281,10 @@ class BoundedProtocol(JoiningProtocol):
         return not enough
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer and close; what still comes is dropped for a while, or the client would not get to read the answer."""
+        """Send a response and close the connection.
+
+        Further data is discarded for a while, so that the client can read the response.
+        """
         self._refused, self._in_body, self.since = True, False, self.loop.time()
         if self.is_busy:
             if self.cycle.response_started or self.pipeline:

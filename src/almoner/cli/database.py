@@ -1,4 +1,4 @@
-"""The database for a command that does one thing."""
+"""Open the database for a command."""
 
 import asyncio
 import inspect
@@ -22,7 +22,10 @@ from almoner.settings import Settings, build_deployment
 
 Result = TypeVar("Result")
 Body = Callable[..., Awaitable[Output]]
-"""The body of a command: takes the values from its decorator and the arguments, and returns what to print."""
+"""The body of a command.
+
+Its arguments are the values from the decorator and the command line; it returns the output.
+"""
 
 _JSON: Final = inspect.Parameter(
     "as_json",
@@ -33,9 +36,10 @@ _JSON: Final = inspect.Parameter(
 
 
 def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
-    """Build a Typer command from ``body``, whose first ``given`` parameters ``run`` supplies.
+    """Build a Typer command from ``body``.
 
-    The result of ``body`` is printed once ``run`` is over, so that nothing uncommitted is reported as done.
+    ``run`` supplies its first ``given`` arguments. The result of ``body`` is printed after ``run`` has finished, so
+    that uncommitted changes are never reported as done.
     """
     signature = inspect.signature(body, eval_str=True)
     parameters = [*list(signature.parameters.values())[given:], _JSON]
@@ -60,7 +64,10 @@ def in_transaction(body: Body) -> Callable[..., None]:
 
 
 def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
-    """Run a use case that opens its own transactions. Raises MigrationRefused when the database is of another form."""
+    """Run a function that opens its own transactions.
+
+    Raises MigrationRefused if the database has a different schema version.
+    """
 
     async def inside(database: Database, _: CopyFinding) -> Result:
         return await use(database)
@@ -69,13 +76,13 @@ def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
 
 
 def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """As ``run_with_database``, told what was found of the database: whether it is a copy."""
+    """Like ``run_with_database``, but also passes on whether the database is a copy."""
     with local.complete_settings(settings.read_settings()) as complete:
         return asyncio.run(use_database(complete, use))
 
 
 def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
-    """Run a use case in one transaction."""
+    """Run a function in one transaction."""
 
     async def inside(database: Database) -> Result:
         async with database.write() as tx:
@@ -85,7 +92,7 @@ def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 
 async def use_database(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """Open the database of complete settings for a use case, and tell it whether the database is a copy."""
+    """Open the configured database and pass it to a function, with the information whether the database is a copy."""
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)

@@ -1,4 +1,4 @@
-"""The two demo partners of a sandbox, and ``sandbox.json`` with their keys and addresses (architecture 6)."""
+"""Create the sandbox's two demo partners, and ``sandbox.json`` with their API keys and URLs (architecture 6)."""
 
 import json
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
 
 
 def read_sandbox_file(file: Path) -> dict[str, Any]:
-    """What an earlier start wrote."""
+    """Read the file that an earlier start wrote."""
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
 async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of sandbox.json: known keys that still work, and new ones for the others."""
+    """Build the content of sandbox.json. Existing keys are kept if they still work; the others are created again."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
         first = accounts.get(FIRST) or await _partner(tx, FIRST)
@@ -54,7 +54,7 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
 
 
 async def _partner(tx: Tx, name: str) -> PartnerAccount:
-    """A new partner, as `almoner partners create` makes it."""
+    """Create a partner, as `almoner partners create` does."""
     account = await partners.create(tx, name)
     await configurations.create_default(tx, Partner(account.id))
     await partners.set_scim(tx, Partner(account.id), allowed=True)
@@ -67,7 +67,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
 async def _key(
     tx: Tx, account: PartnerAccount, kind: Kind, known: str | None, scopes: frozenset[str] = frozenset()
 ) -> str:
-    """The known secret when it still opens this account, else a new one."""
+    """The existing secret if it is still valid for this account, otherwise a new one."""
     if known is not None:
         key = await keys.find_by_secret(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:

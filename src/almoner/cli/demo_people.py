@@ -1,4 +1,4 @@
-"""The people of a sandbox's demo: they can sign in at once, by what ``sandbox.json`` says of them."""
+"""Create the sandbox's demo users, whose passwords and other credentials are in ``sandbox.json``."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
 
 Login = dict[str, Any]
-"""What sandbox.json says of one person: userName, password, totpSecret, url, roles; token of an operator."""
+"""A demo user in sandbox.json: userName, password, totpSecret, url and roles, and the token of an operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
-    """A demo user. ``user_name`` is the email address, too. ``app``: signs in by an authenticator as well."""
+    """A demo user. ``user_name``: also the email address. ``app``: whether the user has an authenticator app."""
 
     user_name: str
     name: str
@@ -47,12 +47,12 @@ _DEMO_MEMBERS: Final = (
 
 
 async def prepare_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
-    """The demo's members of a partner, as ``prepare_operator_logins``."""
+    """The demo members of a partner. Existing logins are kept if they still work."""
     return [(await prepare_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
 
 
 async def prepare_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
-    """The demo's operators: what is known of them as far as it still opens something, and new for the rest."""
+    """The demo operators. Existing logins are kept if they still work."""
     logins = []
     for demo in _DEMO_OPERATORS:
         person, login = await prepare_login(db, OPERATORS, demo, known)
@@ -62,7 +62,7 @@ async def prepare_operator_logins(db: Database, known: Sequence[Login]) -> list[
 
 
 async def prepare_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
-    """One person of the demo, made the first time, with a password, and an authenticator app where the demo says so."""
+    """Create a demo user with a password, and with an authenticator app if the demo user has one."""
     async with db.write() as tx:
         person = await people.find_by_user_name(tx, realm, demo.user_name)
         if person is None:
@@ -101,7 +101,7 @@ async def _set_password(db: Database, person: Person, password: str) -> None:
 
 
 async def _add_app(db: Database, person: Person) -> str:
-    """A new authenticator app in place of one that nobody has the secret of."""
+    """Replace an authenticator app whose secret is not known."""
     async with db.write() as tx:
         await credentials.remove_second_factors(tx, person)
         secret = (await authenticators.begin_setup(tx, person, "Almoner")).secret.replace(" ", "")

@@ -56,7 +56,7 @@ _SHOWN: Final = 100
 
 
 def disbursement_rules() -> DisbursementRules:
-    """The smallest disbursement, from the settings."""
+    """The rules for disbursements, such as the minimum amount, from the settings."""
     return DisbursementRules(settings.read_settings().disbursement_min_donations)
 
 
@@ -222,7 +222,7 @@ async def write_remittance(
 
 
 def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
-    """The requested language. Raises BadParameter."""
+    """Check the requested language. Raises BadParameter if it is not supported."""
     if language is None or nearest_offered_language(language, papers.languages) is not None:
         return language
     raise typer.BadParameter(f"{language!r} is not available. Available languages: {', '.join(papers.languages)}")
@@ -262,7 +262,7 @@ async def confirm(
 
 
 async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaymentConfirmation | str | None:
-    """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
+    """The confirmation to record. None if the payment file is sufficient, a message if a second person must confirm."""
     needed = await payment_files.required_confirmation(tx, payout_id, _own_accounts())
     if needed.people == 0:
         return None
@@ -284,7 +284,7 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
 
 
 def _own_accounts() -> Mapping[str, OwnAccount]:
-    """Our accounts by currency, which say up to which amount one person may confirm."""
+    """Our bank accounts by currency, with the amount up to which one person may confirm."""
     file = settings.read_settings().bank_accounts
     return payment_files.load_own_accounts(file) if file else {}
 
@@ -372,7 +372,7 @@ async def release_holds(
 
 
 def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
-    """Whose donations, and the nonprofit."""
+    """The partner whose donations are put on hold, and the nonprofit."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)
 
@@ -383,7 +383,7 @@ def _audited(scope: Partner | AllPartners) -> UUID:
 
 @contextmanager
 def _found(organisation: str) -> Iterator[None]:
-    """Say which organisation is not known."""
+    """Raise an error that names the unknown organisation."""
     try:
         yield
     except NotFound:
@@ -413,7 +413,7 @@ async def list_holds(tx: Tx) -> Table:
 
 @contextmanager
 def _known(disbursement: str) -> Iterator[None]:
-    """Name the disbursement that does not exist."""
+    """Raise an error that names the unknown disbursement."""
     try:
         yield
     except NotFound:

@@ -1,4 +1,4 @@
-"""Error messages of commands: one line that says what to do. Imported when a command has failed."""
+"""One-line error messages that say what to do. Imported only when a command fails."""
 
 import errno
 import socket
@@ -81,7 +81,7 @@ _LISTED: dict[type[BaseException], str] = {
 
 
 def explain_error(error: BaseException) -> str | None:
-    """Explain an error and what to do about it; None for a defect, which is shown with its traceback."""
+    """Explain an error and what to do about it. None for a bug, which is shown with its traceback."""
     if isinstance(error, BaseExceptionGroup):
         reported = [explain_error(one) for one in error.exceptions]
         return reported[0] if all(reported) else None
@@ -111,7 +111,7 @@ def _explain_file_error(error: OSError) -> str | None:
 
 
 def _explain_database_error(error: BaseException) -> str | None:
-    """What a database, or a pooler in front of it, says that an operator can mend."""
+    """Database and connection pooler errors that an operator can fix."""
     text = " ".join(str(error).split())  # details are lines of their own
     for kinds, quoted, sentence in _DATABASE_SENTENCES:
         if isinstance(error, kinds) and quoted in text:
@@ -185,11 +185,11 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "{database} cannot be reached ({text}): start it, or fix the address.",
     ),
 )
-"""What an error means: its classes, words of its text, and what to do."""
+"""How to explain an error: its classes, text that it contains, and what to do."""
 
 
 def _database(error: BaseException) -> str:
-    """The database that a command was connected to, and the setting that names it."""
+    """The database that a command connected to, and the setting that contains its address."""
     owner = f"{settings.PREFIX}OWNER_DATABASE_URL" in getattr(error, "__notes__", ())
     given = settings.read_settings()
     for name in ("owner_database_url", "database_url") if owner else ("database_url", "owner_database_url"):

@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 
 _TYPE: Final = gift_aid_claims.ID_TYPE
 _SHOWN: Final = 20
-"""The most left-out donations that are printed; the rest is counted."""
+"""Maximum number of excluded donations to print. Further ones are only counted."""
 
 ClaimId = Annotated[str, typer.Argument(help="Claim ID, from `almoner gift-aid claims list`.")]
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]

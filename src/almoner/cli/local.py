@@ -1,4 +1,4 @@
-"""The sandbox on one machine: the secrets it makes for itself, and its embedded database."""
+"""Run the sandbox on one machine: generate its secrets and manage its embedded database."""
 
 import asyncio
 import errno
@@ -34,7 +34,7 @@ class SandboxSecrets:
 
     @classmethod
     def load_or_create(cls, folder: Path) -> Self:
-        """The secrets of the folder, made the first time."""
+        """Load the secrets of a folder, or create them the first time."""
         file = folder / "secrets.json"
         if file.exists():
             return cls(**json.loads(file.read_text()))
@@ -48,7 +48,7 @@ class SandboxSecrets:
 
 
 def write_private_json(file: Path, content: dict[str, Any]) -> None:
-    """Write JSON that only its owner may read, all of it or nothing."""
+    """Write a JSON file that only its owner can read. The file is replaced in one step, so it is never incomplete."""
     unfinished = file.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600, exist_ok=False)
@@ -61,7 +61,7 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def ensure_folders(given: Settings) -> None:
-    """Make the folders that the settings name. Raises UnsafeSettings for those that cannot be used."""
+    """Create the folders in the settings. Raises UnsafeSettings if a folder cannot be used."""
     folders = {"DATA_DIR": given.data_dir}
     if given.audit_heads is not None:
         folders["AUDIT_HEADS"] = given.audit_heads
@@ -86,9 +86,10 @@ def ensure_folders(given: Settings) -> None:
 
 @contextmanager
 def complete_settings(settings: Settings) -> Iterator[Settings]:
-    """The settings with all that a sandbox makes for itself; in production they are complete as they are.
+    """Add the secrets that the sandbox generates to the settings.
 
-    Without a database address the embedded server runs at least as long as the block. Raises DatabaseUnavailable.
+    In production, the settings are returned unchanged. If no database URL is set, the embedded PostgreSQL server runs
+    until the block ends. Raises DatabaseUnavailable.
     """
     if not settings.sandbox:
         yield settings
@@ -112,13 +113,13 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
 
 
 async def keep_database_running(given: Settings, stop: asyncio.Event) -> None:
-    """Start the embedded server of ``complete_settings`` again when it has ended. Raises DatabaseUnavailable."""
+    """Restart the embedded PostgreSQL server if it has stopped. Raises DatabaseUnavailable."""
     if given.sandbox and given.database_url is None:
         await postgres.keep_server_running(given.data_dir, given.pg_bin, stop, given.disk_reserve_bytes)
 
 
 async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None:
-    """Two roles, the owner of the tables and the service's, and the database (architecture 5)."""
+    """Create the database, the role that owns the tables, and the role of the service (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
         for role, password in ((_OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):
@@ -135,7 +136,10 @@ async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None
 
 
 async def _extend(server: postgres.PostgresServer) -> None:
-    """What only a superuser can add to the database, where the server's programs come with it: search starts warm."""
+    """Install the pg_prewarm extension, if the server provides it, so that search is fast after a restart.
+
+    Only a superuser can do this.
+    """
     connection = await asyncpg.connect(server.superuser_url(DATABASE))
     try:
         if await connection.fetchval("select exists (select from pg_available_extensions where name = 'pg_prewarm')"):

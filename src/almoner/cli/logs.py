@@ -1,4 +1,4 @@
-"""Where log lines go: one JSON object a line, from our own code and from the libraries alike."""
+"""Configure logging: one JSON object per line, for our own code and for libraries."""
 
 import errno
 import logging
@@ -18,7 +18,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 
 class _Lines(logging.Handler):
-    """Writes the records of the libraries: uvicorn, asyncio, aiohttp."""
+    """Writes log records of libraries such as uvicorn, asyncio and aiohttp."""
 
     def __init__(self, write: LogLineWriter) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Lines(logging.Handler):
 
 
 class _Structured:
-    """What structlog hands finished lines to."""
+    """Receives finished log lines from structlog."""
 
     def __init__(self, write: LogLineWriter) -> None:
         self._write = write
@@ -55,7 +55,10 @@ class _Structured:
 
 
 class LogFile:
-    """A file of whole lines. When it is full it becomes ``<name>.1``, that ``.2`` and so on; the oldest goes."""
+    """A rotating log file.
+
+    A full file is renamed to ``<name>.1``, the previous ``.1`` to ``.2`` and so on. The oldest file is deleted.
+    """
 
     def __init__(self, file: Path, largest: int = _LARGEST, old_files: int = _OLD_FILES) -> None:
         self._file = file
@@ -72,7 +75,10 @@ class LogFile:
         self._lines.close()
 
     def write(self, line: bytes) -> None:
-        """Append a whole line or nothing. Raises OSError if there is no space, or if a new file cannot be created."""
+        """Append a line.
+
+        Never writes part of a line. Raises OSError if the disk is full, or if a new file cannot be created.
+        """
         if self._size and self._size + len(line) > self._largest:
             self._begin_anew()
         if self._lines.write(line) != len(line):
@@ -81,7 +87,7 @@ class LogFile:
         self._size += len(line)
 
     def _begin_anew(self) -> None:
-        """What fails is tried again with the next line, and moves no file twice."""
+        """Rotate the files. A step that fails is retried with the next line, and no file is moved twice."""
         if self._file.exists():
             free = next((number for number in range(1, self._old_files) if not self._old(number).exists()), None)
             for number in range((free or self._old_files) - 1, 0, -1):
@@ -100,7 +106,7 @@ class LogFile:
 
 
 def configure_logging(write: LogLineWriter, level: str) -> None:
-    """Send everything of at least this level to ``write``, which is given whole lines."""
+    """Send all log lines of at least this level to ``write``."""
     logging.basicConfig(level=_LEVELS[level], handlers=[_Lines(write)], force=True)
     loggers.configure(
         processors=[

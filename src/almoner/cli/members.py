@@ -215,14 +215,14 @@ async def map_group(
 
 
 def _roles(typed: list[str] | None) -> list[MemberRole]:
-    """The roles that were typed. Raises BadParameter."""
+    """Parse the roles on the command line. Raises BadParameter."""
     if strange := sorted(set(typed or ()) - set(MEMBER_ROLES)):
         raise typer.BadParameter(f"{', '.join(strange)}: not a member role. The roles are {', '.join(MEMBER_ROLES)}")
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
 async def _shown(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
-    """The member in text, when the invitation is about to be shown to somebody else."""
+    """The message for a new invitation, with the link if it may be shown."""
     member = tx.ids.text("member", person.id)
     await officer.record_audit_entry(tx, partner.id, "invitation.shown", member)
     return member

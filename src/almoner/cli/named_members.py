@@ -1,4 +1,4 @@
-"""The argument that names a member of a partner."""
+"""The command argument that identifies a member of a partner."""
 
 from typing import Annotated
 from uuid import UUID
@@ -14,7 +14,7 @@ Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Member ID or user
 
 
 async def get_member_id(tx: Tx, partner: Partner, text: str) -> UUID:
-    """The member of an identifier or a user name. Raises BadParameter."""
+    """The member with this ID or user name. Raises BadParameter."""
     if person := await people.find_by_user_name(tx, member_realm(partner), text.strip()):
         return person.id
     return parse_id(tx, "member", text)

@@ -267,7 +267,7 @@ async def list_approvals(tx: Tx) -> Table:
 
 
 async def _id(tx: Tx, text: str) -> UUID:
-    """The operator of an ID or an email address. Raises BadParameter."""
+    """The operator with this ID or email address. Raises BadParameter."""
     if "@" in text:
         found = await people.find_by_user_name(tx, OPERATORS, text.strip())
         if found is None:

@@ -1,4 +1,4 @@
-"""Output of commands: new files readable by their owner alone, and standard output that never fails."""
+"""Write command output to private files, and to a standard output that can be full or closed."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ import typer
 
 
 def ensure_new_file(out: Path) -> None:
-    """Before anything is done. Raises BadParameter."""
+    """Check, before the command does anything, that the file does not exist yet. Raises BadParameter."""
     if out.exists():
         raise typer.BadParameter(f"{out} already exists: choose another file")
     if not out.parent.is_dir():
@@ -19,17 +19,17 @@ def ensure_new_file(out: Path) -> None:
 
 
 def write_file(out: Path, content: bytes) -> None:
-    """Whole or not at all."""
+    """Write the file completely, or not at all if an error occurs."""
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
 
 
 class OutputFailed(Exception):
-    """Standard output cannot be written because its disk is full; the message says what to do."""
+    """Standard output cannot be written because the disk is full. The message says what to do."""
 
 
 class _Checked:
-    """A stream whose failures are told from those of other files: a full disk behind it is not that of the data."""
+    """A wrapper of standard output. It lets error messages distinguish a full disk there from a full data disk."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -38,7 +38,7 @@ class _Checked:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Print it. Raises OutputFailed, and BrokenPipeError when the reader is gone."""
+        """Write text. Raises OutputFailed if the disk is full, and BrokenPipeError if the pipe is closed."""
         with _checked():
             return int(self._stream.write(text))
 
@@ -61,12 +61,12 @@ def _checked() -> Iterator[None]:
 
 
 def check_output() -> None:
-    """Distinguish full standard output from a full data disk, for every command."""
+    """For all commands: distinguish a full disk behind standard output from a full data disk."""
     sys.stdout = sys.stdout and _Checked(sys.stdout)
 
 
 class _Unfailing:
-    """A stream on which nothing fails: what cannot be printed is lost."""
+    """A wrapper of standard output that ignores all errors. Output that cannot be written is lost."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -75,17 +75,17 @@ class _Unfailing:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Print it if that is possible."""
+        """Write text. Errors are ignored."""
         with suppress(OSError, ValueError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what is held."""
+        """Flush the stream. Errors are ignored."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
 
 def ignore_output_errors() -> None:
-    """For long-running commands: the reader of their output may go away, and its disk may be full."""
+    """For long-running commands: ignore errors of standard output, such as a closed pipe or a full disk."""
     sys.stdout, sys.stderr = (stream and _Unfailing(stream) for stream in (sys.stdout, sys.stderr))

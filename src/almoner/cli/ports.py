@@ -1,4 +1,4 @@
-"""The addresses that the service listens on."""
+"""Open the sockets on which the service listens."""
 
 import errno
 import os
@@ -8,15 +8,16 @@ _BACKLOG = 2048
 
 
 class PortBusy(Exception):
-    """The address cannot be listened on; the message says what to do."""
+    """The service cannot listen on this address or port. The message says what to do."""
 
 
 def open_listening_sockets(
     host: str, port: int, *, purpose: str = "", setting: str = "ALMONER_PORT"
 ) -> list[socket.socket]:
-    """Sockets for every address of the host; ``localhost`` is both loopback families, as far as the machine has them.
+    """Open listening sockets for all addresses of the host.
 
-    Raises PortBusy, also when the host is none of this machine's addresses.
+    ``localhost`` means both IPv4 and IPv6 loopback, if available. Raises PortBusy, also if the host is not an address
+    of this machine.
     """
     opened: list[socket.socket] = []
     try:

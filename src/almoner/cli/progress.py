@@ -1,4 +1,4 @@
-"""Progress of a command: on one line of a terminal that is written over, and nowhere else."""
+"""Show a command's progress on one line of the terminal. Nothing is shown if the output is not a terminal."""
 
 import sys
 import time
@@ -11,13 +11,13 @@ _WIDTH: Final = 78
 
 
 class ProgressLine:
-    """One line. ``clear`` leaves nothing of it behind."""
+    """A progress line. ``clear`` removes it from the terminal."""
 
     def __init__(self) -> None:
         self._shown = 0.0
 
     def show(self, text: str) -> None:
-        """Write over what was there, a few times a second at most."""
+        """Replace the text on the line. Updated a few times per second at most."""
         if sys.stdout.isatty() and time.monotonic() - self._shown >= _SHOW_EVERY_SECONDS:
             self._shown = time.monotonic()
             typer.echo(f"\r  {text:<{_WIDTH - 2}}", nl=False)

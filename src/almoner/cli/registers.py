@@ -39,7 +39,7 @@ _SAMPLE_FILES: Final = {
     "irs-bmf": ("us_irs_bmf/2026-04-13", "IRS, DC and WY"),
     "ccni": ("gb_ccni/2025-04-05", "Charity Commission for Northern Ireland, excerpt"),
 }
-"""Folder and name of the shipped sample of each source."""
+"""The folder and title of the sample file that is included for each source."""
 _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = list[tuple[str, int, str, str]]
@@ -320,7 +320,7 @@ def roll_back(source: Source) -> None:
 
 
 async def load_samples(database: Database) -> None:
-    """Load the shipped samples into a sandbox that has no other register."""
+    """Load the included sample data into a sandbox that has no registers yet."""
     loaded = {load.source for load in await registers_flows.list_loads(database)}
     if loaded - _SAMPLE_FILES.keys():
         return
@@ -356,7 +356,7 @@ def _unread(load: RegisterLoad) -> int:
 
 
 def _unread_parts(load: RegisterLoad, rejected: _Rejected) -> list[Part]:
-    """What could not be read, where, and what follows from it."""
+    """Tables of rejected rows, ignored values and unchanged organisations."""
     parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
         parts.append(f"Rejected {load.quarantined:,} rows that could not be read:")

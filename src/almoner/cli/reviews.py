@@ -79,7 +79,7 @@ def _clock(moment: datetime | None) -> str | None:
 
 
 def _age(age: timedelta) -> str:
-    """In the largest two units that say something."""
+    """Format a duration with its two largest units, such as "2 d 4 h"."""
     minutes = max(0, int(age.total_seconds())) // 60
     days, hours = minutes // 1440, minutes // 60 % 24
     if days:
@@ -106,7 +106,7 @@ Section = tuple[tuple[str, ...], list[list[object]]]
 
 
 async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section]:
-    """What there is to say of a case, as tables."""
+    """Tables that describe a case."""
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
     attached: list[list[object]] = [
@@ -133,7 +133,7 @@ async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section
 
 
 def _link(tx: Tx, document: Document) -> str | None:
-    """What was deleted or is not known to be clean is opened by nobody."""
+    """The download URL of a document. None if it was deleted or has not passed the malware scan."""
     readable = document.deleted_at is None and document.scan_status == "clean"
     return documents.download_url(tx, document) if readable else None
 
@@ -160,7 +160,7 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
 
 
 def _step(step: EvidenceStep) -> Iterator[list[object]]:
-    """One step, and a line more for each further fact that it saw."""
+    """Table rows for one evaluation step: one row for each fact."""
     reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of)]
     for name, value in step.facts or (("", ""),):
         yield [*reported, name, value]
@@ -194,7 +194,7 @@ async def reject_review(tx: Tx, officer: Caller, subject: SubjectId, reason: Rea
 
 
 async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
-    """Decide a case; the partner's UUID."""
+    """Decide a case. Returns the partner's UUID."""
     kind, subject_id = _read(tx, text)
     with _there(text):
         return (await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)).partner_id
@@ -227,14 +227,14 @@ async def release_review(tx: Tx, officer: Caller, subject: SubjectId) -> str:
 
 
 def _reported(note: str) -> str:
-    """What a person says of it. Raises BadParameter."""
+    """Build the reviewer's decision from the command's arguments. Raises BadParameter."""
     if not 1 <= len(reported := note.strip()) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
     return reported
 
 
 def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
-    """The kind and id of a subject."""
+    """Parse a case ID into the kind and UUID of its subject."""
     for kind in REVIEW_HANDLERS:
         if (found := tx.ids.parse(ID_TYPES[kind], text)) is not None:
             return kind, found

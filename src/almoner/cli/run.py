@@ -71,7 +71,7 @@ def run() -> None:
 
 
 def _prepare_apart(given: Settings, complete: Settings, file: Path) -> None:
-    """Prepare the sandbox in a process of its own, whose memory for migrations and loads, 50 MB, ends with it."""
+    """Prepare the sandbox in a separate process, which frees 50 MB of memory afterwards."""
     preparing = multiprocessing.Process(target=_prepare, args=(given, complete, file))
     preparing.start()
     try:
@@ -99,7 +99,10 @@ async def _prepare_content(complete: Settings, file: Path, db: Database, _: Copy
 
 
 async def _ensure_app_role(owner_dsn: str) -> None:
-    """On a database of one's own the role may be missing; it needs no login when all connect as the owner."""
+    """Create the service's role if it is missing in an external database.
+
+    The role needs no login if the service connects as the owner.
+    """
     connection = await asyncpg.connect(owner_dsn)
     try:
         if not await connection.fetchval(
@@ -136,7 +139,7 @@ async def _live(
 
 
 async def _until_ready(services: Services, stop: asyncio.Event) -> None:
-    """Wait until ``/readyz`` would say yes: events of the first start's registers have waited for a dispatcher."""
+    """Wait until the service is ready: on the first start, events of the sample registers must be dispatched first."""
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:
         if not [wrong for check in services.checks.values() if (wrong := await check())]:
@@ -154,6 +157,6 @@ def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: P
 
 
 def _short(file: Path) -> str:
-    """The path as one would type it here."""
+    """The path, relative to the current folder if possible."""
     here = Path.cwd()
     return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

@@ -31,7 +31,7 @@ def selfcheck() -> None:
 
 
 def _report(asked: int, check: ConsistencyCheck) -> None:
-    """Progress on a terminal, on one line, and nothing elsewhere."""
+    """Show progress on one line if the output is a terminal."""
     if sys.stdout.isatty():
         typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)
 

@@ -31,7 +31,7 @@ from almoner.wiring import Services, build_services
 
 _DRAIN_SECONDS = 10
 _LATE_SECONDS = 1.0
-"""For the first request of a connection that was taken just before the end."""
+"""Seconds to wait at shutdown for the first request of connections that have just been accepted."""
 _YOUNG_OBJECTS = 20_000
 
 
@@ -43,13 +43,13 @@ class Server(uvicorn.Server):
         self._connections = connections
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second; once a second what takes too long is ended."""
+        """Called ten times per second. Once per second, connections that exceed their time limits are closed."""
         if counter % 10 == 0:
             self._connections.close_overdue(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no new connections, answer those that have come and not asked yet, then end."""
+        """Stop accepting connections, wait for requests on accepted connections, then stop."""
         for server in self.servers:
             server.close()
         for _ in range(20):
@@ -60,12 +60,12 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to ``stop_on_signals``."""
+        """Do not install signal handlers. ``stop_on_signals`` handles signals."""
         yield
 
 
 def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
-    """An event that Ctrl-C, SIGTERM or SIGHUP sets, and one that is set when another of these signals arrives."""
+    """Two events: the first is set by Ctrl-C, SIGTERM or SIGHUP, and the second if another of these signals arrives."""
     stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -78,10 +78,10 @@ def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
 
 
 def reduce_garbage_collection() -> None:
-    """Freeze what is loaded, and collect garbage less often.
+    """Exclude loaded modules from garbage collection, and collect less often.
 
-    Requests and deliveries leave hardly a cycle behind, but make hundreds of objects each: by Python's defaults every
-    other list was searched for cycles, a tenth of its time, and deliveries cost a third more.
+    Requests create hundreds of objects but hardly any reference cycles. With Python's defaults, garbage collection
+    takes 10 % of the time of a list request and adds a third to the cost of a delivery.
     """
     gc.collect()
     gc.freeze()
@@ -91,9 +91,10 @@ def reduce_garbage_collection() -> None:
 async def serve_application(
     app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, connections: OpenConnections | None = None
 ) -> None:
-    """Serve the application until ``stop``; requests in flight get ten seconds to end.
+    """Serve the application until ``stop`` is set.
 
-    ``connections``: those of the process, where it serves several applications.
+    Requests in flight then have ten seconds to finish. ``connections``: shared by all applications that the process
+    serves.
     """
     connections = connections or OpenConnections()
     config = uvicorn.Config(
@@ -121,9 +122,10 @@ async def serve_application(
 
 
 def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
-    """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy.
+    """Open the sockets of the service and, in the sandbox, of the test payment provider.
 
-    Those of API and pages may come from a service manager, which keeps them open while this process is replaced.
+    A service manager can pass in the service's sockets, so that they stay open while this process is replaced. Raises
+    PortBusy.
     """
     sockets = passed_sockets() or open_listening_sockets(given.host, given.port)
     if not given.uses_test_provider:
@@ -188,7 +190,10 @@ async def run_process(
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
 ) -> None:
-    """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
+    """Run everything in one process until ``stop`` is set.
+
+    In the sandbox, a server includes the test payment provider.
+    """
     app = create_app(services)
     if role != "worker":
         await organisations_flows.warm_search_cache(services.db)

@@ -1,4 +1,4 @@
-"""Communication with a service manager such as systemd: inherited sockets (LISTEN_FDS) and status notifications."""
+"""Talk to a service manager such as systemd: use inherited sockets (LISTEN_FDS) and send status notifications."""
 
 import os
 import socket
@@ -8,11 +8,11 @@ from typing import Final
 from almoner import settings
 
 _FIRST: Final = 3
-"""The number of the first file that is handed over (sd_listen_fds)."""
+"""The first file descriptor that a service manager passes (see sd_listen_fds)."""
 
 
 def passed_sockets() -> list[socket.socket]:
-    """The listening sockets that were handed to this process; none where nobody hands any over."""
+    """The listening sockets that a service manager passed to this process, if any."""
     passed = []
     for number in range(_FIRST, _FIRST + settings.passed_file_count(os.getpid())):
         one = socket.socket(fileno=number)
@@ -23,7 +23,7 @@ def passed_sockets() -> list[socket.socket]:
 
 
 def notify(state: str) -> None:
-    """Say ``READY=1`` or ``STOPPING=1`` to who started this process, if it listens (sd_notify)."""
+    """Send ``READY=1`` or ``STOPPING=1`` to the service manager, if there is one (see sd_notify)."""
     if (address := settings.notify_socket()) is None:
         return
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:

@@ -31,7 +31,7 @@ _UNRECONCILED: Final = {
     "provider_payout": ("provider payout", "bank-statements provider-payouts"),
     "bank_statement": ("missing bank statement", "bank-statements gaps"),
 }
-"""The name of each kind, and the command that shows more."""
+"""The display name of each kind of line, and the command that shows more about it."""
 
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 

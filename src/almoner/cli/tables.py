@@ -1,4 +1,4 @@
-"""Output of commands: messages, tables and fields, or JSON (``--json``)."""
+"""Print the output of commands: messages, tables and fields, or JSON with ``--json``."""
 
 import json
 import shutil
@@ -18,12 +18,12 @@ class Table:
     rows: Sequence[Sequence[object]]
 
     def to_json(self) -> list[dict[str, object]]:
-        """An object for each row, keyed by the titles."""
+        """A JSON object for each row, with the column titles as keys."""
         keys = [_key(title) for title in self.titles]
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
     def print(self) -> None:
-        """Columns as wide as their widest values; one line a value where the terminal is too narrow for a row."""
+        """Print aligned columns, or one value per line if the terminal is too narrow."""
         lines = [list(self.titles), *([_cell(cell) for cell in row] for row in self.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.titles))]
         if self.rows and sum(widths) + 2 * (len(widths) - 1) > _terminal_width():
@@ -43,11 +43,11 @@ class Fields:
     pairs: Sequence[tuple[str, object]]
 
     def to_json(self) -> dict[str, object]:
-        """An object keyed by the names."""
+        """A JSON object with the names as keys."""
         return {_key(name): value for name, value in self.pairs}
 
     def print(self) -> None:
-        """One line a value, the values below each other."""
+        """Print one value per line, aligned."""
         width = max((len(name) for name, _ in self.pairs), default=0)
         for name, value in self.pairs:
             typer.echo(f"{name.ljust(width)}  {_cell(value)}")
@@ -60,11 +60,11 @@ class Failure:
     message: str
 
     def to_json(self) -> dict[str, object]:
-        """An object with the error alone."""
+        """A JSON object with only the error."""
         return {"error": self.message}
 
     def print(self) -> None:
-        """One line on standard error."""
+        """Print the error on standard error, on one line."""
         typer.echo(to_one_line(self.message), err=True)
 
 
@@ -74,7 +74,7 @@ Output = Part | Sequence[Part] | None
 
 
 def print_output(output: Output, *, as_json: bool = False) -> None:
-    """Print the parts in their order; as JSON the value of the only part, or an array of all of them."""
+    """Print the parts in order. As JSON: the single part, or an array if there are several."""
     parts: Sequence[Part] = () if output is None else (output,) if isinstance(output, Part) else output
     if as_json:
         values = [{"message": part} if isinstance(part, str) else part.to_json() for part in parts]
@@ -92,7 +92,10 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
 
 
 def _cell(value: object) -> str:
-    """A value on one line: what others have typed forges no rows and moves no cursor."""
+    """Format a value on one line.
+
+    Control characters are removed, so that user input cannot add rows or move the cursor.
+    """
     return "-" if value is None else to_one_line(str(value))
 
 
@@ -101,5 +104,5 @@ def _key(title: str) -> str:
 
 
 def _terminal_width() -> float:
-    """Columns of the terminal; programs that read the output through a pipe get whole rows."""
+    """The width of the terminal. None if the output is piped, so that rows are not wrapped."""
     return shutil.get_terminal_size((0, 0)).columns or float("inf")

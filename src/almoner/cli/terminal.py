@@ -1,4 +1,4 @@
-"""All commands, each imported when it is used."""
+"""The command-line interface. Each command is imported when it is used."""
 
 import gc
 import os
@@ -57,12 +57,12 @@ _MODULES: Final = {
     "release-copy": "release_copy.release_copy",
     "clean": "clean.clean",
 }
-"""Where each command or command group lives, below ``almoner.cli``."""
+"""The module of each command or command group, below ``almoner.cli``."""
 
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Imports leave no garbage: collecting would take a third of the time until a command starts."""
+    """Garbage collection is off during imports, because it would add half again to a command's startup time."""
     gc.disable()
     try:
         yield
@@ -71,7 +71,10 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 
 def _clean_typed_texts(command: Any) -> None:
-    """Give a command, and those below it, texts as forms get them (U6); names of files are paths, and no texts."""
+    """Clean the text arguments of a command and its subcommands, as the API cleans text (U6).
+
+    File names are not changed.
+    """
     if (run := command.callback) is not None:
 
         @wraps(run)
@@ -145,7 +148,7 @@ def _unwind(_number: int, _frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Reopen closed standard streams: a file or connection would get their number otherwise."""
+    """Reopen standard streams that are closed. Otherwise, the next opened file would get their file descriptor."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -162,7 +165,7 @@ def _is_text(argument: str) -> bool:
 
 
 def _refuse_unreadable_arguments() -> None:
-    """Arguments that are no UTF-8 cannot be stored, compared or shown."""
+    """Reject arguments that are not valid UTF-8."""
     for number, argument in enumerate(sys.argv[1:], 1):
         if not _is_text(argument):
             shown = argument.encode(errors="surrogateescape").decode(errors="replace")
@@ -185,7 +188,7 @@ def main() -> None:
 
 @contextmanager
 def exit_with_reason() -> Iterator[None]:
-    """End the process by its exit code, with the reason in one line where a command has failed."""
+    """End the process with its exit status. If a command has failed, print the reason on one line."""
     try:
         try:
             yield
@@ -208,5 +211,5 @@ def exit_with_reason() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """What is still held back could not be printed at the end either."""
+    """Discard output that is still buffered, because it could not be printed when Python exits either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

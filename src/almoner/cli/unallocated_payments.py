@@ -28,7 +28,7 @@ _LONGEST_NAME: Final = 255
 _OPEN: Final = ("held", "refunding")
 _STATUS: Final = {"dismissed": "written off", "accepted": "applied"}
 _DECISION: Final = {"dismiss": "write off", "accept": "apply"}
-"""What differs from the name in the database."""
+"""Status names on the command line that differ from the database."""
 
 HeldId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
 Note = Annotated[str, typer.Option(help="Reason for the decision.")]

@@ -130,7 +130,7 @@ async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
 
 
 async def _seen(tx: Tx, one: MonetaryDonationVerification) -> Rows:
-    """What was seen of the checks, with the facts in one line."""
+    """A table of the findings of all checks, with the facts on one line."""
     noted = await verifications.list_findings(tx, one.id)
     by = await display_name_lookup(tx, [row.finding.source for row in noted])
     return [
@@ -155,7 +155,7 @@ def _plain(value: object) -> str:
 
 
 async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
-    """Each flag, and a line for whoever has looked at it."""
+    """A table of flags, with a row for each reviewer who has cleared the flag."""
     by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
@@ -203,7 +203,7 @@ def _language(given: str | None) -> str | None:
 
 
 async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
-    """What the nonprofit was asked and by whom, and what it answered."""
+    """A table of confirmation requests: who sent them, when, and the nonprofit's answers."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
     by = await display_name_lookup(tx, [row.asked_by for row in known])
     return [
@@ -269,7 +269,7 @@ async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Outpu
 
 
 async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
-    """Each decision, and a line more for whoever looked as well."""
+    """A table of decisions, with another row for each second reviewer."""
     by = await display_name_lookup(
         tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]
     )

@@ -146,7 +146,7 @@ async def show_status(database: Database) -> list[Part]:
 
 
 async def load_sample(database: Database) -> None:
-    """Load the shipped sample into a sandbox that has no list."""
+    """Load the included sample list into a sandbox that has no watch lists yet."""
     async with database.read() as tx:
         if await watchlists.list_loads(tx, None, 1):
             return

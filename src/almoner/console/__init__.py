@@ -1,1 +1,4 @@
-"""Pages for operators over the services that the commands use: reviews, money, data, partners, people, health."""
+"""Web pages for operators: reviews, money, data, partners, people and health.
+
+They call the same services as the commands.
+"""

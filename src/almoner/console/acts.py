@@ -1,4 +1,4 @@
-"""Acts of the console: a page that says what will happen, asks, does it once and leads back."""
+"""Console actions: a page explains what will happen and asks for confirmation, then the action is performed once."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,7 +127,7 @@ def is_preview(visitor: Visitor) -> bool:
 
 
 def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:
-    """What was typed. Raises IncorrectParams with every field that says nothing, too much, or what it cannot say."""
+    """Read the form's values. Raises IncorrectParams with every field that is missing, too long or invalid."""
     found, reasons = {}, []
     for one in fields:
         value = visitor.form_value(one.name).strip()

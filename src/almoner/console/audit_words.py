@@ -1,4 +1,7 @@
-"""The actions of the audit log that concern the whole deployment, in words; those of partners are in the catalogues."""
+"""Descriptions of audit log actions that concern the whole deployment.
+
+Those of partners are in the translation catalogues.
+"""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""What all pages of the console share."""
+"""Shared by all console pages: access control, rendering and navigation counters."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,15 +40,15 @@ _SHORTCUTS: Final = {
     "/organisations": "n",
     "/health": "h",
 }
-"""The key after ``g`` that leads to a page of the navigation."""
+"""The keyboard shortcuts for navigation: press ``g``, then this key."""
 Counter = Callable[[Tx], Awaitable[int | tuple[int, datetime | None]]]
-"""How much waits behind a link, at most ``MOST_COUNTED`` and one more."""
+"""Counts the waiting items of a page, up to ``MOST_COUNTED`` + 1."""
 PageKey = tuple[str, str]
 """A keyboard shortcut: a letter that opens a link with ``data-key`` on this page, and its description."""
 
 
 def capitalised(text: str) -> str:
-    """A sentence as it begins a line."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -74,9 +74,9 @@ class ConsoleServices:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContext(PageContext):
-    """What every page of operators needs.
+    """Dependencies of all console pages.
 
-    ``counters``: functions that count waiting items, by the path of their link.
+    ``counters``: functions that count waiting items, by the path of their page.
     """
 
     services: ConsoleServices
@@ -91,16 +91,16 @@ class ConsoleContext(PageContext):
         methods: Sequence[str] = ("GET", "POST"),
         upload: UploadDeclaration | None = None,
     ) -> Route:
-        """A page below ``/operator``, for operators with one of the roles.
+        """Declare a page below ``/operator`` for operators with one of the roles.
 
-        ``fresh``: they must have proved within the last minutes who they are. ``upload``: the file that its form holds.
+        ``fresh``: requires a recent reauthentication. ``upload``: the file in the page's form.
         """
         return self.gate.protected_route(
             OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload
         )
 
     def texts(self, visitor: Visitor) -> PageTexts:
-        """How the page reads: in English, in the visitor's time zone."""
+        """The texts of the page, in English and in the visitor's time zone."""
         deployment = self.db.deployment
         zone = find_zone(visitor.person.time_zone) or deployment.time_zone
         return PageTexts(self.pages.language(None), zone, deployment.clock.now())
@@ -135,7 +135,7 @@ class ConsoleContext(PageContext):
         )
 
     async def _counts(self, visitor: Visitor) -> dict[str, str]:
-        """What waits behind the links that the visitor sees."""
+        """The number of waiting items for each navigation link that the visitor sees."""
         texts, found = self.texts(visitor), {}
         seen = {path for path in self.counters if self.gate.has_link(visitor, path)}
         async with self.db.read() as tx:
@@ -150,20 +150,20 @@ class ConsoleContext(PageContext):
         return found
 
     def record_href(self, visitor: Visitor, text: str) -> str | None:
-        """The page of the record that an identifier names, as far as the visitor sees such pages."""
+        """The path of the page for the record with this ID. None if the visitor has no access to it."""
         for id_type, path in RECORD_PAGES.items():
             if self.db.deployment.ids.parse(id_type, text):
                 return f"{visitor.place.home}{path}/{text}" if self.gate.has_link(visitor, path) else None
         return None
 
     def operator_id(self, visitor: Visitor) -> str:
-        """The visitor's identifier, as decisions keep it."""
+        """The visitor's operator ID, as stored with decisions."""
         return self.id_text(operators.ID, visitor.person.id)
 
     async def record_audit_entry(
         self, tx: Tx, visitor: Visitor, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """The entry that the command of the same action writes."""
+        """Record the same audit log entry as the corresponding command."""
         by = self.audit_context(visitor)
         given: audit.Details | None = details or None
         await audit.record_entry(tx, scope, by.actor, action, subject, address=by.address, details=given)

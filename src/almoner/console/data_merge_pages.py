@@ -1,4 +1,4 @@
-"""Merging records of one organisation: what waits, two records side by side, and the decision of two people."""
+"""Merge records of the same organisation: compare two records, and have two operators approve."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ _NOTE: Final = ActField("note", "Evidence", "area", hint="Why both are the same 
 _WHY: Final = ActField("note", "Evidence", "area", hint="Why they are two organisations, and where you saw it.")
 _DONE: Final = {
     "proposed": "Your approval is recorded (1 of 2). A second administrator must approve it, too, within 7 days.",
-    "merge": "Merged. One record now answers for both.",
-    "separate": "Separated. Each record answers for itself again.",
+    "merge": "The records have been merged. Both numbers now lead to one record.",
+    "separate": "The records have been separated. Each number leads to its own record again.",
 }
 Decision = Literal["merge", "separate"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two records, in the order of the address."""
+    """Two records to compare, in the order of the URL."""
 
     one: Organisation
     other: Organisation
@@ -50,17 +50,17 @@ class _Pair:
 
     @property
     def refusal(self) -> str:
-        """Why they cannot be merged; empty if they can."""
+        """The reason why the records cannot be merged. Empty if they can."""
         return "They are merged." if self.joined else registers.unjoinable_reason(self.one, self.other)
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """What tells them apart: the label and both values."""
+        """A difference between the records: the label and both values."""
         return [(label, take(self.one), take(self.other)) for label, take in _ROWS]
 
     @property
     def fingerprint(self) -> bytes:
-        """Of what is shown: a second person approves what the first one saw."""
+        """A fingerprint of the page's content: the second operator must approve exactly what the first one saw."""
         return sha256_digest(repr([sorted((one, other)) for _, one, other in self.rows]).encode())
 
 
@@ -87,7 +87,7 @@ class MergePages:
         self._list = ConsoleList(
             path=MERGES,
             title="Merges waiting for a second person",
-            about="Nothing waits. To merge two records of one organisation, open one of them.",
+            about="No merges are waiting for approval. To merge two records of an organisation, open one of them.",
             roles=DATA_READERS,
             columns=(
                 Column("Decision"),
@@ -129,7 +129,10 @@ class MergePages:
         return ListPage(rows, total=len(rows))
 
     async def compare(self, visitor: Visitor) -> Response:
-        """Two records side by side; without a second one, records of other registries that may be the same."""
+        """Show two records side by side.
+
+        If there is no second record, suggest records that may be the same organisation.
+        """
         name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
         typed, other = visitor.query.get("query", "").strip()[:500], visitor.query.get("other", "")
         pair: _Pair | None = None
@@ -198,7 +201,7 @@ class MergePages:
         return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
     async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[_Pair, str]:
-        """The records that the address names, and the path of their comparison."""
+        """The records in the URL, and the path of their comparison page."""
         name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
         return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
 
@@ -208,7 +211,7 @@ class MergePages:
         return _Pair(one, second, joined, await registers.is_joined_by_operators(tx, one, second))
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
-        """The published record of this very ID. Raises NotFound."""
+        """The published record with this ID, even if it is merged. Raises NotFound."""
         found = await organisations.find_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
         if found is None:
             raise NotFound
@@ -216,7 +219,7 @@ class MergePages:
 
 
 async def count_waiting(tx: Tx) -> int:
-    """How many decisions wait for a second person."""
+    """The number of merges that need a second approval."""
     return sum(bool(_decision_of(one)) for one, _ in await operators.list_pending_approvals(tx))
 
 
@@ -254,7 +257,7 @@ _MERGE: Final = (
     "If two-person approval is on, a second administrator must approve it within 7 days.",
 )
 _SEPARATE: Final = (
-    "Each record answers for its own number again. Partners that follow either of them are notified.",
-    "If a register also says that both are one organisation, they stay merged.",
+    "Each number leads to its own record again. Partners that follow either record are notified.",
+    "If a register also links both records, they stay merged.",
     "If two-person approval is on, a second administrator must approve it within 7 days.",
 )

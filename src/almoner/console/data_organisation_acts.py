@@ -1,4 +1,7 @@
-"""How an organisation is shown, and publishing one that a partner entered: as the commands of the same names."""
+"""Change an organisation's branding, or publish an organisation that a partner entered.
+
+Both are also available as commands.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -26,7 +29,10 @@ from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Fact
 
 _LONGEST_WEBSITE: Final = 255
-_SHOWN: Final = "Hosted pages, emails and search results use it from now on, and partners that follow it are notified."
+_SHOWN: Final = (
+    "Hosted pages, emails and search results use the new details immediately. "
+    "Partners that follow the organisation are notified."
+)
 
 
 class OrganisationActs:
@@ -47,11 +53,14 @@ class OrganisationActs:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
             return ActPage(
-                "Change how it is shown",
+                "Change branding",
                 "Save",
                 organisation_path(tx, one.id),
                 one.shown_name,
-                [_SHOWN, "Leave a field empty to use what the register says. The registered name does not change."],
+                [
+                    _SHOWN,
+                    "Leave a field empty to use the value from the register. The registered name does not change.",
+                ],
                 fields=[
                     ActField(
                         "name",
@@ -105,7 +114,10 @@ class OrganisationActs:
                 "Remove the branding",
                 organisation_path(tx, one.id),
                 one.shown_name,
-                ["The display name, description, colour, logo and images are removed. The register's words are used."],
+                [
+                    "The display name, description, colour, logo and images are removed.",
+                    "The name and description from the register are used instead.",
+                ],
                 closed=_unpublished_reason(one),
             )
 
@@ -132,7 +144,7 @@ class OrganisationActs:
                     ),
                 ],
                 fields=[
-                    ActField("note", "Evidence", "area", hint="What you checked, and where."),
+                    ActField("note", "Evidence", "area", hint="Describe what you checked, and where."),
                     ActField("websites", "Websites, one on each line", "area", required=False),
                 ],
                 facts=[

@@ -1,4 +1,4 @@
-"""Organisations: search over all registers, one record with its sources and history, and those not published yet."""
+"""Pages about organisations: search the registers, view records, and list unpublished organisations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
@@ -30,17 +30,17 @@ ORGANISATIONS: Final = "/organisations"
 ID: Final = "organisation"
 _CHANGES: Final = 100
 _MOST_RANKED: Final = 300
-"""Results for words that pages reach: no search ranks more."""
+"""The maximum number of search results that can be paged through."""
 _LINKS: Final = frozenset({"branch_of", "succeeded_by", "same_as"})
 _ACTS: Final = (
-    ("brand", "Change how it is shown", "b", ADMINISTRATORS),
+    ("brand", "Change branding", "b", ADMINISTRATORS),
     ("logo", "Upload a logo", "l", ADMINISTRATORS),
     ("compare", "Merge with another record", "m", ADMINISTRATORS),
 )
 _CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
-    "branded": "Saved. Donors see it from now on.",
-    "published": "Published. Every partner can find it from now on.",
+    "branded": "Saved. Donors see the change immediately.",
+    "published": "Published. All partners can now find the organisation.",
 }
 
 
@@ -91,7 +91,7 @@ class OrganisationPages:
         )
 
     def routes(self) -> list[Route]:
-        """Starlette routes; those of fixed addresses before those of records."""
+        """Starlette routes. Fixed paths come before paths with an ID."""
         return [
             *ListPages(self._context).routes(self._unpublished, self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
@@ -143,7 +143,7 @@ class OrganisationPages:
             return ListPage(rows, tx.ids.text(ID, shown[-1].id) if len(found) > query.limit else None)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One organisation; the address of a merged record leads to the one that answers for it."""
+        """Show an organisation. The URL of a merged record redirects to the main record."""
         organisation_id = self._context.parse_id(ID, visitor.path.rpartition("/")[2])
         async with self._context.db.snapshot() as tx:
             found = await organisations.get_for_operators(tx, organisation_id)
@@ -198,7 +198,7 @@ class OrganisationPages:
             ),
             *related,
             Fact("Description", one.description),
-            Fact("Display name of its own", own.display_name),
+            Fact("Custom display name", own.display_name),
             Fact("Description of its own", own.description),
             Fact("Brand colour", own.primary_color),
             Fact("Logo and images", ", ".join([*(["logo"] if own.logo else []), *_counted(len(own.images))])),
@@ -210,12 +210,12 @@ def _counted(images: int) -> list[str]:
 
 
 def organisation_path(tx: Tx, organisation_id: UUID) -> str:
-    """The page of an organisation, below ``/operator``."""
+    """The path of an organisation's page, below ``/operator``."""
     return f"{ORGANISATIONS}/{tx.ids.text(ID, organisation_id)}"
 
 
 async def _load_by_id(tx: Tx, organisation_id: UUID) -> ListPage:
-    """The organisation with an ID."""
+    """The organisation with this ID."""
     try:
         return ListPage([_row(tx, await organisations.get_for_operators(tx, organisation_id))], total=1)
     except NotFound:
@@ -223,7 +223,7 @@ async def _load_by_id(tx: Tx, organisation_id: UUID) -> ListPage:
 
 
 def _position(cursor: str | None) -> int:
-    """The first result of a page of a search. Raises IncorrectParams."""
+    """The position of the first search result on the page. Raises IncorrectParams."""
     if cursor is None:
         return 0
     if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 4 or int(cursor) > _MOST_RANKED:
@@ -313,7 +313,7 @@ def _sources(one: Organisation) -> RecordTable:
 
 
 def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) -> RecordTable:
-    """Each leads to its comparison with the one that answers for it."""
+    """Merged records, each with a link to a comparison with the main record."""
     compare = f"{organisation_path(tx, principal.id)}/compare?other="
     return RecordTable(
         "Other records of this organisation",
@@ -329,7 +329,7 @@ def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) ->
 
 
 async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
-    """Whether each record was compared with the watch lists, and what people decided of its matches."""
+    """Whether each record was screened against watch lists, and the decisions about its matches."""
     rows = []
     for one in records:
         subject = await screenings.find_screened_subject(tx, "organisation", one.id)
@@ -367,7 +367,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             Column("Cannot be compared because"),
         ],
         rows,
-        "Never compared with watch lists: no partner has validated, monitored or verified it.",
+        "Never screened against watch lists, because no partner has validated, monitored or verified it.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Registers, watch lists and organisations, put together."""
+"""The pages about registers, watch lists and organisations."""
 
 from collections.abc import Sequence
 from typing import Final

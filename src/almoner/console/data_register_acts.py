@@ -1,4 +1,4 @@
-"""What an operator decides about registers: fetch now, release or refuse what is in quarantine."""
+"""Actions for registers: refresh now, and accept or reject quarantined imports."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -65,8 +65,8 @@ class RegisterActs:
                 closed = "None of these files could be read, so there is nothing to import."
             if not closed and not await registers.list_fetches(tx, load.id):
                 closed = (
-                    "These files were not downloaded by the schedule. Upload them again, and choose to load them "
-                    "although they look damaged."
+                    "These files were not downloaded automatically. Upload them again and select the option "
+                    "to import them even if they look damaged."
                 )
             return ActPage(
                 "Release the import",

@@ -1,4 +1,4 @@
-"""Registers: how old their data are, and what each import brought, with those in quarantine."""
+"""Pages about registers: the age of their data, and their imports, including quarantined ones."""
 
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ class RegisterPages:
         ]
 
     async def registers(self, visitor: Visitor) -> Response:
-        """Each source: its age against what is promised, its schedule, and how the last try went."""
+        """List sources with the age of their data, its maximum age, the refresh schedule and the last attempt."""
         async with self._context.db.read() as tx:
             found = await registers.list_source_ages(tx)
             late = [one.is_late(tx.now) for one in found]
@@ -88,7 +88,7 @@ class RegisterPages:
         return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
 
     async def show(self, visitor: Visitor) -> Response:
-        """One import: counts, why it is in quarantine, what could not be read, and what it changed."""
+        """Show an import: its counts, the reasons for quarantine, unreadable rows and values, and changes."""
         load_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.snapshot() as tx:
             load = await registers.find_load(tx, load_id)

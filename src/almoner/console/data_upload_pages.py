@@ -1,4 +1,4 @@
-"""Import of a register or a watch list by upload: the file goes to the document storage, and a job imports it."""
+"""Import a register or watch list by uploading a file. The file is stored, and a background job imports it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -39,7 +39,10 @@ _LONGEST_NAME: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class _Imports:
-    """One kind of import. ``path``: of the list above it; ``sources``: what can be read, by code."""
+    """A kind of import.
+
+    ``path``: the list page that it belongs to. ``sources``: the available import formats, by code.
+    """
 
     kind: Kind
     path: str
@@ -118,7 +121,7 @@ class UploadPages:
     async def _store_upload(
         self, visitor: Visitor, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile
     ) -> str:
-        """Store the file, and have it imported; the page of the upload."""
+        """Store the file and enqueue its import. Returns the path of the upload's page."""
         blobs = self._context.services.blobs
         uploaded.content.seek(0)
         key = await blobs.put(uploaded.content)
@@ -208,17 +211,17 @@ def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dic
     elif received is None or received.uploaded is None:
         found["file"] = "Choose a file."
     elif not _file_name(received.uploaded):
-        found["file"] = "Give the file a name."
+        found["file"] = "The file must have a name."
     return found
 
 
 def _parse_day(text: str) -> datetime | None:
-    """Midnight of the day; None for nothing. Raises ValueError."""
+    """Midnight of a date; None if the text is empty. Raises ValueError."""
     return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
 
 
 def _file_name(uploaded: UploadedFile) -> str:
-    """The name of the file without folders, as a file system takes it."""
+    """The file name without folders or characters that file systems do not allow."""
     name = PureWindowsPath(uploaded.filename).name
     kept = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:]
     while len(kept.encode()) > _LONGEST_NAME:
@@ -235,9 +238,9 @@ async def _notices(tx: Tx, upload: ImportUpload) -> list[str]:
                 f"A worker is importing the file{await _rows_read(tx, upload)}. Reload this page to see its progress."
             ]
         case "unchanged":
-            return ["This file is already loaded. Nothing was changed."]
+            return ["This file was already imported. Nothing has changed."]
         case "quarantined":
-            return ["The file looks damaged, so nothing was loaded. The former data stay in use."]
+            return ["The file looks damaged, so it was not imported. The current data stays in use."]
         case _:
             return []
 

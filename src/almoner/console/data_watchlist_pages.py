@@ -1,4 +1,4 @@
-"""Watch lists: versions, ages, imports that were refused, and retiring a list."""
+"""Pages about watch lists: versions, age of the data, rejected imports, and retiring a list."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,7 +39,7 @@ class WatchlistPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """Every list with its version and age, and imports that were refused since."""
+        """List all watch lists with their versions and ages, and imports that have been rejected since."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_versions(tx)
             refused = await watchlists.list_refused_loads(tx)
@@ -49,7 +49,7 @@ class WatchlistPages:
         )
 
     async def show(self, visitor: Visitor) -> Response:
-        """One list, with its last imports."""
+        """Show a watch list and its latest imports."""
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
             loads = await watchlists.list_loads(tx, version.code, _LOADS)

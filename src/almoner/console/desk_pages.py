@@ -1,4 +1,4 @@
-"""Where operators begin: what is theirs, what waits for a second person, and how much waits of each kind."""
+"""The console's start page: the operator's own cases, items that need a second approval, and counts of waiting work."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ from almoner.platform.database.transactions import Tx
 
 @dataclass(frozen=True, slots=True)
 class DeskLine:
-    """How much waits. ``path``: the list of what is counted; ``oldest``: since when the first waits."""
+    """The number of waiting items of one kind.
+
+    ``path``: the page that lists them. ``oldest``: when the oldest item arrived.
+    """
 
     words: str
     path: str
@@ -25,12 +28,12 @@ class DeskLine:
 
 
 DeskSource = Callable[[Tx, Visitor], Awaitable[Sequence[DeskLine]]]
-"""A function that lists the waiting work of one part of the console, without empty lines."""
+"""Lists the waiting work of one part of the console. Lines without waiting items are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeskSection:
-    """Lines under a heading, for operators with one of the roles."""
+    """A group of lines with a heading, shown to operators with one of the roles."""
 
     heading: str
     roles: frozenset[Role]
@@ -49,7 +52,7 @@ class DeskPages:
         return [self._context.route(OPERATORS_DESK, self.show, *OPERATOR_ROLES, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Every section that the visitor may see."""
+        """All sections that the visitor has access to."""
         shown = []
         async with self._context.db.read() as tx:
             for section in self._sections:

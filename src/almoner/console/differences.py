@@ -1,4 +1,4 @@
-"""Compares submitted and listed values, marks differences and names look-alike letters; pure."""
+"""Compare submitted and registered values: mark differences, and identify look-alike letters. No input or output."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class MarkedValue:
 
 
 def mark_differences(compared: ComparedValue) -> MarkedValue:
-    """The row of a compared value."""
+    """Build the row for a compared value."""
     stated = (compared.stated or "")[:_LONGEST]
     listed = [one[:_LONGEST] for one in compared.listed]
     nearest = sorted(listed, key=lambda one: -_closeness(stated, one)) if stated else listed
@@ -56,7 +56,7 @@ def mark_differences(compared: ComparedValue) -> MarkedValue:
 
 
 def name_suspicious_letters(text: str) -> list[str]:
-    """Letters of another script than most of their text, and characters that nobody sees, by code point and name."""
+    """Letters from other scripts than the rest of the text, and invisible characters, with their names."""
     by_script: dict[str, list[str]] = {}
     hidden: list[str] = []
     for letter in text:
@@ -87,7 +87,7 @@ def _reading(text: str) -> str:
 
 
 def _marked(stated: str, listed: str) -> tuple[Markup, Markup]:
-    """Both sides by words: what the other does not have is marked."""
+    """Split both values into words, and mark the words that the other value does not contain."""
     ours, others = stated.split(), listed.split()
     matcher = SequenceMatcher(None, [_folded(one) for one in ours], [_folded(one) for one in others], autojunk=False)
     left, right = [], []

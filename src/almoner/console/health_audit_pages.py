@@ -1,4 +1,4 @@
-"""The audit log of the deployment and of each partner, and the proof of its chain."""
+"""Pages about the audit logs of the deployment and of each partner, and the verification of their hash chains."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -103,7 +103,7 @@ class AuditPages:
         return ListPage(rows, str(found[query.limit - 1].id) if len(found) > query.limit else None)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One entry with its details."""
+        """Show an entry with its details."""
         name, entry_id = visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")
         async with self._context.db.read() as tx:
             found = await audit.find_entry(tx, _scope(tx, name), _uuid(entry_id))
@@ -145,11 +145,11 @@ class AuditPages:
         return Fact(label, text or identifier, href=self._context.record_href(visitor, identifier))
 
     async def first_chain(self, visitor: Visitor) -> Response:
-        """The chain of the deployment."""
+        """Show the hash chain of the deployment's audit log."""
         return redirect_to(f"{visitor.place.home}{CHAINS}/deployment")
 
     async def show_chain(self, visitor: Visitor) -> Response:
-        """How far a chain reaches, which head was signed last, and what the last proof found."""
+        """Show the length of a hash chain, its newest signed head and the result of the last verification."""
         name = visitor.path.rpartition("/")[2]
         async with self._context.db.read() as tx:
             scope = _scope(tx, name)
@@ -190,7 +190,7 @@ class AuditPages:
         return Act(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
 
     async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
-        """Display names of operators and members who did something, by their IDs."""
+        """Display names of the operators and members in the entries, by their IDs."""
         found = dict(
             await operators.find_display_names(tx, {text for one in entries for text in (one.actor.id, one.subject)})
         )

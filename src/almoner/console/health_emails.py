@@ -1,4 +1,4 @@
-"""Emails that could not be delivered, and sending them again."""
+"""Pages about emails that could not be delivered. Operators can resend them."""
 
 from collections.abc import Mapping
 from typing import Final

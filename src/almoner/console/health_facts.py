@@ -1,4 +1,4 @@
-"""How the service does, in lines that say what was found and what to do about it."""
+"""The health overview: one line for each finding, with advice on what to do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from almoner.platform.observability.selfcheck import CheckRecord
 from almoner.webhooks.subscriptions import service as subscriptions
 
 EXPIRY_NOTICE: Final = timedelta(days=30)
-"""How long before keys and tokens stop working they are shown."""
+"""How long before their expiry keys and tokens are listed."""
 
 _MAX_EVENT_LAG: Final = 30.0
 _MAX_AUDIT_LAG: Final = 600.0
@@ -33,7 +33,7 @@ HealthState = Literal["healthy", "attention", "failing"]
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """One thing. ``advice``: what to do; ``path``: of the page with more, below ``/operator``."""
+    """A line of the health overview. ``advice``: what to do. ``path``: a page with details, below ``/operator``."""
 
     name: str
     state: HealthState
@@ -44,7 +44,7 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """What stops working soon. ``whose``: a partner's identifier, or an operator's name."""
+    """A key or token that expires soon. ``whose``: the ID of the partner, or the name of the operator."""
 
     what: str
     whose: str
@@ -94,7 +94,7 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
 
 
 def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
-    """What workers last saw outside of the database; each problem once, however many workers see it."""
+    """The latest checks of external services by workers. A problem that several workers report is listed once."""
     seen = {(check.name, check.found): check for one in live for check in one.checks}
     wrong = [check for check in seen.values() if check.status in ("failed", "warning")]
     path = "/health/processes"
@@ -114,9 +114,12 @@ async def _event_line(tx: Tx) -> HealthLine:
     lag = await dispatcher.dispatch_lag_seconds(tx)
     if lag <= _MAX_EVENT_LAG:
         return HealthLine(
-            "Events", "healthy", f"The oldest unnumbered event has waited {lag:.0f} s", path="/health/queues"
+            "Events",
+            "healthy",
+            f"The oldest event without a sequence number has been waiting for {lag:.0f} s",
+            path="/health/queues",
         )
-    found = f"Events have been waiting to be numbered for {lag:.0f} s"
+    found = f"The oldest event without a sequence number has been waiting for {lag:.0f} s"
     return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
 
 
@@ -166,7 +169,7 @@ async def _email_line(tx: Tx) -> HealthLine:
 async def _audit_line(tx: Tx) -> HealthLine:
     lag = await audit_chain.chain_lag_seconds(tx)
     if lag <= _MAX_AUDIT_LAG:
-        return HealthLine("Audit log", "healthy", "All audit log entries are in their chain", path="/audit-log")
+        return HealthLine("Audit log", "healthy", "All audit log entries are in the hash chain", path="/audit-log")
     found = f"Audit log entries have been waiting for {lag:.0f} s to be added to their chain"
     return HealthLine(
         "Audit log", "failing", found, "Check that a worker is running. See docs/runbooks/audit.md.", "/audit-log"
@@ -205,7 +208,7 @@ def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[H
 
 
 async def list_expiries(tx: Tx) -> list[Expiry]:
-    """Keys and tokens that stop working within ``EXPIRY_NOTICE``, the first to end first."""
+    """Keys and tokens that expire within ``EXPIRY_NOTICE``, in the order of their expiry."""
     until = tx.real_now + EXPIRY_NOTICE
     found = [
         Expiry(f"API key {one.name} (...{one.hint})", tx.ids.text("partner", one.partner_id), one.expires_at)

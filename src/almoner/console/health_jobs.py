@@ -1,4 +1,4 @@
-"""Jobs that gave up: why, and what an administrator decides about them."""
+"""Pages about failed jobs: the reason of each failure, and actions to retry or drop jobs."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +24,7 @@ _ERROR_SHOWN: Final = 120
 
 
 class HealthJobs:
-    """Pages about jobs that gave up."""
+    """Pages about failed jobs."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -67,7 +67,7 @@ class HealthJobs:
         return ListPage(rows, str(found[query.limit - 1].id) if more else None, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One job: what it was to do, and why it gave up."""
+        """Show a job: its input, and why it failed."""
         async with self._context.db.read() as tx:
             job = await _job(tx, visitor.path.rpartition("/")[2])
         may_act = visitor.person.has_role(*ADMINISTRATORS)
@@ -151,7 +151,7 @@ class HealthJobs:
 
 
 def _number(text: str) -> int:
-    """The number of a job. Raises NotFound."""
+    """Parse the ID of a job. Raises NotFound."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise NotFound
     return int(text)

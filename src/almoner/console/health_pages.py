@@ -1,4 +1,4 @@
-"""How the service does: an overview, what waits, what the self-check found, and the processes."""
+"""The pages about health: an overview, the job queue, the results of the self-check, and the processes."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -57,14 +57,14 @@ COUNTERS: Final[dict[str, Counter]] = {**_COUNTS}
 _WORDS: Final = {
     "/health/jobs": "Jobs that gave up",
     "/health/emails": "Emails that could not be delivered",
-    "/health/receivers": "Webhook receivers that fail or are suspended",
+    "/health/receivers": "Failing or suspended webhook endpoints",
     FINDINGS: "Self-checks that found problems",
     "/health/incidents": "Open incidents",
 }
 
 
 def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
-    """The health lines of the desk."""
+    """The health section of the start page."""
     return [DeskSection("Health", EVERYBODY, _desk_lines)]
 
 
@@ -92,13 +92,13 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _HealthPages:
-    """The pages that are no lists of records."""
+    """The health pages that do not list records."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
     async def overview(self, visitor: Visitor) -> Response:
-        """Everything in one line each: what fails first."""
+        """Show one line for each part of the service. Failing parts come first."""
         async with self._context.db.read() as tx:
             lines = await load_lines(tx)
         order = ("failing", "attention", "healthy")
@@ -107,14 +107,14 @@ class _HealthPages:
         )
 
     async def queues(self, visitor: Visitor) -> Response:
-        """What the queue holds by kind."""
+        """Show the number of waiting jobs of each kind."""
         async with self._context.db.read() as tx:
             kinds = await dead_jobs.list_kinds(tx)
             lag = await dispatcher.dispatch_lag_seconds(tx)
         return await self._context.show(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
 
     async def findings(self, visitor: Visitor) -> Response:
-        """What the last self-check found, with what to do."""
+        """Show the results of the last self-check, and what to do about problems."""
         async with self._context.db.read() as tx:
             records = await selfcheck.list_records(tx)
         checked_at = max((one.checked_at for one in records), default=None)
@@ -129,7 +129,7 @@ class _HealthPages:
         )
 
     async def processes(self, visitor: Visitor) -> Response:
-        """Processes with their versions and what they see, backups, and what expires."""
+        """Show processes with their versions and checks, backups, and keys that expire soon."""
         async with self._context.db.read() as tx:
             live = await processes.list_processes(tx)
             alive = [one.is_alive(tx.real_now) for one in live]

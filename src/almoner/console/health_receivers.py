@@ -1,4 +1,4 @@
-"""Webhook receivers that fail or are suspended, of all partners, and what waits for them."""
+"""Pages about failing and suspended webhook endpoints of all partners, and their pending deliveries."""
 
 from datetime import datetime
 from typing import Final
@@ -75,7 +75,7 @@ class HealthReceivers:
         return ListRow(f"{PATH}/{text}", (text, one.partner, one.url, status, since, waiting, oldest))
 
     async def show(self, visitor: Visitor) -> Response:
-        """One receiver: since when it fails, and what happens next."""
+        """Show a webhook endpoint: since when it has been failing, and what happens next."""
         receiver_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             one = await subscriptions.find_unwell(tx, receiver_id)

@@ -1,4 +1,4 @@
-"""The navigation of the console, known without its pages, which are loaded at their first request."""
+"""The console's navigation. It is separate from the pages, which are imported at their first request."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -62,7 +62,7 @@ _HEALTH: Final = (
 )
 
 LINKS: Final = (*_DESK, *_REVIEWS, *_MONEY, *_DATA, *_PARTNERS)
-"""In the order of the navigation, up to what is about people, which is ``access.operators.pages.LINKS``."""
+"""Navigation links in display order. The links about people follow; they are in ``access.operators.pages.LINKS``."""
 LAST_LINKS: Final = (_link("Sessions", "/sessions", ADMINISTRATORS, "People"), *_HEALTH)
 """After those about people."""
 
@@ -85,4 +85,4 @@ RECORD_PAGES: Final[Mapping[str, str]] = {
     "appeal": "/reviews",
     "incident": "/health/incidents",
 }
-"""Below which link of the navigation a record of a type of identifier has its page."""
+"""The path of the record pages for each type of ID."""

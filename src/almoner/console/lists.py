@@ -1,4 +1,4 @@
-"""Lists of the console: filters in the address, chips, pages by cursor, and the same as a file."""
+"""Console lists: filters in the URL, cursor-based pages and CSV downloads."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from almoner.platform.pages.record_tables import Cell, Chip, Column, Filter, rea
 _PAGE_SIZE: Final = 50
 _EXPORT_SIZE: Final = 500
 _MAX_EXPORT: Final = 50_000
-"""Rows in one downloaded file; its last line says when there are more."""
+"""Maximum number of rows in a downloaded file. If there are more, the last line says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class SignedAmount:
-    """An amount that may be below zero, such as a balance or a line of a statement."""
+    """An amount that can be negative, such as a balance or a statement line."""
 
     minor: int
     currency: str
@@ -46,7 +46,7 @@ class SignedAmount:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """One record. ``path``: of its page, below ``/operator``; ``values``: in the order of the columns."""
+    """A row of a list. ``path``: the record's page, below ``/operator``. ``values``: in the order of the columns."""
 
     path: str
     values: Sequence[object]
@@ -54,7 +54,10 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page. ``total``: how many match, None where nobody counts; ``more``: there are more than ``total``."""
+    """A page of a list.
+
+    ``total``: the number of matching records; None if they are not counted. ``more``: there are more than ``total``.
+    """
 
     rows: Sequence[ListRow]
     next: str | None = None
@@ -80,7 +83,7 @@ class ConsoleList:
     filters: Sequence[Filter] = ()
     order: str = "oldest first"
     oldest_first: tuple[str, str] | None = None
-    """The filter and its value that turn the order around: what waits is listed from the oldest on."""
+    """The filter value for which the list is sorted from oldest to newest, such as waiting items."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
     acts: Sequence[tuple[str, str]] = ()
     exported: bool = True
@@ -91,22 +94,22 @@ class ConsoleList:
     """The path and label of a button above the list; its POST opens the first record."""
 
     def order_of(self, given: Mapping[str, str]) -> str:
-        """In words, with these filters."""
+        """Describe the order of the list with these filters."""
         turned = self.oldest_first is not None and self.oldest_first in given.items()
         return "oldest first" if turned else self.order
 
     def value_text(self, value: str) -> str:
-        """A value of a filter or a status, in words."""
+        """The label of a filter value or status."""
         return self.choice_words.get(value) or readable(value)
 
 
 def position_text(at: datetime, record: UUID) -> str:
-    """A cursor: the time by which the list is ordered, and the last record of the page."""
+    """Encode a cursor from the time and the ID of the last record on a page."""
     return f"{at.isoformat()}~{record}"
 
 
 def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """What ``position_text`` wrote. Raises IncorrectParams."""
+    """Decode a cursor of ``position_text``. Raises IncorrectParams."""
     if cursor is None:
         return None
     moment, _, record = cursor.partition("~")
@@ -136,7 +139,7 @@ class ListPages:
         self._context = context
 
     def routes(self, *lists: ConsoleList) -> list[Route]:
-        """Starlette routes; files before pages, whose addresses would match them."""
+        """Starlette routes. Downloads come first, because the paths of pages would match them too."""
         made = []
         for one in lists:
             roles = sorted(one.roles)
@@ -198,7 +201,7 @@ class ListPages:
         return f"{'More than ' if page.more else ''}{counted}, {order}"
 
     async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
-        """The file, page by page."""
+        """Generate the CSV file, page by page."""
         yield csv_line(name for one in declared.columns for name in _file_columns(one))
         given = {name: value for name, value in _typed(visitor, declared).items() if value}
         cursor, written = None, 0
@@ -220,7 +223,7 @@ class ListPages:
 
 
 def _typed(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
-    """What the address says of each filter, as it was typed."""
+    """The filters in the URL, as they were typed."""
     return {one.parameter: visitor.query.get(one.parameter, "").strip()[:500] for one in declared.filters}
 
 

@@ -1,4 +1,4 @@
-"""The form of a logo, which the confined process checks and draws anew."""
+"""Upload a logo. A sandboxed process checks and re-encodes the image."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -23,7 +23,10 @@ async def upload_logo(
     back: str,
     back_words: str,
 ) -> Response:
-    """The form, and what becomes of it. ``store``: says which path tells of it; raises ValueError for one not taken."""
+    """Show the upload form, or store the uploaded logo.
+
+    ``store``: saves the image and returns the path to show next. It raises ValueError if the image is not accepted.
+    """
     problems: dict[str, str] = {}
     uploaded = visitor.upload.uploaded if visitor.upload else None
     if visitor.form and uploaded is None:

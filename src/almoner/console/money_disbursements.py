@@ -1,4 +1,4 @@
-"""Disbursements of all partners: the list, one of them, what may be done with it, and the run that sends them."""
+"""Pages about disbursements of all partners: the list, a disbursement and its actions, and the disbursement run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -256,7 +256,7 @@ class DisbursementPages:
         return ListRow(self._kind.address(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
 
     async def show(self, visitor: Visitor) -> Response:
-        """One disbursement, its payment file and its first donations."""
+        """Show a disbursement, its payment file and its first donations."""
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
             file_id = await payment_files.file_of_disbursement(tx, one.id)
@@ -385,7 +385,10 @@ class DisbursementPages:
         return WrittenFile(f"{name}.pdf", "application/pdf", document)
 
     async def run(self, visitor: Visitor) -> Response:
-        """Send disbursements: first what would wait and why, then what was sent."""
+        """Send disbursements.
+
+        First lists disbursements that must wait, with the reasons; afterwards, those that were sent.
+        """
         async with self._context.db.read() as tx:
             waiting = await disbursements.waiting_totals(tx)
         ran: RunResult | None = None

@@ -1,4 +1,4 @@
-"""Disputes of payments: the list, one of them, and its outcome."""
+"""Pages about payment disputes: the list, a dispute and its outcome."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,4 +1,7 @@
-"""Files that are written for an operator: a page that says what is in it, then the file; each time it is recorded."""
+"""Files for operators to download.
+
+A page describes the content of each file, and each download is recorded in the audit log.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,7 +31,10 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file behind a page. ``write`` makes it, with its audit entry; it raises one of ``refusals``."""
+    """A file that can be downloaded.
+
+    ``write`` creates the file and records the download; it raises one of ``refusals``.
+    """
 
     path: str
     describe: Callable[[Tx, Visitor], Awaitable[ActPage]]

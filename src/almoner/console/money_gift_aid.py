@@ -1,4 +1,4 @@
-"""Gift Aid claims: drafted, compared with what changed, exported for HMRC and marked as sent."""
+"""Pages about Gift Aid claims: draft a claim, review changes, export the schedule for HMRC and record the outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -288,7 +288,7 @@ class GiftAidClaimPages:
             return page_by_position([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One claim, and what of it has changed since it was drafted."""
+        """Show a claim, and which of its donations have changed since it was drafted."""
         async with self._context.db.read() as tx:
             claim = await _KIND.find(self._context, tx, visitor)
             over = await gift_aid_claims.overclaimed_donations(tx, claim.id)
@@ -434,7 +434,7 @@ def _before(typed: str) -> datetime | None:
 
 
 def _left_out_message(visitor: Visitor) -> str:
-    """What the draft left out, as the address says."""
+    """The message about donations that the draft left out."""
     found = []
     for name, words in (
         ("left", "left out, because HMRC would reject them"),

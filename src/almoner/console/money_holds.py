@@ -1,4 +1,4 @@
-"""Holds on disbursements: the list, oldest first, and their release."""
+"""Pages about holds on disbursements: list and release them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -28,7 +28,7 @@ from almoner.platform.pages.record_tables import Column, Fact
 _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
 _DIGITS: Final = 18
-"""Of a number in a cursor, which fits a bigint."""
+"""Maximum number of digits of a hold's number in a cursor."""
 _NOTE: Final = ActField(
     "note",
     "Your findings",
@@ -106,7 +106,7 @@ class HoldPages:
         return f"{_PATH}/{self._context.id_text('organisation', one.organisation_id)}/{whose}/release"
 
     def _named(self, visitor: Visitor) -> tuple[UUID, Partner | AllPartners]:
-        """The nonprofit and the partner of the address. Raises NotFound."""
+        """The nonprofit and the partner in the URL. Raises NotFound."""
         nonprofit, whose, _ = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")
         scope = ALL_PARTNERS if whose == _ALL else Partner(self._context.parse_id("partner", whose))
         return self._context.parse_id("organisation", nonprofit), scope
@@ -167,7 +167,7 @@ class HoldPages:
 
 
 def _parse_number(cursor: str | None) -> int:
-    """The hold after which a page begins. Raises IncorrectParams."""
+    """The number of the hold after which the page starts. Raises IncorrectParams."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _DIGITS):

@@ -1,4 +1,4 @@
-"""The ledger: its trial balance, one account by day, any transfer by its reference, and files for accounting."""
+"""Pages about the ledger: trial balance, accounts by day, search for transfers by reference, and exports."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,10 @@ _OPENING: Final = "Equity:OpeningBalances"
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A transfer as a page shows it. ``amount``: what it adds to the account that is looked at, or its amount."""
+    """A transfer to display.
+
+    ``amount``: its effect on the selected account, or its amount if no account is selected.
+    """
 
     posted_at: datetime
     kind: str
@@ -80,7 +83,7 @@ class LedgerPages:
         ]
 
     async def trial_balance(self, visitor: Visitor) -> Response:
-        """Every kind of account with its balance, and that they come to zero."""
+        """Show the balance of each kind of account. Their sum must be zero."""
         async with self._context.db.read() as tx:
             totals = await ledger.list_totals(tx)
         sums = {
@@ -98,7 +101,7 @@ class LedgerPages:
         )
 
     async def account(self, visitor: Visitor) -> Response:
-        """One account: its transfers, the newest first, and what moved on each day of a month."""
+        """Show an account: its transfers, newest first, and the daily totals of a month."""
         key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
         before = visitor.query.get("before", "")
         async with self._context.db.read() as tx:
@@ -127,7 +130,7 @@ class LedgerPages:
         )
 
     def _months(self) -> list[date]:
-        """The last twelve, the newest first."""
+        """The last twelve months, newest first."""
         day = self._context.db.deployment.clock.now().date().replace(day=1)
         found = []
         for _ in range(12):
@@ -136,7 +139,7 @@ class LedgerPages:
         return found
 
     async def transfers(self, visitor: Visitor) -> Response:
-        """The transfers that a record caused, by any of its identifiers."""
+        """Find the transfers of a record by any of its IDs or references."""
         asked = visitor.query.get("q", "").strip()[:255]
         lines: list[_Line] = []
         problem = ""
@@ -150,7 +153,7 @@ class LedgerPages:
         return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
 
     async def export(self, visitor: Visitor) -> Response:
-        """All transfers of a period as a file: CSV, or Beancount with opening balances and assertions."""
+        """Export all transfers of a period as CSV, or as Beancount with opening balances and balance assertions."""
         first, last = _day(visitor.form_value("from")), _day(visitor.form_value("to"))
         kind = visitor.form_value("format")
         problems: dict[str, str] = {}
@@ -190,7 +193,7 @@ class LedgerPages:
         return await file_response(lines, name, f"text/{'csv' if kind == 'csv' else 'plain'}; charset=utf-8")
 
     async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
-        """Batch by batch: no connection is held while somebody reads slowly."""
+        """Read transfers in batches, so that a slow download does not occupy a database connection."""
         async with self._context.db.read() as tx:
             bounds = await ledger.bounds_of_period(tx, since, until)
         if bounds is None:
@@ -297,11 +300,11 @@ _OWNER_TYPES: Final = {
         "dispute",
     ),
 }
-"""What the identifier of the record that caused a transfer begins with, where people see it elsewhere."""
+"""The ID prefix of the record that caused a transfer, as shown on other pages."""
 
 
 def _group_key(one: AccountTotals) -> str | None:
-    """The account's key, where there is one of them alone."""
+    """The account's key. None if there is one account for each nonprofit."""
     if one.kind in (AccountKind.DONATION_LIABILITY, AccountKind.DISBURSEMENT_IN_TRANSIT):
         return None
     return LedgerAccount(one.kind, one.currency, one.provider).key
@@ -341,7 +344,7 @@ def _bounds_of_days(first: date, last: date) -> tuple[datetime, datetime]:
 
 
 def _beancount_head(first: date, balances: dict[str, AccountBalance]) -> Iterator[str]:
-    """The accounts, and what stood on each before the period."""
+    """The accounts with their balances at the start of the period."""
     yield 'option "title" "Almoner ledger"\n'
     for currency in sorted({one.account.currency for one in balances.values()}):
         yield f'option "operating_currency" "{currency}"\n'
@@ -358,7 +361,7 @@ def _beancount_head(first: date, balances: dict[str, AccountBalance]) -> Iterato
 
 
 def _beancount_assertions(until: date, balances: dict[str, AccountBalance], moved: dict[str, int]) -> Iterator[str]:
-    """What each account has to come to when the period is over."""
+    """The expected balance of each account at the end of the period."""
     for name, one in balances.items():
         currency = one.account.currency
         minor = one.debits - one.credits + moved.get(name, 0)

@@ -1,4 +1,4 @@
-"""Bank statement lines: unmatched ones with their possible matches, and decisions about the others."""
+"""Pages about bank statement lines: list them, match them to records, dismiss and reopen them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -58,7 +58,7 @@ _KINDS: Final = {
     "disbursement": "Disbursement",
 }
 _AUDITED: Final = {"request": "request", "donation": "donation", "provider_payout": "report", "disbursement": "payout"}
-"""As the command's audit entry names what was given."""
+"""The kinds of records that a line can be matched to, as named in the audit log."""
 
 
 async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
@@ -181,7 +181,7 @@ _KIND: Final = RecordKind(
             "reopen",
             "Reopen line",
             sentences(
-                "The line waits to be matched or dismissed again, and no rule matches it.",
+                "The line is open again. It must be matched or dismissed manually, because rules no longer match it.",
                 "No money moves: a dismissed line and a match to a provider payout are not booked in the ledger.",
             ),
             _reopen,
@@ -251,7 +251,7 @@ class LinePages:
             return page_of(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One line, with what it may be matched to."""
+        """Show a statement line and its possible matches."""
         async with self._context.db.read() as tx:
             one = await _KIND.find(self._context, tx, visitor)
             is_open = one.line.status == "open"
@@ -340,7 +340,7 @@ def _row(tx: Tx, one: BankLine) -> ListRow:
 
 
 def _minors(text: str | None) -> list[int] | None:
-    """What an amount may come to in minor units, whatever its currency. Raises IncorrectParams."""
+    """The possible values of an amount in minor units, one for each number of decimals. Raises IncorrectParams."""
     if text is None:
         return None
     try:

@@ -1,4 +1,7 @@
-"""The end of a month on one page: each step in its order, done, open or not applicable, with the page that does it."""
+"""Show all month-end steps on one page.
+
+Each step is done, open or not applicable, and links to the page where you complete it.
+"""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -27,7 +30,7 @@ State = Literal["done", "open", "not applicable"]
 
 @dataclass(frozen=True, slots=True)
 class MonthEndStep:
-    """One step. ``found``: what it is, or how much of it is left."""
+    """A month-end step. ``found``: its status, or the number of remaining items."""
 
     words: str
     path: str
@@ -46,7 +49,7 @@ class MonthEndPages:
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """All steps of a month, of the last one unless the address says which."""
+        """Show the steps of a month. Default: last month."""
         this = self._context.db.deployment.clock.now().date().replace(day=1)
         month = _month(visitor.query.get("month"), (this - _DAY).replace(day=1))
         async with self._context.db.read() as tx:
@@ -90,7 +93,10 @@ class MonthEndPages:
         ]
 
     async def _statements(self, tx: Tx, last: date, banked: AbstractSet[str]) -> MonthEndStep:
-        """Whether statements reach the end of the month. ``banked``: currencies that the ledger has at a bank."""
+        """Whether bank statements cover the whole month.
+
+        ``banked``: the currencies of our bank accounts in the ledger.
+        """
         words, path = f"Statements until {last}", "/bank-statements"
         covered = await bank_statements.covered_until(tx)
         own = self._context.services.own_accounts or {}

@@ -1,4 +1,4 @@
-"""What waits for finance: what needs a second person first, then each kind of work with its age."""
+"""The start page for finance: items that need a second approval, then each kind of waiting work with its age."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ _RELEASE: Final = "payouts.release"
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """A decision that one operator has made and another must make, too. ``mine``: the visitor made the first."""
+    """A decision that needs a second approval. ``mine``: the visitor gave the first approval."""
 
     words: str
     path: str
@@ -78,7 +78,7 @@ class MoneyInboxPages:
 
 
 async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
-    """What waits for a second person: decisions, payment files and payee accounts. ``by``: who looks."""
+    """List decisions, payment files and payee accounts that need a second approval. ``by``: the visitor."""
     found = [
         SecondLook(
             words, path, person.shown_name, one.first.at, one.first.note, one.first.by == tx.ids.parse(operators.ID, by)
@@ -118,7 +118,7 @@ async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
 
 
 def _address_of(one: Approval) -> tuple[str, str] | None:
-    """What a first look of finance is about, and where the second is made; None of other roles' decisions."""
+    """The subject of a finance decision and the page of its second approval. None for decisions of other roles."""
     match one.action:
         case "payouts.confirm":
             return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"

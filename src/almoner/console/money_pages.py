@@ -1,4 +1,4 @@
-"""The pages about money, put together."""
+"""All pages about money."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -83,7 +83,7 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
         looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]
-        second = DeskLine("Waits for a second person", "/money", len(looks), looks[0].since if looks else None)
+        second = DeskLine("Waiting for a second person", "/money", len(looks), looks[0].since if looks else None)
         return [second, *await list_waiting(tx)]
 
     return [DeskSection("Money", FINANCE, waiting)]

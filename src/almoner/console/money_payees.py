@@ -1,4 +1,4 @@
-"""Bank accounts of nonprofits: proposed by one, compared with the evidence and approved by others."""
+"""Pages about nonprofits' bank accounts. One operator proposes an account, and others check and approve it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -263,7 +263,7 @@ class PayeeAccountPages:
             return page_of(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One account and its approvals."""
+        """Show an account and its approvals."""
         async with self._context.db.read() as tx:
             one = await _KIND.find(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)

@@ -1,4 +1,4 @@
-"""What the money pages share: records with facts and actions, names, and the acting operator."""
+"""Shared by the money pages: record pages with facts and actions, display names, and the acting operator."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,10 @@ class RecordPage:
 
 @dataclass(frozen=True, slots=True)
 class Officer:
-    """The operator who acts on a page: as ``Caller`` is of a command. ``role``: which a second one needs, too."""
+    """The operator who performs an action on a page (``Caller`` is the equivalent for commands).
+
+    ``role``: the role that a second operator needs.
+    """
 
     context: ConsoleContext
     visitor: Visitor
@@ -75,7 +78,7 @@ class Officer:
 
     @property
     def id(self) -> str:
-        """The text ID stored with decisions."""
+        """The operator ID that is stored with decisions."""
         return self.context.operator_id(self.visitor)
 
     @property
@@ -86,15 +89,16 @@ class Officer:
     async def record_audit_entry(
         self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """The entry that the command of the same action writes."""
+        """Record the same audit log entry as the corresponding command."""
         await self.context.record_audit_entry(tx, self.visitor, scope, action, subject, **details)
 
     async def decide_with_second(
         self, tx: Tx, scope: UUID, action: str, subject: str, seen: bytes, note: str, *, always: bool
     ) -> ApprovedDecision | None:
-        """The decision of two operators; None while a second one must confirm it. Commands count as pages do.
+        """A decision that needs two operators.
 
-        ``always``: also where dual control is off. Raises OperatorRefused.
+        None if a second operator must still confirm it, here or with the command. ``always``: also if two-person
+        approval is off. Raises OperatorRefused.
         """
         decide = operators.require_two_people if always else operators.require_approval
         decided = await decide(tx, self.person, self.role, action, subject, seen, note)
@@ -105,7 +109,7 @@ class Officer:
 
 
 Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
-"""Does it, with its audit entry; says what is done where that is not the act's name."""
+"""Performs the action and records it in the audit log. Returns a message, unless the default one applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +132,10 @@ class RecordAct(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class RecordKind(Generic[R]):
-    """Records with pages of their own, below ``path``. ``get`` raises one of ``missing``; ``facts``: for the act pages.
+    """A kind of record that has its own pages, below ``path``.
 
-    ``refusals``: the errors of the service whose message says why.
+    ``get`` raises one of ``missing``. ``facts``: shown on the pages of its actions. ``refusals``: service errors whose
+    message is shown to the user.
     """
 
     path: str
@@ -145,7 +150,7 @@ class RecordKind(Generic[R]):
     role: OperatorRole = "finance"
 
     async def find(self, context: ConsoleContext, tx: Tx, visitor: Visitor) -> R:
-        """The record of the address. Raises NotFound."""
+        """The record in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{self.path}/").split("/")[0]
         try:
             return await self.get(tx, context.parse_id(self.id_type, name))
@@ -157,7 +162,7 @@ class RecordKind(Generic[R]):
         return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
 
     def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
-        """The acts that can be done to it now."""
+        """The actions that are currently available for the record."""
         here = self.address(tx, record)
         return [(f"{here}/{one.name}", one.button, one.key) for one in self.acts if not one.closed(record)]
 
@@ -169,7 +174,7 @@ class RecordKind(Generic[R]):
         return next((one.done or f"{one.button}: done." for one in self.acts if one.name == done), "")
 
     def declare_acts(self, context: ConsoleContext) -> list[Act]:
-        """The pages of its acts."""
+        """The pages of the record's actions."""
         return [self._declare(context, one) for one in self.acts]
 
     def _declare(self, context: ConsoleContext, act: RecordAct[R]) -> Act:
@@ -192,7 +197,7 @@ class RecordKind(Generic[R]):
 
 
 def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
-    """An explanation that is the same for every record."""
+    """An explanation that does not depend on the record."""
 
     async def about(_tx: Tx, _record: Any) -> Sequence[str]:
         return told
@@ -208,23 +213,23 @@ async def show_record(
     template: str = "money_record.html",
     **more: Any,
 ) -> Response:
-    """The page of a record."""
+    """Render the page of a record."""
     keys = [(key, words) for _, words, key in page.acts if key]
     return await context.show(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 
 def amount(label: str, money: Money | None) -> Fact:
-    """An amount among the facts."""
+    """A fact that contains an amount."""
     return Fact(label, money.minor if money else None, "amount", currency=money.currency if money else None)
 
 
 def moment(label: str, at: Any) -> Fact:
-    """A timestamp among the facts."""
+    """A fact that contains a date and time."""
     return Fact(label, iso_timestamp(at) if at else None, "moment")
 
 
 async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID]]) -> dict[UUID, str]:
-    """What nonprofits are called: pairs of a partner, who may have added it, and the nonprofit."""
+    """Display names of nonprofits. Each is given as a pair of the partner that may have added it, and the nonprofit."""
     by_partner: dict[UUID | None, set[UUID]] = {}
     for partner_id, organisation_id in given:
         by_partner.setdefault(partner_id, set()).add(organisation_id)
@@ -236,25 +241,28 @@ async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID
 
 
 async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function that shows deciders by name; a rule and a nonprofit as what they are."""
+    """A function that returns the display name of whoever made a decision: an operator, a rule or a nonprofit."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
 
 
 def cursor_of(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID | None:
-    """The record after which the page begins. Raises NotFound."""
+    """The ID of the record after which the page starts. Raises NotFound."""
     return context.parse_id(id_type, query.cursor) if query.cursor else None
 
 
 def page_of(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
-    """A page of a list. ``found``: one more than is shown where there are more; ``total``: as counted."""
+    """A page of a list.
+
+    ``found``: one more row than is shown if there are further pages. ``total``: the number of matching records.
+    """
     shown = found[:limit]
     following = tx.ids.text(id_type, shown[-1][0]) if len(found) > limit else None
     return ListPage([row for _, row in shown], following, min(total, MOST_COUNTED), total > MOST_COUNTED)
 
 
 def parse_filter_id(tx: Tx, query: ListQuery, name: str, id_type: str) -> UUID | None:
-    """The record that a filter names. Raises IncorrectParams."""
+    """Parse the record ID in a filter. Raises IncorrectParams."""
     if not (text := query.filters.get(name)):
         return None
     if (found := tx.ids.parse(id_type, text)) is None:

@@ -1,4 +1,4 @@
-"""Refunds of donations: pending and failed ones, the page of one refund, and its actions."""
+"""Pages about refunds: pending and failed refunds, and a refund with its actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ _REFERENCE: Final = ActField(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A refund, and whether it failed and nobody has handled that."""
+    """A refund, and whether it has failed and still needs to be handled."""
 
     refund: Refund
     unsent: bool

@@ -1,4 +1,4 @@
-"""Settlement reports of payment providers: imported by upload, and their lines and payouts that nothing matches."""
+"""Pages about settlement reports: upload a report, and list unmatched lines and provider payouts."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -158,7 +158,7 @@ class SettlementPages:
             return page_by_position([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
     async def import_report(self, visitor: Visitor) -> Response:
-        """Import the report of a provider payout; importing it again changes nothing."""
+        """Import the settlement report of a provider payout. Importing it again changes nothing."""
         problems: dict[str, str] = {}
         refused = ""
         provider = visitor.form_value("provider").strip()

@@ -1,4 +1,7 @@
-"""Bank statements: a file is uploaded, shown with what it would do, then booked or discarded; what is missing."""
+"""Pages about bank statements: upload a file, preview its effects, then book or discard it.
+
+Also lists missing statements.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -42,7 +45,7 @@ _UPLOAD: Final = "bankupload"
 _STATEMENT: Final = "bankstatement"
 _PATH: Final = "/bank-statements"
 _PREVIEWED: Final = 200
-"""New lines of a file that are tried before it is booked."""
+"""Maximum number of new lines to preview before a file is booked."""
 _WAITING: Final = 50
 
 
@@ -118,7 +121,7 @@ class StatementPages:
             return page_by_position([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload(self, visitor: Visitor) -> Response:
-        """Upload a file; nothing is booked by it."""
+        """Upload a file. Nothing is booked yet."""
         problems: dict[str, str] = {}
         mapping = visitor.form_value("mapping").strip()
         if visitor.form:
@@ -152,7 +155,7 @@ class StatementPages:
         )
 
     async def preview(self, visitor: Visitor) -> Response:
-        """What an uploaded file would do: nothing is booked yet. Then it is booked, or discarded."""
+        """Show a preview of an uploaded file. The operator can then book or discard it."""
         upload_id = self._context.parse_id(_UPLOAD, visitor.path.rpartition("/")[2])
         async with self._context.db.read() as tx:
             kept, content = await bank_statements.get_upload(tx, upload_id)
@@ -203,7 +206,7 @@ class StatementPages:
         )
 
     async def _book(self, officer: Officer, kept: StatementUpload, content: bytes) -> ImportProgress:
-        """Import the file as the command does, and forget the upload in the transaction that finishes it."""
+        """Import the file as the command does, and delete the upload in the transaction that completes the import."""
 
         async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
             named = ", ".join(one.reference for one in statements)[:200] or "empty"

@@ -1,4 +1,4 @@
-"""Payments that match no donation: the list, one of them, and what may be done with it."""
+"""Pages about payments that match no donation: the list, a payment and its actions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -71,14 +71,14 @@ def _undecided(held: UnallocatedPayment) -> str:
 
 def _refundable(held: UnallocatedPayment) -> str:
     if not held.is_posted:
-        return "The payment is not in our ledger, so it can only be written off."
+        return "The payment is not in our ledger, so you can only write it off."
     by_provider = held.status == "refunding" and not held.is_by_bank
     return "" if held.status == "held" or by_provider else f"This payment is {held.status.replace('_', ' ')}."
 
 
 def _refunded_by_hand(held: UnallocatedPayment) -> str:
     if not held.is_posted:
-        return "The payment is not in our ledger, so it can only be written off."
+        return "The payment is not in our ledger, so you can only write it off."
     return "" if held.status in ("held", "refunding") else f"This payment is {held.status.replace('_', ' ')}."
 
 

@@ -12,7 +12,7 @@ BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
 
 
 def upload_problem(visitor: Visitor) -> str:
-    """Why there is no file in the form."""
+    """The message to show if the form contains no usable file."""
     if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
         return f"The file is too large: at most {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
     return "Choose a file."

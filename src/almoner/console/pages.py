@@ -1,4 +1,4 @@
-"""The pages of the console, put together from its parts. Loaded at the first request under its paths."""
+"""All pages of the console. Imported at the first request to one of them."""
 
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,11 @@ from almoner.console.desk_pages import DeskPages, DeskSection
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _PARTS: Final = (review_pages, money_pages, data_pages, partner_pages, people_session_pages, health_pages)
-"""Each has ``routes(context)``, ``desk_sections(context)`` and ``COUNTERS``."""
+"""The parts of the console. Each module has ``routes(context)``, ``desk_sections(context)`` and ``COUNTERS``."""
 
 
 def routes(context: ConsoleContext) -> list[Route]:
-    """Starlette routes of all parts."""
+    """The Starlette routes of all parts."""
     sections: list[DeskSection] = []
     made: list[Route] = []
     for part in _PARTS:

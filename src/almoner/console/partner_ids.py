@@ -21,12 +21,12 @@ PATH = "/partners"
 
 
 def partner_path(tx: Tx, account: PartnerAccount) -> str:
-    """The page of a partner, below ``/operator``."""
+    """The path of a partner's page, below ``/operator``."""
     return f"{PATH}/{tx.ids.text('partner', account.id)}"
 
 
 async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
-    """The partner that the address names. Raises NotFound."""
+    """The partner in the URL. Raises NotFound."""
     partner_id = tx.ids.parse("partner", _segment(visitor, 1))
     if partner_id is None:
         raise NotFound
@@ -42,7 +42,7 @@ async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID,
 
 
 async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:
-    """The key of this partner that the address names. Raises NotFound."""
+    """The partner's key in the URL. Raises NotFound."""
     account = await partner_of_path(tx, visitor)
     key_id = tx.ids.parse("apikey", _segment(visitor, 3))
     if key_id is None:
@@ -54,7 +54,7 @@ async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:
 
 
 async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
-    """The member of this partner that the address names. Raises NotFound."""
+    """The partner's member in the URL. Raises NotFound."""
     account = await partner_of_path(tx, visitor)
     person_id = tx.ids.parse("member", _segment(visitor, 3))
     if person_id is None:
@@ -66,6 +66,6 @@ async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
 
 
 def _segment(visitor: Visitor, number: int) -> str:
-    """A part of the address below ``/operator``; empty where it has fewer."""
+    """A segment of the path below ``/operator``. Empty if the path has fewer segments."""
     parts = visitor.path.removeprefix(f"{OPERATORS_HOME}/").split("/")
     return parts[number] if number < len(parts) else ""

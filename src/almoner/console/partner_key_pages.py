@@ -1,4 +1,4 @@
-"""A partner's API keys: create and rotate, whose secrets are shown once, and revoke."""
+"""Pages about a partner's API keys: create, rotate and revoke keys. Secrets are shown only once."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -29,7 +29,7 @@ class PartnerKeyPages:
         self._context = context
 
     def routes(self, acts: ActPages) -> list[Route]:
-        """Starlette routes. Who is shown a secret has just proved who they are."""
+        """Starlette routes. Pages that show a secret require a recent reauthentication."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
             context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, fresh=True),
@@ -38,7 +38,7 @@ class PartnerKeyPages:
         ]
 
     async def create(self, visitor: Visitor) -> Response:
-        """The form of a new key, then its secret, this once."""
+        """Show the form for a new key, then its secret. The secret is shown only once."""
         typed = {name: visitor.form_value(name).strip() for name in ("name", "kind", "scopes")}
         problems: dict[str, str] = {}
         async with self._context.db.read() as tx:
@@ -70,7 +70,7 @@ class PartnerKeyPages:
         return await self._secret(visitor, account, f"Key {key.name} was created", secret)
 
     async def rotate(self, visitor: Visitor) -> Response:
-        """For how long the old key works beside the new one, then its secret, this once."""
+        """Ask how long the old key stays valid, then show the secret of the new key. The secret is shown only once."""
         problems: dict[str, str] = {}
         overlap = visitor.form_value("overlap").strip() or "24"
         if visitor.form:

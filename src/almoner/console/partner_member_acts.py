@@ -1,4 +1,4 @@
-"""What administrators do about a partner's members, each as the command of the same name does."""
+"""Actions for a partner's members. Each is also available as a command."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Partners: list, create, settings, keys and members."""
+"""Pages about partners: list and create partners, and view their settings, keys and members."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -38,7 +38,7 @@ _LONGEST_NAME: Final = 200
 
 
 def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
-    """Nothing of partners waits for operators."""
+    """No sections: partners have no work that waits for operators."""
     return []
 
 
@@ -59,7 +59,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _PartnerPages:
-    """The list, the form of a new one, and the page of each."""
+    """The list of partners, the form for a new partner, and the page of each partner."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -101,7 +101,7 @@ class _PartnerPages:
         return ListPage(rows, last, total)
 
     async def create(self, visitor: Visitor) -> Response:
-        """The form of a new partner, then its keys, this once."""
+        """Show the form for a new partner, then the secrets of its keys. The secrets are shown only once."""
         name = " ".join(visitor.form_value("name").split())
         problems: dict[str, str] = {}
         if visitor.form:
@@ -146,7 +146,7 @@ class _PartnerPages:
         return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=account.name)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One partner: settings, keys without their secrets, and members."""
+        """Show a partner: its settings, its keys (without secrets) and its members."""
         async with self._context.db.read() as tx:
             account = await partner_of_path(tx, visitor)
             scope = Partner(account.id)

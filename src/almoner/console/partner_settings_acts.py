@@ -1,4 +1,4 @@
-"""What administrators change of a partner's settings, each as the command of the same name does."""
+"""Actions that change a partner's settings. Each is also available as a command."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def settings_acts(context: ConsoleContext) -> list[Act]:
 
 @contextmanager
 def _refused(name: str) -> Iterator[None]:
-    """Report a service's ValueError beside a field."""
+    """Report a ValueError next to a form field."""
     try:
         yield
     except IncorrectParams:
@@ -74,7 +74,7 @@ class _Acts:
         return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None)
 
     def donations(self) -> Act:
-        """Currencies, what is shared, and requests for direct donations."""
+        """The action to change donation settings: currencies, donor details and donation requests."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
             return [
@@ -132,11 +132,11 @@ class _Acts:
                 await partners.update_donation_settings(tx, Partner(account.id), **changed)
             await self._record(tx, visitor, account, "partner.giving_set", changed=", ".join(sorted(changed)))
 
-        sentences = ["The new settings apply from now on. Nobody gets an email."]
+        sentences = ["The new settings apply immediately. No email is sent."]
         return self._act("settings", "Donation settings", "Save settings", sentences, fields, change)
 
     def links(self) -> Act:
-        """What hosted pages link to."""
+        """The action to change the links on hosted pages."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
             shown = account.public_links
@@ -157,11 +157,11 @@ class _Acts:
                 await partners.set_public_links(tx, Partner(account.id), **changed)
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
-        sentences = ["Donors and applicants see these links on hosted pages and in emails from now on."]
+        sentences = ["Donors and applicants see these links immediately, on hosted pages and in emails."]
         return self._act("links", "Links on hosted pages", "Save links", sentences, fields, change)
 
     def brand(self) -> Act:
-        """The colour of hosted pages; the owners upload a logo themselves."""
+        """The action to set the colour of hosted pages. Partners upload their logo themselves."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
             value = account.brand_colour or "#"
@@ -173,12 +173,12 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.branded", cleared=False)
 
         sentences = [
-            "Hosted pages and emails use this colour from now on. We adjust it where needed to keep text legible.",
+            "Hosted pages and emails use this colour immediately. We adjust it if necessary to keep text legible.",
         ]
         return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
 
     def clear_brand(self) -> Act:
-        """No colour and no logo."""
+        """The action to remove the colour and the logo."""
 
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
             return ()
@@ -288,7 +288,7 @@ class _Acts:
 
 
 def _donation_settings(typed: Mapping[str, str]) -> dict[str, Any]:
-    """What was typed, as the service takes it. Raises IncorrectParams."""
+    """Parse the form's values. Raises IncorrectParams."""
     wrong = [f"{name}: enter a number" for name in ("least", "due") if not typed[name].isdecimal()]
     if wrong:
         raise IncorrectParams(*wrong)

@@ -1,4 +1,7 @@
-"""Looking at a partner's pages as its people see them: asked for with a reason, announced, read only, for minutes."""
+"""View a partner's dashboard as its members see it.
+
+Requires a reason, notifies the partner, and is read-only and limited in time.
+"""
 
 from collections.abc import Mapping
 
@@ -21,7 +24,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 class PartnerViewPages:
-    """The pages that begin and end it."""
+    """The pages that start and end a view of a partner's dashboard."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -33,7 +36,7 @@ class PartnerViewPages:
         return [*acts.routes(self._end_act()), begin]
 
     async def begin(self, visitor: Visitor) -> Response:
-        """Show what will happen and who is notified; then open the partner's pages."""
+        """Explain what will happen and who is notified, then open the partner's dashboard."""
         reason = visitor.form_value("reason")
         problems: dict[str, str] = {}
         if visitor.form:

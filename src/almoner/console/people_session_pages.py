@@ -37,7 +37,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _SessionPages:
-    """The list and the act."""
+    """The list of sign-ins, and the action to sign an operator out."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -37,12 +37,12 @@ from almoner.validation.decisions.reviews.ports import ReviewHandler
 from almoner.validation.decisions.reviews.service import ReviewView
 
 _TRIES: Final = 50
-"""How often the next case is asked for while others take it first."""
+"""How often to try again if another reviewer claims the next case first."""
 _DONE: Final = {
     "claimed": "You have claimed this case.",
     "prolonged": "Your claim now lasts another 15 minutes.",
     "noted": "Note added.",
-    "requested": "The applicant has been asked. The case stays open.",
+    "requested": "We have asked the applicant for it. The case stays open.",
     "conflict": "Conflict of interest declared. Another reviewer must decide this case.",
     "busy": "Another reviewer has claimed this case.",
     "reopened": "Decision reversed. The case is open again.",
@@ -76,7 +76,7 @@ class CasePages:
         ]
 
     def case_of(self, visitor: Visitor) -> tuple[ReviewHandler, Kind, UUID, str]:
-        """The case that the address names. Raises NotFound."""
+        """The case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
             if (found := self._context.db.deployment.ids.parse(ID_TYPES[kind], name)) is not None:
@@ -84,7 +84,7 @@ class CasePages:
         raise NotFound
 
     async def take_next(self, visitor: Visitor) -> Response:
-        """Claim the oldest case that nobody holds, and open it."""
+        """Claim the oldest unclaimed case, and open it."""
         if not visitor.form:
             return redirect_to(visitor.place.home + REVIEWS)
         by = self._context.operator_id(visitor)
@@ -117,7 +117,7 @@ class CasePages:
         return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
 
     async def _facts(self, tx: Tx, visitor: Visitor, handler: ReviewHandler, view: ReviewView) -> dict[str, Any]:
-        """What the page shows besides the evidence."""
+        """What the page shows in addition to the evidence."""
         known = await reviews.load_context(tx, handler, view.subject)
         decided = [one.decision.by for one in view.history.decisions]
         others = [one.decision.decision.by for one in known.decided if one.decision]
@@ -150,7 +150,7 @@ class CasePages:
         }
 
     def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
-        """A document with its identifier, and whether anybody may open it."""
+        """A document with its ID, and whether it can be opened."""
         return one, tx.ids.text(documents.TYPE, one.id), one.status == "clean"
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
@@ -159,7 +159,7 @@ class CasePages:
         return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
 
     async def _act(self, visitor: Visitor) -> Response:
-        """What a button of the page does at once: it decides nothing."""
+        """An action that a button performs immediately. It does not decide the case."""
         handler, _, subject_id, name = self.case_of(visitor)
         by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"
         try:
@@ -186,7 +186,7 @@ class CasePages:
     async def describe(
         self, tx: Tx, visitor: Visitor, title: str, button: str, sentences: Sequence[str], fields: Sequence[ActField]
     ) -> ActPage:
-        """The page of an act on the case. Raises NotFound."""
+        """Show the page of an action on the case. Raises NotFound."""
         handler, kind, subject_id, name = self.case_of(visitor)
         if await handler.lock_subject(tx, subject_id) is None:
             raise NotFound
@@ -194,7 +194,7 @@ class CasePages:
         return ActPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
 
     async def record(self, tx: Tx, visitor: Visitor, subject: ReviewSubject, action: str, **details: str | None) -> str:
-        """Keep what was done in the audit log; the case's path."""
+        """Record an action in the audit log. Returns the path of the case."""
         name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"

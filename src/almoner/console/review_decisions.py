@@ -1,4 +1,4 @@
-"""The page of a decision: what will happen, then the reason and the evidence."""
+"""The pages for deciding a case: what will happen, the reason code and the evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ from almoner.validation.decisions.reviews.service import ReviewView
 _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
-_PREVIEWED: Final = "To see what would be sent"
+_PREVIEWED: Final = "To preview the email"
 EMAIL_TITLE: Final = "The email to the applicant"
 
 
@@ -43,7 +43,7 @@ class DecisionPages:
         self._cases = cases
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Who decides has just proved who they are."""
+        """Starlette routes. Deciding a case requires a recent reauthentication."""
         return ActPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
 
     def _decide(self, verdict: Verdict) -> Act:
@@ -75,7 +75,7 @@ class DecisionPages:
     async def _with_emails(
         self, tx: Tx, visitor: Visitor, page: ActPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
     ) -> ActPage:
-        """The page with what the applicant will read; of a rejection once its reason is chosen."""
+        """Render the page with a preview of the applicant's email. For a rejection, a reason must be selected first."""
         reason = visitor.form_value("reason") or None
         if verdict == "rejected":
             page = replace(page, preview="Show the email")
@@ -92,7 +92,7 @@ class DecisionPages:
         except (ReviewRefused, Problem):
             return page  # why, is said to who decides nevertheless
         if not mails:
-            return replace(page, sentences=[*page.sentences, "Nobody is emailed about this decision now."])
+            return replace(page, sentences=[*page.sentences, "No email is sent about this decision now."])
         return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
 
     def _reopen(self) -> Act:
@@ -113,7 +113,10 @@ class DecisionPages:
 
 
 def closed_reason(view: ReviewView, by: str) -> str:
-    """Why an operator cannot act on the case now; the service decides that again when they do."""
+    """The reason why the operator cannot decide the case now.
+
+    The service checks this again when they submit a decision.
+    """
     if view.history.open_review is None:
         return "This case does not need a decision."
     if by in {one.by for one in view.conflicts}:
@@ -126,7 +129,7 @@ def closed_reason(view: ReviewView, by: str) -> str:
 
 
 def email_text(mail: Mail) -> Markup:
-    """The subject and the text, in the language of its reader."""
+    """The subject and text of an email, in the recipient's language."""
     lines = Markup("").join(Markup("<p>{}</p>").format(line) for line in mail.text.splitlines() if line.strip())
     body = Markup('<div lang="{}" dir="auto"><p><strong>{}</strong></p>{}</div>')
     return body.format(mail.language, mail.subject, lines)

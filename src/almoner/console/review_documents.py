@@ -1,4 +1,7 @@
-"""Documents that were handed in with a case: made anew by the confined process, never shown as they were sent."""
+"""Show a case's documents as images.
+
+A sandboxed process renders them, so that browsers never open the uploaded files.
+"""
 
 from collections.abc import Sequence
 from tempfile import TemporaryFile
@@ -24,7 +27,7 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 
 _SIDES: Final = {"1": 900, "2": 1800, "3": 3600}
-"""Pixels of the longest side, by the zoom that the address asks for."""
+"""The size of the longest side in pixels, for each zoom level."""
 _TURNS: Final = ("0", "90", "180", "270")
 _KEYS: Final[Sequence[PageKey]] = (
     ("+", "Larger"),
@@ -37,11 +40,11 @@ _KEYS: Final[Sequence[PageKey]] = (
 _PDF: Final = "application/pdf"
 _SMALL: Final = 64
 _NEVER: Final = 4
-"""Digits of a page's number: no PDF that is taken has so many."""
+"""Maximum number of digits of a page number."""
 
 
 class DocumentPages:
-    """One page of a document as an image, and the page with one that is larger or turned."""
+    """Pages that show one page of a document, with zoom and rotation."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context
@@ -60,7 +63,10 @@ class DocumentPages:
         return self._context.parse_id(documents.TYPE, name)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One page as large, and turned as far, as the address says; that it can be shown is tried first."""
+        """Show one page of the document with the zoom and rotation in the URL.
+
+        Shows an error if it cannot be rendered.
+        """
         _, _, _, name = self._cases.case_of(visitor)
         zoom, quarters, number = _asked(visitor, "2")
         async with self._context.db.write() as tx:
@@ -100,7 +106,7 @@ class DocumentPages:
         )
 
     async def _clean_document(self, tx: Tx, visitor: Visitor) -> Document:
-        """A clean document of this very case. Raises NotFound."""
+        """A document of this case that has passed the malware scan. Raises NotFound."""
         handler, _, subject_id, _ = self._cases.case_of(visitor)
         document_id = self._document_id(visitor)
         view = await reviews.view_review(tx, handler, subject_id)
@@ -110,7 +116,7 @@ class DocumentPages:
         return found
 
     async def picture(self, visitor: Visitor) -> Response:
-        """The pixels alone, drawn by the process that can do nothing else."""
+        """Send the image of a page, rendered by the sandboxed process."""
         zoom, quarters, number = _asked(visitor, "1")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
@@ -126,7 +132,7 @@ class DocumentPages:
             return Response(content.read(), headers=headers, media_type=made.media_type)
 
     async def _render(self, document: Document, side: int, number: int, quarters: int) -> CheckedFile | None:
-        """A page as an image; None where it cannot be shown."""
+        """Render a page as an image. None if it cannot be rendered."""
         services = self._context.services
         with TemporaryFile() as received:
             try:
@@ -138,7 +144,7 @@ class DocumentPages:
 
 
 def _asked(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
-    """Zoom, quarter turns and page of the address. Raises NotFound."""
+    """The zoom, rotation and page number in the URL. Raises NotFound."""
     zoom, turn = visitor.query.get("zoom", zoom), visitor.query.get("turn", "0")
     page = visitor.query.get("page", "1")
     if zoom not in _SIDES or turn not in _TURNS or not (page.isascii() and page.isdigit() and len(page) < _NEVER):

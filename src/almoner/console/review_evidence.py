@@ -1,4 +1,4 @@
-"""Asking the applicant of a case for something instead of rejecting it."""
+"""Ask the applicant of a case for more evidence instead of rejecting the case."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 
 class EvidencePages:
-    """The page that asks for it."""
+    """The page for requesting evidence."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context

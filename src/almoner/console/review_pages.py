@@ -1,4 +1,4 @@
-"""The queue of cases that wait for a reviewer."""
+"""Pages about the review queue."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -114,7 +114,7 @@ def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
 
 
 class _ReviewQueue:
-    """The list of what waits."""
+    """The list of open cases, verifications and flags."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -178,7 +178,7 @@ class _ReviewQueue:
         limit: int,
         after: tuple[datetime, UUID] | None,
     ) -> list[WaitingVerification]:
-        """Verifications and flags, unless a filter is about what they have not, or another kind is asked for."""
+        """List verifications and flags. Empty if a filter selects another kind, or does not apply to them."""
         if filters.kind is not None or not given.keys() <= {"kind", "partner", "age"}:
             return []
         kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
@@ -226,7 +226,7 @@ class _ReviewQueue:
 
 
 def _row_beside(tx: Tx, one: WaitingVerification, partners: Mapping[UUID, str]) -> ListRow:
-    """A verification or a flag among the cases."""
+    """The row of a verification or a flag."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
     why = (
@@ -237,7 +237,7 @@ def _row_beside(tx: Tx, one: WaitingVerification, partners: Mapping[UUID, str]) 
 
 
 def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:
-    """What is chosen from a list, None where nothing is. Raises IncorrectParams."""
+    """The selected option of a filter; None if it is not set. Raises IncorrectParams."""
     if name not in given:
         return None
     if given[name] not in among:

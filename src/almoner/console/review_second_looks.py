@@ -1,4 +1,4 @@
-"""Second looks: another reviewer decides a decided case again without seeing the decision; and review figures."""
+"""Pages about second looks, where a second reviewer decides a closed case again, and review statistics."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -44,7 +44,7 @@ from almoner.validation.decisions.reviews.domain import (
 _FIGURES: Final = "/reviews/figures"
 _DAYS: Final = 30
 _REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a person", "status of the appeal"})
-"""Facts that would tell how a case was decided."""
+"""Facts that reveal how a case was decided. They are hidden in second looks."""
 
 
 class SecondLookPages:
@@ -54,7 +54,7 @@ class SecondLookPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes; before those of cases, whose addresses would match them."""
+        """Starlette routes. They come before the routes of cases, which would match these paths too."""
         return [
             *ListPages(self._context).routes(self._list()),
             *ActPages(self._context).routes(self._answer()),
@@ -66,7 +66,7 @@ class SecondLookPages:
         return ConsoleList(
             SECOND_LOOKS,
             "Second looks",
-            "A share of decided cases is selected at random, to see how often reviewers agree.",
+            "Some closed cases are selected at random, to measure how often reviewers agree.",
             REVIEWERS,
             (Column("Case"), Column("Selected", "age")),
             self._load,
@@ -90,7 +90,7 @@ class SecondLookPages:
         return page_by_position(rows, query.limit)
 
     async def _find_second_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
-        """The second look that the address names, if it waits for this visitor. Raises NotFound."""
+        """The second look in the URL, if the visitor can decide it. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
         try:
             review_id = UUID(name)
@@ -160,7 +160,7 @@ class SecondLookPages:
         return Act(f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
     async def figures(self, visitor: Visitor) -> Response:
-        """How long cases waited, who decided how many an hour, and how often second looks agreed, lately."""
+        """Show waiting times of cases, decisions per hour and reviewer, and agreement of second looks."""
         async with self._context.db.read() as tx:
             since = tx.now - timedelta(_DAYS)
             daily = await reviews.list_daily_figures(tx, since)
@@ -184,7 +184,7 @@ class SecondLookPages:
 
 
 def _share(one: Agreement) -> str:
-    """The share that agreed, with its interval; few second looks say nothing about a person."""
+    """The percentage of second looks that agreed, with a confidence interval. Not shown if there are too few."""
     if one.looks < MIN_LOOKS:
         return f"not enough second looks (at least {MIN_LOOKS} needed)"
     low, high = agreement_interval(one.looks, one.agreed)

@@ -1,4 +1,4 @@
-"""Monetary donation verifications and their flags: what waits for reviewers, each on a page, decided by one or two."""
+"""Pages about monetary donation verifications and their flags, and the actions of reviewers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class VerificationPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes; before those of cases, whose addresses would match them."""
+        """Starlette routes. They come before the routes of cases, which would match these paths too."""
         acts = [*_VERIFICATIONS.declare_acts(self._context), *_FLAGS.declare_acts(self._context)]
         roles = sorted(REVIEWERS)
         return [
@@ -77,7 +77,7 @@ class VerificationPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """A verification with what its checks found, its flags and its decisions."""
+        """Show a verification: the findings of its checks, its flags and its decisions."""
         async with self._context.db.read() as tx:
             one = await _VERIFICATIONS.find(self._context, tx, visitor)
             flags = await verifications.list_flags(tx, one.id)
@@ -95,7 +95,7 @@ class VerificationPages:
         return await show_record(self._context, visitor, page, _VERIFICATIONS.message(visitor))
 
     async def show_flag(self, visitor: Visitor) -> Response:
-        """A flag: what changed, and who has reviewed it."""
+        """Show a flag: what changed, and who has reviewed it."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.find(self._context, tx, visitor)
             by = await names_of_deciders(tx, [look.by for look in (one.flag.first, one.flag.second) if look])

@@ -1,4 +1,4 @@
-"""Words for what waits in the review queue: pure."""
+"""Texts for the review queue."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from almoner.validation.decisions.reviews.domain import Kind, Verdict
 from almoner.validation.requests.domain import REVIEW_REASONS
 
 REVIEWS: Final = "/reviews"
-"""The path of the queue."""
+"""The path of the review queue."""
 SECOND_LOOKS: Final = "/reviews/second-looks"
 KIND_WORDS: Final[Mapping[Kind, str]] = {
     "validation_request": "Validation requests",
@@ -29,7 +29,7 @@ VERIFICATION_WORDS: Final[Mapping[WaitingKind, tuple[str, str]]] = {
     "monetary_donation_verification": ("Verifications", "Verification"),
     "verification_flag": ("Flags", "Flag"),
 }
-"""Of what stands in the queue without being a case: in the plural, and in the singular."""
+"""Names of queue items that are not cases, in the plural and in the singular."""
 ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ("validation_request", "accepted"): (
         "Accept this nonprofit",
@@ -75,7 +75,7 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
         "The application stays rejected. The applicant is notified, with the reason that you choose.",
     ),
 }
-"""By kind and verdict: the title of the page, and what will happen."""
+"""The page title and the effects of a decision, by kind of case and verdict."""
 EVIDENCE_WORDS: Final[Mapping[str, str]] = {
     "registration_certificate": "Registration certificate",
     "governing_document": "Governing document",
@@ -85,7 +85,7 @@ EVIDENCE_WORDS: Final[Mapping[str, str]] = {
     "corrected_registry_number": "Another registration number",
     "letter_of_authority": "Letter of authority",
 }
-"""What an applicant may be asked for."""
+"""Evidence that can be requested from an applicant."""
 FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_repaired": "The file was damaged and has been repaired.",
     "pdf_active": "The file does more than show pages.",
@@ -95,11 +95,11 @@ FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_remote": "It opens other files or sends data.",
     "pdf_media": "It contains audio, video or 3D models.",
 }
-"""What the check of a PDF found."""
+"""Findings of the check of a PDF file."""
 
 
 def reason_words(reason: str) -> str:
-    """A reason to ask a person, in words: ``listed:sanction`` as "Listed: sanction"."""
+    """A reason for review in words, such as "Listed: sanction" for ``listed:sanction``."""
     if sentence := REVIEW_REASONS.get(reason):
         return sentence
     first, _, rest = reason.partition(":")

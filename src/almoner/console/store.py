@@ -1,4 +1,4 @@
-"""Reads across slices that no single one of them owns."""
+"""Queries that read tables of several slices."""
 
 import re
 from typing import Final
@@ -35,7 +35,7 @@ _OWNERS: Final = {
     "disbursement": "select $1::uuid",
 }
 _PLAIN: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-"""An identifier as the ledger has it, and its export."""
+"""Matches a UUID, as in ledger exports."""
 _BY_END_TO_END_ID: Final = "select id from disbursement where end_to_end_id = $1"
 _BY_REQUEST: Final = """
 select p.id from request_payment p join donation_request r on r.id = p.request_id where r.reference = $1
@@ -44,7 +44,7 @@ select p.id from request_payment p join donation_request r on r.id = p.request_i
 
 @across_partners("operators")
 async def ledger_owners_of(tx: Tx, reference: str) -> list[UUID]:
-    """The records whose transfers belong to a reference: an identifier, an end-to-end ID, or a donation request's."""
+    """Find the records that own ledger transfers, by an ID, an end-to-end ID or a payment reference."""
     for id_type, sql in _OWNERS.items():
         if (record_id := tx.ids.parse(id_type, reference)) is not None:
             return [row[0] for row in await tx.fetch(sql, record_id)]
