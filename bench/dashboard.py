@@ -21,7 +21,7 @@ import pyotp
 
 from almoner import wiring
 from almoner.access.accounts.domain import portal_for_member
-from almoner.access.credentials.service import authenticators, own_audit_context
+from almoner.access.credentials.service import audit_context_of_person, authenticators
 from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
@@ -88,7 +88,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             person = await people.create(tx, member_realm(partner), profile, ["owner"])
             set_up = await authenticators.begin_setup(tx, person, "Almoner")
             code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
-            await authenticators.confirm_setup(tx, person, code, own_audit_context(tx, person, None))
+            await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             portal = portal_for_member(person.realm, tx.ids.text("partner", partner.id), "")
         return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")

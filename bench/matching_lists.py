@@ -14,7 +14,7 @@ from almoner.screening.watchlists.domain import (
     RejectedEntry,
     SubjectKind,
     WatchlistEntry,
-    WatchlistLoad,
+    WatchlistImport,
     WatchlistVersion,
 )
 from almoner.screening.watchlists.ports import WatchlistSource
@@ -87,5 +87,5 @@ def version(code: str) -> WatchlistVersion:
     """A list as it would be loaded, of bodies and of persons."""
     now = datetime.now(UTC)
     categories: tuple[Category, ...] = ("sanction",)
-    load = WatchlistLoad(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)
+    load = WatchlistImport(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)
     return WatchlistVersion(code, code, "", unverified=False, load=load)

@@ -32,7 +32,7 @@ from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry, prepare_subject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
-from almoner.screening.watchlists.domain import WatchlistLoad
+from almoner.screening.watchlists.domain import WatchlistImport
 from almoner.settings import Settings
 from almoner.sources import WATCHLIST_SOURCES
 from almoner.validation.ongoing.matches import service as matches
@@ -76,7 +76,9 @@ def _rows(path: Path) -> Iterator[bodies.Row]:
         yield from csv.DictReader(lines)
 
 
-async def _load(db: Database, code: str, files: Sequence[Path], *, force: bool = False) -> tuple[WatchlistLoad, float]:
+async def _load(
+    db: Database, code: str, files: Sequence[Path], *, force: bool = False
+) -> tuple[WatchlistImport, float]:
     started = time.perf_counter()
     made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files, force=force)
     return made, time.perf_counter() - started

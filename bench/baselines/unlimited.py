@@ -19,9 +19,9 @@ async def _admit(self: edge.EdgeMiddleware, scope: Scope, receive: Receive, send
     await self._app(scope, receive, send)
 
 
-def _plain_protocol(_connections: object, **given: Any) -> coalescing.JoiningProtocol:
+def _plain_protocol(_connections: object, **given: Any) -> coalescing.CoalescingProtocol:
     given["config"].timeout_keep_alive = REST_SECONDS
-    return coalescing.JoiningProtocol(**given)
+    return coalescing.CoalescingProtocol(**given)
 
 
 def _begin(self: Database, connection: Any, mode: Mode) -> Tx:

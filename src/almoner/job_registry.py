@@ -196,7 +196,7 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         audit_heads.export_tasks.using(parts.audit_heads),
         audit_proofs.proof_tasks.using(parts.audit_heads),
         selfcheck.tasks.collected,
-        selfcheck.run_tasks.using(selfcheck.Parts(CHECKS, parts.telemetry)),
+        selfcheck.run_tasks.using(selfcheck.JobDependencies(CHECKS, parts.telemetry)),
     ]
 
 
@@ -205,7 +205,7 @@ def _dashboard_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
         dashboard_jobs.tasks.collected,
         dashboard_exports.tasks.collected,
-        dashboard_exports.file_tasks.using(dashboard_exports.Parts(files, parts.blobs, parts.catalogues)),
+        dashboard_exports.file_tasks.using(dashboard_exports.JobDependencies(files, parts.blobs, parts.catalogues)),
     ]
 
 
@@ -230,8 +230,8 @@ def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
 
 def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
-    payout_parts = disbursements_jobs.Parts(rules, parts.telemetry)
-    checking_parts = verifications_jobs.Parts(
+    payout_parts = disbursements_jobs.JobDependencies(rules, parts.telemetry)
+    checking_parts = verifications_jobs.JobDependencies(
         WatchlistScreening(parts.screener), payee_bank_accounts.first_approved_account
     )
     return [
@@ -316,7 +316,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),
         account_notices_jobs.tasks.collected,
         account_notices_jobs.contact_tasks.using(find_organisation_contact),
-        agents_jobs.review_tasks.using(agents_jobs.Parts(parts.mail_hosts, parts.screener)),
+        agents_jobs.review_tasks.using(agents_jobs.JobDependencies(parts.mail_hosts, parts.screener)),
         form_jobs.tasks.collected,
     ]
 
@@ -328,10 +328,10 @@ def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         return []
     reports, statuses = parts.payout_reports, parts.refund_statuses
     return [
-        donations_jobs.provider_tasks.using(donations_jobs.Parts(provider, parts.card_testing_limits)),
+        donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(provider, parts.card_testing_limits)),
         suspense_jobs.provider_tasks.using(provider),
         refunds_jobs.tasks.using(provider),
-        disputes_jobs.provider_tasks.using(disputes_jobs.Parts(provider, parts.disbursement_rules)),
+        disputes_jobs.provider_tasks.using(disputes_jobs.JobDependencies(provider, parts.disbursement_rules)),
         *([] if statuses is None else [refunds_jobs.status_tasks.using(statuses)]),
         *([] if reports is None else [settlements_jobs.report_tasks.using(reports)]),
     ]

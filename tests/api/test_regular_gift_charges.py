@@ -271,7 +271,7 @@ async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service
 async def test_two_workers_charge_a_date_once(service: Service, plan: Plan) -> None:
     provider = service.services.provider
     assert provider is not None
-    asking = donations_jobs.provider_tasks.using(donations_jobs.Parts(provider))
+    asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(provider))
     tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
     for _ in range(3):
         service.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))

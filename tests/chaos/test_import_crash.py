@@ -12,7 +12,7 @@ import pytest
 from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.platform.database.transactions import Tx
 from tests.support.bmf import bodies, write
@@ -91,7 +91,7 @@ async def test_tables_that_are_read_at_once_are_read_once(alone: Service, tmp_pa
     for file in (ccew_text("charity", [charity()]), ccew_text("charity_event_history", [gone])):
         (tmp_path / file.name).write_bytes(file.content)
 
-    async def stopped(_tx: Tx, _load: RegisterLoad) -> None:
+    async def stopped(_tx: Tx, _load: RegisterImport) -> None:
         raise RuntimeError("stopped")
 
     staged = []

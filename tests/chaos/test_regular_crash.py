@@ -71,7 +71,7 @@ async def test_i6_a_process_killed_while_charging_charges_a_date_once(
         await killed(own, simulator, point, payment)
         own.clock.advance(away)
         own.clock.advance_wall(seconds=61)
-        asking = donations_jobs.provider_tasks.using(donations_jobs.Parts(simulator.provider))
+        asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(simulator.provider))
         tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
         for _ in range(2):
             await BackgroundWorker(own.db, tasks, own.services.telemetry).drain()

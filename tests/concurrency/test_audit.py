@@ -87,7 +87,7 @@ async def prove_and_sign(db: Database, folder: Path, stop: asyncio.Event) -> int
         async with db.write() as tx:
             await audit_heads.sign_heads(tx)
         async with db.write() as tx:
-            await audit_heads.export_heads(tx, folder)
+            await audit_heads.export_signed_chain_heads(tx, folder)
         for scope in SCOPES:
             assert (await verify_chain(db, scope, folder)).broken is None
             proved += 1

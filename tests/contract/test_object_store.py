@@ -71,13 +71,13 @@ async def test_an_http_endpoint_of_ours_and_a_missing_bucket(tmp_path: Path) -> 
         )
         assert await backends.check_storage(given) == "s3://documents/almoner"
         assert stored == {}, "what was written is removed"
-        await backends.build_storage(given).write_mark("one", b"here")
+        await backends.build_storage(given).write_deployment_record("one", b"here")
         assert list(stored.values()) == [b"here"]
         missing = settings.read_settings(documents_url="s3://nowhere/x", documents_endpoint=address)
         with pytest.raises(StorageUnavailable) as refused:
             await backends.check_storage(missing)
         with pytest.raises(StorageUnavailable):  # answered 503, and tried again
-            await backends.build_storage(missing).write_mark("one", b"here")
+            await backends.build_storage(missing).write_deployment_record("one", b"here")
     assert "NoSuchBucket" in describe_error(refused.value)
 
 
@@ -113,9 +113,9 @@ USES: dict[str, Callable[[ObjectStorage], Coroutine[Any, Any, Any]]] = {
     "list trash": lambda store: _whole(store.list_trashed()),
     "restore": lambda store: store.restore(TrashedBlob(KEY, TODAY)),
     "purge": lambda store: store.purge_trashed(TrashedBlob(KEY, TODAY)),
-    "read mark": lambda store: store.read_mark("one"),
-    "write mark": lambda store: store.write_mark("one", b"here"),
-    "list marks": lambda store: store.list_marks(),
+    "read mark": lambda store: store.read_deployment_record("one"),
+    "write mark": lambda store: store.write_deployment_record("one", b"here"),
+    "list marks": lambda store: store.list_deployment_records(),
     "check": lambda store: store.check(),
 }
 
@@ -162,16 +162,16 @@ async def test_a_store_that_hangs_is_away_in_time(beginning: str) -> None:
 @pytest.mark.usefixtures("credentials")
 async def test_only_so_many_wait_for_a_store_that_hangs() -> None:
     async with hanging_store(b"", most_waiting=2) as storage:
-        waiting = [asyncio.create_task(storage.read_mark("one")) for _ in range(2)]
+        waiting = [asyncio.create_task(storage.read_deployment_record("one")) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(StorageUnavailable):
-            await storage.read_mark("one")
+            await storage.read_deployment_record("one")
         assert not any(one.done() for one in waiting), "it is told so at once"
         assert [type(found) for found in await asyncio.gather(*waiting, return_exceptions=True)] == [
             StorageUnavailable
         ] * 2
         with pytest.raises(StorageUnavailable):
-            await storage.read_mark("one")
+            await storage.read_deployment_record("one")
 
 
 async def test_whoever_reads_slowly_takes_no_place_of_others(tmp_path: Path) -> None:
@@ -179,6 +179,6 @@ async def test_whoever_reads_slowly_takes_no_place_of_others(tmp_path: Path) -> 
     await storage.put(KEY, _pieces())
     reading = [storage.get(KEY) for _ in range(3)]
     assert [await anext(one) for one in reading] == [b"x" * 1000] * 3
-    await storage.write_mark("one", b"here")
+    await storage.write_deployment_record("one", b"here")
     for one in reading:
         await _whole(one)

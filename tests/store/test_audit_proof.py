@@ -246,7 +246,7 @@ async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanis
     assert "never started" in str(proof.broken)
     await log.write()
     async with lab.db.write() as tx:
-        assert await audit_heads.export_heads(tx, tmp_path) == 1
+        assert await audit_heads.export_signed_chain_heads(tx, tmp_path) == 1
     assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, started=True)).broken is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are missing" in str((await log.prove(heads=False)).broken)

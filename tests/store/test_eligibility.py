@@ -268,7 +268,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             assert await eligibility_store.list_by_organisations(tx_, partner, [some["organisation_id"]])
             assert await eligibility_store.list_evaluated(tx_, UUID(int=0), 10)
             assert await eligibility_store.list_by_configuration(
-                tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True
+                tx_, partner, UUID(int=0), UUID(int=0), 10, include_default=True
             )
             assert await eligibility_store.list_waiting_for_requests(tx_, [some["id"]]) == []
             assert await eligibility_store_evidence.find_latest_evaluation(tx_, some["id"])

@@ -11,7 +11,7 @@ import pytest
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.merges.domain import LoadScope
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterImport, RegisterLink
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry
@@ -33,7 +33,7 @@ class _TakenBack(Exception):
     pass
 
 
-async def unapplied(service: Service, registry: str, load: RegisterLoad) -> list[Any]:
+async def unapplied(service: Service, registry: str, load: RegisterImport) -> list[Any]:
     """What looking at all bodies of a registry would change after a load. Nothing is left of having looked."""
     shown = "select id, active, status_override, succeeded_by, branch_of, same_as from organisation"
     found: list[Any] = []

@@ -238,7 +238,11 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             )
             assert len(await monitoring_store.list_by_organisations(asking, [one.organisation_id])) == 50
             assert (
-                len(await monitoring_store.list_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True))
+                len(
+                    await monitoring_store.list_by_configuration(
+                        asking, partner, uuid4(), None, 10, include_default=True
+                    )
+                )
                 == 10
             )
             await monitoring_store.mark_due_for_evaluation(asking, [one.id])

@@ -9,7 +9,7 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.platform.database.transactions import Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.bmf import bodies, write
@@ -41,7 +41,7 @@ def extract(folder: Path, rows: list[Row]) -> Path:
     return folder / file.name
 
 
-async def ccew(db: Database, path: Path, day: datetime, *, force: bool = False) -> RegisterLoad:
+async def ccew(db: Database, path: Path, day: datetime, *, force: bool = False) -> RegisterImport:
     return await registers_flows.import_files(db, REGISTER_SOURCES["ccew"], [path], as_of=day, force=force)
 
 
@@ -129,7 +129,7 @@ async def test_a_revocation_of_which_a_row_cannot_be_read_is_as_it_was_known(db:
     """A number is revoked and reinstated in rows of its own: one without the other says the opposite."""
     line = "{}|LODGE||7 ELM ST|HOULTON|ME|04730-1668|US|10|{}|22-FEB-2012|{}\n"
 
-    async def load(text: str, day: datetime) -> RegisterLoad:
+    async def load(text: str, day: datetime) -> RegisterImport:
         (path := tmp_path / "data-download-revocation.txt").write_text(text)
         return await registers_flows.import_files(db, IrsRevocationsReader(), [path], as_of=day)
 

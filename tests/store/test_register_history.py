@@ -13,10 +13,10 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service
 from almoner.nonprofits.registers.domain import (
     ImportRefused,
-    LoadDifference,
     NumberDifference,
     RegisterEntry,
-    RegisterLoad,
+    RegisterImport,
+    RegisterImportDifference,
 )
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
@@ -42,7 +42,7 @@ def db(alone: Service) -> Database:
     return alone.db
 
 
-async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> RegisterLoad:
+async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> RegisterImport:
     return await registers_flows.import_files(db, IrsBmfReader(), [write(path / f"{day:%Y-%m-%d}.csv", rows)])
 
 
@@ -62,8 +62,8 @@ async def rows_of(db: Database, sql: str, *values: object) -> list[Any]:
 
 
 async def difference(
-    db: Database, old: RegisterLoad, new: RegisterLoad, rows: int = 0
-) -> tuple[LoadDifference, list[NumberDifference]]:
+    db: Database, old: RegisterImport, new: RegisterImport, rows: int = 0
+) -> tuple[RegisterImportDifference, list[NumberDifference]]:
     async with db.snapshot() as tx:
         return await service.compare_loads(tx, old, new, IrsBmfReader().ignored_columns, rows)
 
@@ -116,7 +116,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
         assert (await service.resolve_load(tx, "irs-bmf", MAY)).id == made.id
     assert (status.data_as_of, status.rows) == (MARCH, 42)
     assert [one.status for one in await registers_flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
-    assert (await difference(db, first, made))[0] == LoadDifference(0, 0, 0, 0, 0, 0, {})
+    assert (await difference(db, first, made))[0] == RegisterImportDifference(0, 0, 0, 0, 0, 0, {})
     with pytest.raises(ImportRefused, match="taken back already"):
         await registers_flows.roll_back_load(db, IrsBmfReader())
     again = await load(db, tmp_path, changed, APRIL)
@@ -144,7 +144,7 @@ async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_p
     ]
     second = await load(db, tmp_path, rows, APRIL)
     counted, reported = await difference(db, first, second, rows=10)
-    assert counted == LoadDifference(1, 1, 2, 0, 1, 1, {"name": 1, "state": 1, **counted.columns})
+    assert counted == RegisterImportDifference(1, 1, 2, 0, 1, 1, {"name": 1, "state": 1, **counted.columns})
     assert [(row.number, row.fate) for row in reported] == [
         ("333333333", "in"),
         ("200000000", "out"),
@@ -161,7 +161,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
     await load(db, tmp_path, [body("111111111", "OLD FUND"), *others], MARCH)
     modes: set[str] = set()
 
-    async def meanwhile(_: Tx, made: RegisterLoad) -> None:
+    async def meanwhile(_: Tx, made: RegisterImport) -> None:
         assert made.changed == 1
         async with db.write() as tx:
             await tx.execute("set local lock_timeout = '2s'")
@@ -233,7 +233,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     wyoming, hawaii = bodies(30), bodies(30, start=200_000_000, state="HI")
     moving = body("111111111", "MOVING FUND", STATE="WY")
 
-    async def given(name: str, rows: list[dict[str, str]], day: datetime) -> RegisterLoad:
+    async def given(name: str, rows: list[dict[str, str]], day: datetime) -> RegisterImport:
         return await registers_flows.import_files(
             db, IrsBmfReader(), [write(tmp_path / f"{name}.csv", rows)], as_of=day, force=True
         )

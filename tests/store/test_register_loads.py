@@ -14,7 +14,7 @@ from asyncpg import Record
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.nonprofits.registers.load_checks import find_reduced_parts, find_replaced_numbers, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
@@ -41,7 +41,7 @@ def paths(tmp_path: Path) -> Iterator[Path]:
     return (tmp_path / f"file{nth}.csv" for nth in count())
 
 
-async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterLoad:
+async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterImport:
     return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
@@ -222,7 +222,7 @@ async def test_what_is_no_file_of_the_register_changes_nothing(db: Database, pat
     empty.write_bytes(b"")
     other.write_text("a,b\n1,2\n")
     for file in (empty, other, write(next(paths), [])):
-        with pytest.raises(LoadQuarantined):
+        with pytest.raises(RegisterImportQuarantined):
             await load(db, file)
     with pytest.raises(ImportRefused, match="cannot be read"):
         await load(db, absent)

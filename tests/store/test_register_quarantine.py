@@ -12,7 +12,7 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service
-from almoner.nonprofits.registers.domain import ImportRefused, LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import Database
 from tests.support.bmf import COLUMNS, bodies, body, write
 from tests.support.database import TestDatabase
@@ -40,7 +40,7 @@ def db(alone: Service) -> Database:
     return alone.db
 
 
-async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterLoad:
+async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> RegisterImport:
     return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
@@ -105,7 +105,7 @@ async def test_every_breakage_is_put_aside_and_changes_nothing(db: Database, tmp
         before = await tx.fetch("select id, updated_at, active from organisation order by id")
     for name, (breaks, reason) in BREAKAGES.items():
         broken = breaks(tmp_path / f"{name.split(':')[0]}.csv")
-        with pytest.raises(LoadQuarantined) as caught:
+        with pytest.raises(RegisterImportQuarantined) as caught:
             await load(db, broken, as_of=APRIL)
         assert any(reason in found for found in caught.value.load.reasons), (name, caught.value.load.reasons)
         assert ("--force" in str(caught.value)) is (caught.value.load.rows > 0), name
@@ -121,7 +121,7 @@ async def test_every_breakage_is_put_aside_and_changes_nothing(db: Database, tmp
 async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_path: Path) -> None:
     await load(db, write(tmp_path / "good.csv", GOOD), as_of=APRIL)
     rows = [{**row, "EIN": "12345"} if nth % 3 else {**row, "ASSET_AMT": ""} for nth, row in enumerate(GOOD)]
-    with pytest.raises(LoadQuarantined) as caught:
+    with pytest.raises(RegisterImportQuarantined) as caught:
         await load(db, write(tmp_path / "bad.csv", rows), as_of=MARCH)
     reported = " ".join(caught.value.load.reasons)
     for part in ("rows are bad", "shrank", "part 'WY'", "ASSET_AMT holds", "data of 2026-04-13 are loaded"):
@@ -139,7 +139,7 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
 async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: Database, tmp_path: Path) -> None:
     await load(db, write(tmp_path / "good.csv", GOOD))
     short = write(tmp_path / "short.csv", GOOD[:200])
-    with pytest.raises(LoadQuarantined):
+    with pytest.raises(RegisterImportQuarantined):
         await load(db, short, as_of=APRIL)
     forced = await load(db, short, as_of=APRIL, force=True)
     assert (forced.status, forced.forced, forced.removed) == ("loaded", True, len(GOOD) - 200)
@@ -181,7 +181,7 @@ async def test_one_state_alone_replaces_no_region(db: Database, tmp_path: Path) 
     assert (await load(db, write(tmp_path / "eo_hi.csv", hawaii[1:]), as_of=APRIL)).removed == 1
     (tmp_path / "again").mkdir()
     cut = write(tmp_path / "again" / "eo3.csv", region[:120])
-    with pytest.raises(LoadQuarantined, match="part 'AK' has 0 rows where it had 120"):
+    with pytest.raises(RegisterImportQuarantined, match="part 'AK' has 0 rows where it had 120"):
         await load(db, cut, as_of=APRIL)
 
 
@@ -208,7 +208,7 @@ async def test_a_damaged_file_or_one_without_lines_is_refused_in_one_sentence(db
     with pytest.raises(ImportRefused, match="cannot be read"):
         await load(db, damaged)
     (endless := tmp_path / "endless.csv").write_bytes(b"1," * 2**20)
-    with pytest.raises(LoadQuarantined, match="a line of over a million characters"):
+    with pytest.raises(RegisterImportQuarantined, match="a line of over a million characters"):
         await load(db, endless)
 
 
@@ -222,7 +222,7 @@ async def test_other_numbers_are_seen_where_no_body_is_known_to_be_always_there(
     rows = [entry(f"{nth:07}", f"FUND {nth}") for nth in range(120)]
     other.write_text("".join(json.dumps({**row._asdict(), "facts": {}}) + "\n" for row in rows))
     with pytest.raises(
-        LoadQuarantined, match="120 of the 120 numbers that were loaded before are in none of the files"
+        RegisterImportQuarantined, match="120 of the 120 numbers that were loaded before are in none of the files"
     ):
         await registers_flows.import_files(db, source, [other], as_of=APRIL)
     assert await active(db) == 120

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RegisterLoad, RejectedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterImport, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Tx
 from tests.support.database import TestDatabase
@@ -24,7 +24,7 @@ async def test_a_load_takes_one_processor_of_the_database(empty_database: TestDa
     )
     helpers = []
 
-    async def look(tx: Tx, _: RegisterLoad) -> None:
+    async def look(tx: Tx, _: RegisterImport) -> None:
         helpers.append(await tx.fetchval("show max_parallel_workers_per_gather"))
 
     async with serving(empty_database) as service:

@@ -14,7 +14,7 @@ from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import WatchlistLoad
+from almoner.screening.watchlists.domain import WatchlistImport
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
@@ -76,7 +76,7 @@ class Listing:
         for number in self.random.sample(range(1, 60), 6):
             self.enter(number)
 
-    async def load(self, lists: Lists) -> WatchlistLoad:
+    async def load(self, lists: Lists) -> WatchlistImport:
         """As it is now."""
         addresses = [address for _, address in self.entries.values() if address is not None]
         return await lists.load(*(row for row, _ in self.entries.values()), addresses=addresses)

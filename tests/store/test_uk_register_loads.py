@@ -12,7 +12,7 @@ import pytest
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.database import TestDatabase
@@ -42,7 +42,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
         yield service.db
 
 
-async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> RegisterLoad:
+async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> RegisterImport:
     return await registers_flows.import_files(db, REGISTER_SOURCES[source], paths, as_of=as_of)
 
 
@@ -79,7 +79,7 @@ async def test_extract_of_england_and_wales(db: Database) -> None:
 
 async def test_a_page_in_the_place_of_an_extract_is_put_into_quarantine(db: Database, tmp_path: Path) -> None:
     page = File(b"<html><body>We are sorry</body></html>\n", "publicextract.charity.txt")
-    with pytest.raises(LoadQuarantined, match="has no column"):
+    with pytest.raises(RegisterImportQuarantined, match="has no column"):
         await load(db, "ccew", *written(tmp_path / "ccew", page), as_of=None)
     (stored,) = await fetch(db, "select status from register_load")
     assert stored["status"] == "quarantined"
@@ -161,7 +161,7 @@ async def test_a_page_in_place_of_the_file(db: Database, tmp_path: Path) -> None
     """Refused, and what was loaded stays."""
     await load(db, "ccni", *written(tmp_path / "good", ccni([northern_irish(Reg_charity_number="100004")])))
     page = File(b"<html>\n<body>Service unavailable</body>\n", "charitydetails.csv")
-    with pytest.raises(LoadQuarantined, match="web page"):
+    with pytest.raises(RegisterImportQuarantined, match="web page"):
         await load(db, "ccni", *written(tmp_path / "page", page), as_of=SECOND)
     assert (await found(db, "CCNI", "NIC100004")).active
 

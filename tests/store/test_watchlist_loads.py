@@ -16,7 +16,7 @@ from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import LoadRefused, WatchlistLoad, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import listing, write
@@ -45,7 +45,7 @@ def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
     return [listing(number, name) for number, name in enumerate(names, 1)]
 
 
-async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> WatchlistLoad:
+async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> WatchlistImport:
     return await watchlists_flows.import_files(db, source, files, force=force)
 
 
@@ -100,7 +100,7 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 ) -> None:
     first = await load(db, write(next(paths), rows()))
     cut = write(next(paths), rows()[:2])
-    with pytest.raises(LoadRefused, match="a complete list has at least 3"):
+    with pytest.raises(WatchlistImportRefused, match="a complete list has at least 3"):
         await load(db, cut)
     assert await current(db) == list(NAMES)
     async with db.read() as tx:
@@ -121,9 +121,11 @@ async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, pat
     many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
     days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
     await watchlists_flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
-    with pytest.raises(LoadRefused, match="21 of the 100 current entries are missing from the list"):
+    with pytest.raises(WatchlistImportRefused, match="21 of the 100 current entries are missing from the list"):
         await load(db, write(next(paths), many[21:]))
-    with pytest.raises(LoadRefused, match="the list is dated 2026-05-01, but the current version is dated 2026-05-03"):
+    with pytest.raises(
+        WatchlistImportRefused, match="the list is dated 2026-05-01, but the current version is dated 2026-05-03"
+    ):
         await watchlists_flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
 
 

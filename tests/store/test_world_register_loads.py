@@ -13,7 +13,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import get_register_source
 from tests.support.database import TestDatabase
@@ -34,7 +34,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
         yield service.db
 
 
-async def load(db: Database, source: str | Path, *paths: Path, as_of: datetime = FIRST) -> RegisterLoad:
+async def load(db: Database, source: str | Path, *paths: Path, as_of: datetime = FIRST) -> RegisterImport:
     return await registers_flows.import_files(db, get_register_source(str(source)), paths, as_of=as_of)
 
 
@@ -195,7 +195,7 @@ async def test_a_broken_file_is_put_into_quarantine(
     db: Database, tmp_path: Path, source: str, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(LoadQuarantined):
+    with pytest.raises(RegisterImportQuarantined):
         await load(db, source, tmp_path / name)
     (counted,) = await fetch(db, "select count(*) as bodies from organisation")
     assert counted["bodies"] == 0

@@ -62,7 +62,7 @@ class Log:
         async with self.service.db.write() as tx:
             await audit_heads.sign_heads(tx)
         async with self.service.db.write() as tx:
-            await audit_heads.export_heads(tx, self.folder)
+            await audit_heads.export_signed_chain_heads(tx, self.folder)
 
     async def prove(self, *, heads: bool = True) -> ChainVerification:
         """What the verifier says."""

@@ -108,21 +108,23 @@ class World(Directly, Back, Claiming, Transferring):
             [
                 sessions_jobs.tasks,
                 donations_jobs.tasks,
-                donations_jobs.provider_tasks.using(donations_jobs.Parts(self.provider)),
+                donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(self.provider)),
                 suspense_jobs.tasks,
                 suspense_jobs.provider_tasks.using(self.provider),
                 settlements_jobs.tasks,
                 disbursements_jobs.tasks,
-                disbursements_jobs.payout_tasks.using(disbursements_jobs.Parts(RULES, self.service.services.telemetry)),
+                disbursements_jobs.payout_tasks.using(
+                    disbursements_jobs.JobDependencies(RULES, self.service.services.telemetry)
+                ),
                 disbursements_jobs.sandbox_tasks,
                 verifications_jobs.tasks,
                 verifications_jobs.checking_tasks.using(
-                    verifications_jobs.Parts(WatchlistScreening(Screener()), accounts)
+                    verifications_jobs.JobDependencies(WatchlistScreening(Screener()), accounts)
                 ),
                 donation_requests_jobs.tasks,
                 refunds_jobs.tasks.using(self.provider),
                 disputes_jobs.tasks,
-                disputes_jobs.provider_tasks.using(disputes_jobs.Parts(self.provider, RULES)),
+                disputes_jobs.provider_tasks.using(disputes_jobs.JobDependencies(self.provider, RULES)),
                 disputes_jobs.recovery_tasks.using(RULES),
                 reassignments_jobs.rules_tasks.using(RULES),
                 claims_jobs.tasks,

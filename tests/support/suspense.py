@@ -27,7 +27,7 @@ async def work(giving: Giving) -> None:
     mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), mailbox)
     duties = join_tasks(
         [
-            donations_jobs.provider_tasks.using(donations_jobs.Parts(giving.provider, LOOSE_LIMITS)),
+            donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(giving.provider, LOOSE_LIMITS)),
             suspense_jobs.tasks,
             suspense_jobs.provider_tasks.using(giving.provider),
             notifications_jobs.collect(donor_emails_jobs.notifications({}), mailer),

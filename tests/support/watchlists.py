@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
-from almoner.screening.watchlists.domain import Category, WatchlistLoad
+from almoner.screening.watchlists.domain import Category, WatchlistImport
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.service import Service
 
@@ -47,7 +47,7 @@ class Lists:
         code: str = "ofac-sdn",
         category: Category = "sanction",
         addresses: Sequence[Sequence[str]] = (),
-    ) -> WatchlistLoad:
+    ) -> WatchlistImport:
         """The next version of a list. ``addresses``: rows of add.csv."""
         self._made += 1
         files = [write(self.folder / f"list{self._made}.csv", rows)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RegisterLoad, RejectedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterImport, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.platform.database.transactions import Database
@@ -60,7 +60,7 @@ class Loader:
     few: int = FEW_ROWS
     _files: int = 0
 
-    async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> RegisterLoad:
+    async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> RegisterImport:
         """One load; however much the register shrank."""
         file = self.written(source, *rows)
         return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True, few=self.few)

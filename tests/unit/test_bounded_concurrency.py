@@ -13,7 +13,7 @@ from tests.support.eventually import eventually
 
 
 async def test_so_many_work_so_many_wait_and_the_next_is_refused_at_once() -> None:
-    line = BoundedConcurrency(2, most=3, seconds=60)
+    line = BoundedConcurrency(2, max_count=3, seconds=60)
     done: list[int] = []
 
     async def work(number: int) -> None:
@@ -33,7 +33,7 @@ async def test_so_many_work_so_many_wait_and_the_next_is_refused_at_once() -> No
 
 
 async def test_who_waits_too_long_is_refused_and_keeps_no_place() -> None:
-    line = BoundedConcurrency(1, most=3, seconds=0.01)
+    line = BoundedConcurrency(1, max_count=3, seconds=0.01)
     async with line.slot():
         with pytest.raises(ServiceUnavailable):
             async with line.slot():
@@ -44,7 +44,7 @@ async def test_who_waits_too_long_is_refused_and_keeps_no_place() -> None:
 
 
 async def test_a_file_that_finds_the_line_full_is_not_read() -> None:
-    line = BoundedConcurrency(1, most=0, seconds=60)
+    line = BoundedConcurrency(1, max_count=0, seconds=60)
     checker = UploadChecker(line=line)
     async with line.slot():
         with pytest.raises(ServiceUnavailable):
@@ -53,7 +53,7 @@ async def test_a_file_that_finds_the_line_full_is_not_read() -> None:
 
 
 async def test_who_leaves_while_waiting_keeps_no_place() -> None:
-    line = BoundedConcurrency(1, most=1, seconds=60)
+    line = BoundedConcurrency(1, max_count=1, seconds=60)
     async with line.slot():
         gone = asyncio.create_task(line.slot().__aenter__())
         await eventually(lambda: line.waiting == 1)

@@ -213,7 +213,9 @@ def test_no_line_holds_gifts_of_two_accounting_years() -> None:
 
 
 def test_what_has_no_room_waits() -> None:
-    made = hmrc_schedule.build_schedule([gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, most=5)
+    made = hmrc_schedule.build_schedule(
+        [gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, max_count=5
+    )
     assert (made.lines, len(made.listed), made.waiting) == (5, 5, 2)
 
 
@@ -236,7 +238,7 @@ def some_gifts(draw: st.DrawFn) -> list[ClaimableDonation]:
 def test_every_gift_is_listed_once_or_left_out_or_waits(
     gifts: list[ClaimableDonation], together: bool, most: int
 ) -> None:
-    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, most=most)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, max_count=most)
     seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)

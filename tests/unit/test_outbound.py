@@ -66,7 +66,7 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -
 
 async def test_w9_reads_by_get_no_more_than_was_asked_for(client: OutboundClient) -> None:
     async with receiver(reply(200, b"x" * 50_000)) as sink:
-        answer = await client.get(sink.url, {"Accept": "application/json"}, owner="p", most=20_000)
+        answer = await client.get(sink.url, {"Accept": "application/json"}, owner="p", max_bytes=20_000)
     assert (answer.status, len(answer.body)) == (200, 20_000)
     (got,) = sink.received
     assert (got.method, got.body, got.headers["accept"]) == ("GET", b"", "application/json")

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.tables import Table
-from almoner.kit.text import clean_code, clean_text, clean_values, defuse_links, to_one_line
+from almoner.kit.text import clean_code, clean_nested_texts, clean_text, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
@@ -98,4 +98,4 @@ def test_a_code_has_one_blank_between_its_words(typed: str) -> None:
 
 def test_json_is_cleaned_to_its_last_text() -> None:
     given = {"a\u200b": ["x\u200b", {"b": "e\u0301\n\u202e"}, 1, None, True]}
-    assert clean_values(given) == {"a\u200b": ["x", {"b": "é"}, 1, None, True]}
+    assert clean_nested_texts(given) == {"a\u200b": ["x", {"b": "é"}, 1, None, True]}

@@ -16,7 +16,7 @@ async def test_calls_of_one_moment_are_answered_at_once_and_in_order() -> None:
         await asyncio.sleep(0)
         return [key * 2 for key in keys]
 
-    double = CallBatcher(work, most=4)
+    double = CallBatcher(work, max_count=4)
     assert await asyncio.gather(*(double(n) for n in range(10))) == [n * 2 for n in range(10)]
     assert batches == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert await double(21) == 42
@@ -28,7 +28,7 @@ async def test_a_failure_reaches_every_caller_of_its_batch_and_no_other() -> Non
             raise ValueError("no")
         return list(keys)
 
-    same = CallBatcher(work, most=2)
+    same = CallBatcher(work, max_count=2)
     found = await asyncio.gather(*(same(n) for n in range(6)), return_exceptions=True)
     assert [type(one) for one in found] == [int, int, ValueError, ValueError, int, int]
 

@@ -243,12 +243,12 @@ def details(here: Ground, export: UUID) -> dict[str, Any]:
     return {"partner": str(here.tenant.partner.id), "export": str(export)}
 
 
-def parts_of(service: Service) -> exports.Parts:
+def parts_of(service: Service) -> exports.JobDependencies:
     """What a worker prepares files with."""
     folder = service.services.settings.documents_url
     assert folder is not None
     blobs = BlobStore(open_storage(folder, Path()), service.db.deployment.vault, service.db.deployment.identity)
     calls = MemberCalls(service.services.api)
-    return exports.Parts(
+    return exports.JobDependencies(
         ListFiles(service.db, calls, {API_REQUESTS: ApiRequestSource(service.db)}), blobs, TranslationCatalogues()
     )

@@ -317,9 +317,9 @@ class _DiesAfterTheAnswer(OutboundClient):
     """A process that is killed when the receiver has answered and nothing of it is written down."""
 
     async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
-        await super().post(url, body, headers, owner=owner, most=most)
+        await super().post(url, body, headers, owner=owner, max_bytes=max_bytes)
         raise asyncio.CancelledError
 
 

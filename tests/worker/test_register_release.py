@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.domain import RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport
 from tests.support.browsing import Browser
 from tests.support.database import TestDatabase
 from tests.support.operators import operator, signed_in
@@ -17,7 +17,7 @@ IMPORTS = "/operator/register-imports"
 NOTE = {"note": "The publisher says that it is right"}
 
 
-async def quarantined(service: Service) -> tuple[str, RegisterLoad]:
+async def quarantined(service: Service) -> tuple[str, RegisterImport]:
     """The newest import, which waits for a person."""
     async with service.db.read() as tx:
         [load] = await registers.list_loads_page(tx, "irs-bmf", "quarantined", None, 1)

@@ -71,7 +71,7 @@ class World:
 
     def worker(self) -> BackgroundWorker:
         """What charges plans, and who hears what donors are told; nothing else."""
-        asking, hearing = donations_jobs.provider_tasks.using(donations_jobs.Parts(self.provider)), Tasks()
+        asking, hearing = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(self.provider)), Tasks()
 
         @hearing.reacts_to(NOTICE)
         async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:

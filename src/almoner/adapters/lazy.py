@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from almoner.adapters.marks_folder import FolderDeploymentMarks
+from almoner.adapters.marks_folder import FolderDeploymentRecords
 from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.files.storage import Storage
@@ -64,7 +64,7 @@ def build_storage(url: str | None, folder: Path, endpoint: str | None = None) ->
     parts = urlsplit(url or "")
     if parts.scheme not in {"", "file"}:
         return make()  # what deployments say of themselves is read at once
-    return make_on_first_use(make, FolderDeploymentMarks((Path(parts.path) if url else folder).absolute()))
+    return make_on_first_use(make, FolderDeploymentRecords((Path(parts.path) if url else folder).absolute()))
 
 
 def build_mail_hosts() -> MailHosts:

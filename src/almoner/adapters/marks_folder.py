@@ -10,13 +10,13 @@ from almoner.platform.jobs.sidecar import run_in_detached_thread
 _FOLDER: Final = "marks"  # as adapters.storage_objects has it
 
 
-class FolderDeploymentMarks:
+class FolderDeploymentRecords:
     """The marks of a storage on this machine's disk, or on one that it shares."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / _FOLDER
 
-    async def read_mark(self, name: str) -> bytes | None:
+    async def read_deployment_record(self, name: str) -> bytes | None:
         """Read a deployment's mark; None if there is none."""
         try:
             return await run_in_detached_thread((self._folder / name).read_bytes)
@@ -25,14 +25,14 @@ class FolderDeploymentMarks:
         except OSError as error:
             raise StorageUnavailable from error
 
-    async def write_mark(self, name: str, content: bytes) -> None:
+    async def write_deployment_record(self, name: str, content: bytes) -> None:
         """Write a deployment's mark, replacing the old one."""
         try:
             await run_in_detached_thread(lambda: self._write(name, content))
         except OSError as error:
             raise StorageUnavailable from error
 
-    async def list_marks(self) -> list[str]:
+    async def list_deployment_records(self) -> list[str]:
         """List the names of all marks."""
         try:
             return await run_in_detached_thread(

@@ -105,7 +105,7 @@ class ObjectStorage:
             async with self._call(found.key):
                 await obstore.delete_async(self._store, _trash_path(found))
 
-    async def read_mark(self, name: str) -> bytes | None:
+    async def read_deployment_record(self, name: str) -> bytes | None:
         """Read a deployment's mark; None if there is none."""
         try:
             async with self._call(name):
@@ -114,12 +114,12 @@ class ObjectStorage:
         except BlobMissing:
             return None
 
-    async def write_mark(self, name: str, content: bytes) -> None:
+    async def write_deployment_record(self, name: str, content: bytes) -> None:
         """Write a deployment's mark, replacing the old one."""
         async with self._call():
             await obstore.put_async(self._store, f"{_MARKS_PREFIX}/{name}", content)
 
-    async def list_marks(self) -> list[str]:
+    async def list_deployment_records(self) -> list[str]:
         """List the names of all marks."""
         batches = [batch async for batch in self._each(obstore.list(self._store, prefix=_MARKS_PREFIX))]
         return [found["path"].rpartition("/")[2] for batch in batches for found in batch]

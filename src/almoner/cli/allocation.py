@@ -14,7 +14,7 @@ _ARENAS: Final = 2
 _EVERY_SECONDS: Final = 60.0
 
 
-def limit_arenas() -> None:
+def limit_memory_arenas() -> None:
     """Make threads share glibc memory arenas. Call this before any thread is started."""
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)

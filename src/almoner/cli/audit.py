@@ -160,6 +160,6 @@ async def sign_entries(database: Database) -> str:
     exported, more = 0, 1
     while more:
         async with database.write() as tx:
-            more = await audit_heads.export_heads(tx, folder)
+            more = await audit_heads.export_signed_chain_heads(tx, folder)
         exported += more
     return f"{exported} signed heads exported to {folder}"

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from almoner.cli.coalescing import JoiningProtocol
+from almoner.cli.coalescing import CoalescingProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
@@ -30,7 +30,7 @@ _UNREAD_BYTES: Final = 16 * 1024  # of an answer; the rest waits
 REST_SECONDS: Final = 75.0  # between an answer and the next request
 
 
-def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """The RFC 9112 rule that the request headers violate, if any."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
@@ -144,7 +144,7 @@ class OpenConnections:
         return False
 
 
-class BoundedProtocol(JoiningProtocol):
+class BoundedProtocol(CoalescingProtocol):
     """A uvicorn protocol that enforces these limits."""
 
     def __init__(self, connections: OpenConnections, **given: Any) -> None:
@@ -223,7 +223,7 @@ class BoundedProtocol(JoiningProtocol):
 
     def on_headers_complete(self) -> None:
         """A head has ended."""
-        self._violation = head_violation(self.parser.get_http_version(), self.headers)
+        self._violation = request_head_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
             raise ValueError(self._violation)  # which the parser passes on as an error of its own
         self._advanced = self._in_body = self.has_asked = True

@@ -21,9 +21,9 @@ from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import (
     ImportProgress,
     ImportRefused,
-    LoadQuarantined,
     NumberDifference,
-    RegisterLoad,
+    RegisterImport,
+    RegisterImportQuarantined,
     SourceStatus,
 )
 from almoner.platform.audit.log import DEPLOYMENT
@@ -78,7 +78,7 @@ def import_register(
     folder = settings.read_settings().registers_folder / reader.code
     line = ProgressLine()
 
-    async def load(database: Database) -> RegisterLoad:
+    async def load(database: Database) -> RegisterImport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
@@ -87,7 +87,7 @@ def import_register(
                 await officer.record_audit_entry(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
-        async def record(tx: Tx, loaded: RegisterLoad) -> None:
+        async def record(tx: Tx, loaded: RegisterImport) -> None:
             await registers.record_fetched_files(tx, loaded.id, fetched)
             officer = await who(tx)
             if loaded.status == "quarantined":
@@ -104,10 +104,10 @@ def import_register(
             database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
-    async def load_with_rejections(database: Database) -> tuple[RegisterLoad, _Rejected]:
+    async def load_with_rejections(database: Database) -> tuple[RegisterImport, _Rejected]:
         try:
             loaded = await load(database)
-        except LoadQuarantined as refused:
+        except RegisterImportQuarantined as refused:
             print_output(_unread_parts(refused.load, await _rejected(database, refused.load)))
             raise
         return loaded, await _rejected(database, loaded)
@@ -121,7 +121,7 @@ def import_register(
     print_output(_unread_parts(loaded, rejected))
 
 
-async def _rejected(database: Database, load: RegisterLoad) -> _Rejected:
+async def _rejected(database: Database, load: RegisterImport) -> _Rejected:
     async with database.read() as tx:
         return await registers.list_rejected_rows(tx, load.id, _SHOWN)
 
@@ -168,7 +168,7 @@ async def list_registers(
     return Table(titles, [_row(tx.ids, load, verified=load.source not in unverified) for load in loads])
 
 
-def _row(ids: Ids, load: RegisterLoad, *, verified: bool) -> tuple[object, ...]:
+def _row(ids: Ids, load: RegisterImport, *, verified: bool) -> tuple[object, ...]:
     moments = (f"{load.data_as_of:%Y-%m-%d}", iso_timestamp(load.loaded_at))
     counts = (
         load.rows,
@@ -301,10 +301,10 @@ def roll_back(source: Source) -> None:
     """
     reader = get_register_source(source)
 
-    async def undo(database: Database) -> RegisterLoad:
+    async def undo(database: Database) -> RegisterImport:
         who = await administrator_lookup(database)
 
-        async def record(tx: Tx, made: RegisterLoad) -> None:
+        async def record(tx: Tx, made: RegisterImport) -> None:
             assert made.rolls_back is not None
             officer = await who(tx)
             taken_back = tx.ids.text(_LOAD, made.rolls_back)
@@ -351,11 +351,11 @@ def _fetching(line: ProgressLine) -> Callable[[FetchProgress], None]:
     return report
 
 
-def _unread(load: RegisterLoad) -> int:
+def _unread(load: RegisterImport) -> int:
     return sum(column["rows"] for column in load.unreadable_values.values())
 
 
-def _unread_parts(load: RegisterLoad, rejected: _Rejected) -> list[Part]:
+def _unread_parts(load: RegisterImport, rejected: _Rejected) -> list[Part]:
     """Tables of rejected rows, ignored values and unchanged organisations."""
     parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
@@ -378,7 +378,7 @@ def _unread_parts(load: RegisterLoad, rejected: _Rejected) -> list[Part]:
     return parts
 
 
-def _print_summary(load: RegisterLoad, seconds: float) -> None:
+def _print_summary(load: RegisterImport, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are already loaded: nothing to do.")
         return

@@ -15,9 +15,9 @@ import uvloop
 
 from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
-from almoner.cli.allocation import limit_arenas
+from almoner.cli.allocation import limit_memory_arenas
 from almoner.cli.database import use_database
-from almoner.cli.serve import open_server_sockets, read_settings_aloud, run_process, stop_on_signals
+from almoner.cli.serve import open_server_sockets, read_settings_with_warnings, run_process, stop_on_signals
 from almoner.cli.terminal import exit_with_reason
 from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, advisory_lock
@@ -55,8 +55,8 @@ def run() -> None:
     """
     started = time.monotonic()
     outputs.ignore_output_errors()
-    limit_arenas()
-    given = read_settings_aloud()
+    limit_memory_arenas()
+    given = read_settings_with_warnings()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = open_server_sockets(given)

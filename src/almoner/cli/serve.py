@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from almoner import migrations, settings, worker
 from almoner.app import create_app, create_worker_app
 from almoner.cli import local, logs, outputs
-from almoner.cli.allocation import limit_arenas, return_freed_memory
+from almoner.cli.allocation import limit_memory_arenas, return_freed_memory
 from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
 from almoner.cli.service_manager import notify, passed_sockets
@@ -135,7 +135,7 @@ def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[sock
     )
 
 
-def read_settings_aloud() -> Settings:
+def read_settings_with_warnings() -> Settings:
     """Read the settings, and warn on stderr about unknown variables."""
     given = settings.read_settings()
     local.ensure_folders(given)
@@ -152,8 +152,8 @@ def serve() -> None:
     after ALMONER_DRAIN_SECONDS the server exits once requests in flight have finished. A second SIGTERM ends the wait.
     """
     outputs.ignore_output_errors()
-    limit_arenas()
-    given = read_settings_aloud()
+    limit_memory_arenas()
+    given = read_settings_with_warnings()
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
@@ -217,8 +217,8 @@ def work() -> None:
     /metrics on that port.
     """
     outputs.ignore_output_errors()
-    limit_arenas()
-    given = read_settings_aloud()
+    limit_memory_arenas()
+    given = read_settings_with_warnings()
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
         own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}

@@ -16,7 +16,7 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistLoad, WatchlistVersion
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistVersion
 from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
 commands = typer.Typer(
@@ -63,12 +63,12 @@ def import_list(
     def reading(entries: int) -> None:
         line.show(f"reading: {entries:,} entries")
 
-    async def load(database: Database) -> WatchlistLoad:
+    async def load(database: Database) -> WatchlistImport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
             await who(tx)  # refused before the seconds that it takes, and again when all is read
 
-        async def record(tx: Tx, done: WatchlistLoad) -> None:
+        async def record(tx: Tx, done: WatchlistImport) -> None:
             officer = await who(tx)
             if done.status == "refused":
                 reasons = "; ".join(done.reasons)[:2000]
@@ -109,7 +109,7 @@ def retire_list(source: Source) -> None:
     """
     reader = get_watchlist_source(source)
 
-    async def retire(database: Database) -> WatchlistLoad:
+    async def retire(database: Database) -> WatchlistImport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
             officer = await who(tx)
@@ -167,7 +167,7 @@ def _standing(one: WatchlistVersion) -> tuple[object, ...]:
     return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
 
 
-def _print_summary(load: WatchlistLoad, seconds: float) -> None:
+def _print_summary(load: WatchlistImport, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are already loaded: nothing to do.")
         return

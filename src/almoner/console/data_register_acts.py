@@ -12,7 +12,7 @@ from almoner.console.links import ADMINISTRATORS
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterLoad, SourceAge
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, SourceAge
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Fact
@@ -127,21 +127,21 @@ class RegisterActs:
         path = f"{LOADS}/{{id}}/refuse"
         return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
-    async def _record(self, tx: Tx, visitor: Visitor, load: RegisterLoad, action: str, note: str) -> None:
+    async def _record(self, tx: Tx, visitor: Visitor, load: RegisterImport, action: str, note: str) -> None:
         data_of = f"{load.data_as_of:%Y-%m-%d}"
         named = self._context.id_text(_ID, load.id)
         await self._context.record_audit_entry(
             tx, visitor, DEPLOYMENT, action, load.source, data_of=data_of, load=named, note=note
         )
 
-    async def _load(self, tx: Tx, visitor: Visitor) -> RegisterLoad:
+    async def _load(self, tx: Tx, visitor: Visitor) -> RegisterImport:
         load_id: UUID = self._context.parse_id(_ID, visitor.path.split("/")[-2])
         load = await registers.find_load(tx, load_id)
         if load is None:
             raise NotFound
         return load
 
-    def _path(self, load: RegisterLoad) -> str:
+    def _path(self, load: RegisterImport) -> str:
         return f"{LOADS}/{self._context.id_text(_ID, load.id)}"
 
 
@@ -153,7 +153,7 @@ async def _source(tx: Tx, visitor: Visitor) -> SourceAge:
     return found
 
 
-def _reasons(load: RegisterLoad) -> list[Fact]:
+def _reasons(load: RegisterImport) -> list[Fact]:
     return [
         Fact("Data of", load.data_as_of.isoformat(), "moment"),
         Fact("Rows read", f"{load.rows:,}"),

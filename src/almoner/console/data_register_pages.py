@@ -12,7 +12,7 @@ from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.domain import RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Fact, Filter
 
@@ -81,7 +81,7 @@ class RegisterPages:
         more = len(found) > query.limit
         return ListPage(rows, self._context.id_text(_ID, found[query.limit - 1].id) if more else None, total)
 
-    def _row(self, one: RegisterLoad) -> ListRow:
+    def _row(self, one: RegisterImport) -> ListRow:
         text = self._context.id_text(_ID, one.id)
         moments = (one.data_as_of.date(), one.loaded_at)
         counts = (one.rows, one.added, one.changed, one.removed, one.quarantined)
@@ -98,7 +98,7 @@ class RegisterPages:
         own = f"{LOADS}/{self._context.id_text(_ID, load.id)}"
         return await self._context.show(visitor, "data_load.html", load=load, own=own, list_path=LOADS, **facts)
 
-    async def _facts_of(self, tx: Tx, load: RegisterLoad, *, compare: bool) -> dict[str, Any]:
+    async def _facts_of(self, tx: Tx, load: RegisterImport, *, compare: bool) -> dict[str, Any]:
         decision = await registers.find_decision(tx, load.id)
         names = await operators.find_display_names(tx, [decision.decided_by] if decision else [])
         difference = None
@@ -117,7 +117,7 @@ class RegisterPages:
         }
 
 
-def _facts(load: RegisterLoad) -> list[Fact]:
+def _facts(load: RegisterImport) -> list[Fact]:
     return [
         Fact("Source", load.source),
         Fact("Registry", load.registry_code),

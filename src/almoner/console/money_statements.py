@@ -187,7 +187,7 @@ class StatementPages:
                 content,
                 _mapping_of(kept),
                 own=self._context.services.own_accounts,
-                most=_PREVIEWED,
+                max_count=_PREVIEWED,
             )
         except StatementError as error:
             wrong = str(error).splitlines()

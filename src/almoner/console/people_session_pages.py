@@ -58,7 +58,7 @@ class _SessionPages:
 
     async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await sign_ins.list_live(tx, OPERATORS)
+            found = await sign_ins.list_active_sign_ins(tx, OPERATORS)
             names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
         rows = [
             ListRow(
@@ -98,7 +98,7 @@ class _SessionPages:
 
     async def _session(self, tx: Tx, visitor: Visitor) -> SignIn:
         session_id = self._context.parse_id(_ID, visitor.path.split("/")[-2])
-        found = next((one for one in await sign_ins.list_live(tx, OPERATORS) if one.id == session_id), None)
+        found = next((one for one in await sign_ins.list_active_sign_ins(tx, OPERATORS) if one.id == session_id), None)
         if found is None:
             raise NotFound
         return found

@@ -32,7 +32,7 @@ class ApiRequestSource:
         async with self._db.read() as tx:
             wanted = _filter(tx, given)
             before = _parse_cursor(given["cursor"]) if "cursor" in given else None
-            found = await keys.page_requests(tx, partner, wanted, before, int(given["pageSize"]))
+            found = await keys.list_requests_page(tx, partner, wanted, before, int(given["pageSize"]))
             known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
         onward = None if found.next is None else found.next.hex

@@ -57,7 +57,7 @@ REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """What preparing files needs of the deployment."""
 
     files: ListFiles
@@ -66,7 +66,7 @@ class Parts:
 
 
 tasks: Final = Tasks()
-file_tasks: Final = TasksWith[Parts]()
+file_tasks: Final = TasksWith[JobDependencies]()
 
 
 def may_export(person: Person, declared: RecordList) -> bool:
@@ -105,7 +105,7 @@ async def request_export(tx: Tx, member: Member, declared: RecordList, query: st
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def prepare_export(parts: Parts, work: JobContext, job: JobOf[OfExport]) -> Result:
+async def prepare_export(parts: JobDependencies, work: JobContext, job: JobOf[OfExport]) -> Result:
     """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
     partner = Partner(job.details.partner)
     async with work.db.read() as tx:
@@ -130,7 +130,7 @@ async def prepare_export(parts: Parts, work: JobContext, job: JobOf[OfExport]) -
     return JobDone()
 
 
-async def _write_file(parts: Parts, person: Person, export: CsvExport) -> str:
+async def _write_file(parts: JobDependencies, person: Person, export: CsvExport) -> str:
     language = parts.catalogues.language(person.language)
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
@@ -142,7 +142,7 @@ async def _write_file(parts: Parts, person: Person, export: CsvExport) -> str:
 
 
 @file_tasks.job(REMOVE)
-async def remove_file(parts: Parts, _work: JobContext, job: JobOf[RemoveFile]) -> Result:
+async def remove_file(parts: JobDependencies, _work: JobContext, job: JobOf[RemoveFile]) -> Result:
     """Remove a file that nobody may download any more."""
     try:
         await parts.blobs.remove(job.details.key)

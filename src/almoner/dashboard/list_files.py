@@ -79,7 +79,7 @@ class ListFiles:
         return page.total
 
     async def lines(
-        self, member: Member, declared: RecordList, query: Mapping[str, str], most: int, notice: str
+        self, member: Member, declared: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
         """The file, page by page, of at most so many records; ``notice``: its last line where there are more.
 
@@ -90,7 +90,7 @@ class ListFiles:
         asked = [*filters_in(declared, query), *order_in(declared, query).call_parameters]
         written = 0
         async for records in every_record(partial(self.list_page, member, declared), asked):
-            if written >= most:
+            if written >= max_count:
                 yield csv_line([notice])
                 return
             await self.note_donors(member, declared, records)

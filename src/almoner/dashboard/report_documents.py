@@ -20,7 +20,7 @@ _TEMPLATE: Final = Path(__file__).parent / "templates" / "report.typ"
 
 
 @dataclass(frozen=True, slots=True)
-class NamedRow:
+class ReportRowWithName:
     """A row with its nonprofit as people read it."""
 
     nonprofit_id: str
@@ -28,7 +28,7 @@ class NamedRow:
     row: ReportRow
 
 
-def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedRow]) -> Iterator[bytes]:
+def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[ReportRowWithName]) -> Iterator[bytes]:
     """The file, line by line; each says what it is of."""
     names = [*(column.name for column in layout.columns), layout.total]
     yield csv_line(
@@ -47,7 +47,7 @@ def _member(name: str) -> str:
 
 
 async def render_pdf(
-    report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedRow], texts: PageTexts, partner: str
+    report: MonthlyReport, layout: ReportLayout, rows: Sequence[ReportRowWithName], texts: PageTexts, partner: str
 ) -> bytes:
     """Render a report as PDF, in the language of the member."""
     assert report.made_at is not None

@@ -14,7 +14,7 @@ from almoner.access.accounts.page_texts import texts_of
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import REPORT_READERS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.report_documents import NamedRow, about_report, csv_lines, render_pdf
+from almoner.dashboard.report_documents import ReportRowWithName, about_report, csv_lines, render_pdf
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
@@ -164,14 +164,16 @@ def _month_of(visitor: Visitor) -> date:
         raise NotFound from None
 
 
-async def _named_rows(tx: Tx, visitor: Visitor, report: MonthlyReport | None, layout: ReportLayout) -> list[NamedRow]:
+async def _named_rows(
+    tx: Tx, visitor: Visitor, report: MonthlyReport | None, layout: ReportLayout
+) -> list[ReportRowWithName]:
     """What a report says, by currency and name; nothing while it is made."""
     if report is None or report.made_at is None:
         return []
     rows = rows_of(layout, await reports.list_lines(tx, report))
     called = await organisations.readable_names(tx, partner_of_visitor(visitor), {row.organisation_id for row in rows})
     named = [
-        NamedRow(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
+        ReportRowWithName(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
         for row in rows
     ]
     return sorted(named, key=lambda one: (one.row.currency, one.nonprofit.casefold(), one.nonprofit_id))

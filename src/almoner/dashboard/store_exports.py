@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner, Tx
 _COLUMNS = "id, person_id, list, query, shows_donors, status, storage_key, created_at, expires_at"
 
 
-async def insert_export(tx: Tx, partner: Partner, export: CsvExport, most: int) -> bool:
+async def insert_export(tx: Tx, partner: Partner, export: CsvExport, max_count: int) -> bool:
     """Store one that is to be prepared; False if the partner has as many as it may."""
     made = await tx.fetchval(
         """
@@ -31,7 +31,7 @@ async def insert_export(tx: Tx, partner: Partner, export: CsvExport, most: int) 
         export.status,
         export.created_at,
         export.expires_at,
-        most,
+        max_count,
     )
     return bool(made)
 

@@ -131,7 +131,7 @@ def keep_hidden_characters(text: str) -> str:
     return "".join(c for c in _BREAKS.sub(" ", text) if unicodedata.category(c) not in ("Cc", "Cs")).strip()
 
 
-def clean_values(value: object) -> object:
+def clean_nested_texts(value: object) -> object:
     """JSON with all texts cleaned by ``clean_text``.
 
     What is longer than any field, or holds NUL, is refused by whoever takes it, and so left as it is.
@@ -140,9 +140,9 @@ def clean_values(value: object) -> object:
         plain = (value.isascii() and value.isprintable()) or len(value) > _LONGEST_TYPED or "\x00" in value
         return value if plain else clean_text(value, lines=True)
     if isinstance(value, list | tuple):
-        return [clean_values(item) for item in value]
+        return [clean_nested_texts(item) for item in value]
     if isinstance(value, dict):
-        return {name: clean_values(item) for name, item in value.items()}
+        return {name: clean_nested_texts(item) for name, item in value.items()}
     return value
 
 

@@ -10,9 +10,9 @@ from almoner.kit.errors import ServiceUnavailable
 class BoundedConcurrency:
     """At most ``at_once`` run, ``most`` wait, each for at most ``seconds``."""
 
-    def __init__(self, at_once: int, *, most: int, seconds: float) -> None:
+    def __init__(self, at_once: int, *, max_count: int, seconds: float) -> None:
         self._turn = asyncio.Semaphore(at_once)
-        self._most = most
+        self._most = max_count
         self._seconds = seconds
         self.waiting = 0
 

@@ -64,7 +64,7 @@ def ensure_fields(**given: object) -> None:
         raise IncorrectParams(*missing)
 
 
-def read_results(model: type[B], results: Mapping[str, Any], record: type[msgspec.Struct]) -> B:
+def parse_simulated_results(model: type[B], results: Mapping[str, Any], record: type[msgspec.Struct]) -> B:
     """The results of a subscription. ``record``: as its record shows them. Raises IncorrectParams."""
     try:
         return model.model_validate(results)

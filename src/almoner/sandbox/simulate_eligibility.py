@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields, parse_simulated_results
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
@@ -41,7 +41,9 @@ def simulated_eligibility_actions(db: Database) -> SimulatedActions:
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
         ensure_fields(results=body.results)
-        results = read_results(EligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse)
+        results = parse_simulated_results(
+            EligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse
+        )
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields, parse_simulated_results
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import (
@@ -65,7 +65,7 @@ class MonitoringResultsBody(RequestBody):
 
 def _read_results(results: dict[str, Any]) -> MonitoringResults:
     """Raises IncorrectParams naming everything that is wrong with them."""
-    chosen = read_results(MonitoringResultsBody, results, monitoring.MonitoringResultsResponse).to_results()
+    chosen = parse_simulated_results(MonitoringResultsBody, results, monitoring.MonitoringResultsResponse).to_results()
     if chosen == MonitoringResults():
         raise IncorrectParams("body.results must have a complianceStatus, a category with a status, or a registration")
     return chosen

@@ -22,19 +22,19 @@ def changed_attributes(before: Mapping[str, Any], after: Mapping[str, Any]) -> l
     return names
 
 
-def group_details(
+def group_audit_details(
     ids: Ids,
     *,
     changed: Sequence[str] = (),
-    came: Sequence[UUID] = (),
-    went: Sequence[UUID] = (),
+    added: Sequence[UUID] = (),
+    removed: Sequence[UUID] = (),
     role: str | None = None,
 ) -> dict[str, str | int | Sequence[str]]:
     """Audit details of a group change."""
     reported: dict[str, str | int | Sequence[str]] = {}
     if changed:
         reported["changed"] = changed
-    for name, people in (("added", came), ("removed", went)):
+    for name, people in (("added", added), ("removed", removed)):
         if people:
             reported[name] = [ids.text("member", one) for one in people[:_MAX_LISTED]]
             reported[f"{name}Count"] = len(people)

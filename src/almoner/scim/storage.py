@@ -148,7 +148,7 @@ class PostgresStorage(AsyncScimStorage):
             made = (await members.create_group(self._tx, self._partner, profile, who)).id
             row = await self._read(kind, made)
             came = [id_ for id_, _ in row.links or ()]
-            await self._record(kind, made, "created", scim_audit.group_details(self._tx.ids, came=came))
+            await self._record(kind, made, "created", scim_audit.group_audit_details(self._tx.ids, added=came))
             return await self._build(row)
 
     async def _new_user(self, profile: dict[str, Any]) -> StoredResource:
@@ -199,7 +199,7 @@ class PostgresStorage(AsyncScimStorage):
                 came += changed.added
                 went += changed.removed
             if group.version != before.version:
-                details = scim_audit.group_details(self._tx.ids, came=came, went=went, role=group.role)
+                details = scim_audit.group_audit_details(self._tx.ids, added=came, removed=went, role=group.role)
                 await self._record(kind, id_, "updated", details)
             return await self._build(await self._lock(kind, id_, resource_id))
 
@@ -217,7 +217,7 @@ class PostgresStorage(AsyncScimStorage):
                 group = await members.get_group_for_update(self._tx, self._partner, id_)
                 gone = await members.update_group(self._tx, group, people=())
                 await members.delete_group(self._tx, self._partner, id_)
-                details = scim_audit.group_details(self._tx.ids, went=gone.removed, role=group.role)
+                details = scim_audit.group_audit_details(self._tx.ids, removed=gone.removed, role=group.role)
                 await self._record(kind, id_, "deleted", details)
 
     async def _change_user(self, row: StoredResource, profile: dict[str, Any]) -> None:
@@ -237,8 +237,8 @@ class PostgresStorage(AsyncScimStorage):
         done = await members.update_group(self._tx, group, profile=profile, people=who)
         if done.group.version != group.version:
             names = scim_audit.changed_attributes(row.profile, profile)
-            details = scim_audit.group_details(
-                self._tx.ids, changed=names, came=done.added, went=done.removed, role=group.role
+            details = scim_audit.group_audit_details(
+                self._tx.ids, changed=names, added=done.added, removed=done.removed, role=group.role
             )
             await self._record("Group", row.id, "updated", details)
 

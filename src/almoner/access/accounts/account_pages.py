@@ -271,7 +271,7 @@ class AccountPages:
         one = self._ids.parse("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
             if visitor.form_value("others"):
-                await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
+                await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, except_id=visitor.sign_in.id)
                 response = redirect_to(f"{page}?done=all_ended")
                 set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
                 return response

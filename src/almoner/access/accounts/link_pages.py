@@ -105,7 +105,7 @@ class LinkPages:
         language = self._pages.preferred_language(request)
         title, text = language.text("account.sent.title"), language.text("account.reset.sent")
         return self._gate.render_message(
-            place, title, text, onward=language.text("account.reset.back"), language=language
+            place, title, text, next_path=language.text("account.reset.back"), language=language
         )
 
     async def reset_password(self, request: Request) -> Response:
@@ -276,7 +276,7 @@ class LinkPages:
             language.text(heading),
             f"{language.text(reason)} {language.text(f'account.link.{purpose}')}",
             status=410,
-            onward=None if invited else language.text("account.link.ask"),
+            next_path=None if invited else language.text("account.link.ask"),
             path="/sign-in" if invited else "/forgotten",
             language=language,
         )

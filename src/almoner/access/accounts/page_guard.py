@@ -320,7 +320,7 @@ class PageGuard:
         if before := await self.find_sign_in(request, place):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.own_audit_context(tx, person, browser_of_request(request, place).address)
+                by = credentials.audit_context_of_person(tx, person, browser_of_request(request, place).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         onward = place.safe_redirect_path(wanted)
         response = redirect_to(await self._first_page(place, entered) if onward == place.home else onward)
@@ -471,13 +471,13 @@ class PageGuard:
         text: str,
         *,
         status: int = 200,
-        onward: str | None = None,
+        next_path: str | None = None,
         path: str = "/sign-in",
         language: Language | None = None,
     ) -> HTMLResponse:
-        """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``onward``."""
+        """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``next_path``."""
         shown, reader = place or UNKNOWN_PORTAL, language or self._pages.language(None)
-        label = onward or reader.text("desk.sign_in")
+        label = next_path or reader.text("desk.sign_in")
         link = {"href": f"{shown.home}{path}", "label": label} if place else None
         return self.render_public_page(
             self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link

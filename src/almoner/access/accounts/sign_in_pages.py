@@ -242,7 +242,13 @@ class SignInPages:
         return entry.with_csrf_cookie(page)
 
     async def _proof(
-        self, visitor: Visitor, onward: str, *, status: int = 200, problems: dict[str, str] | None = None, wait: int = 0
+        self,
+        visitor: Visitor,
+        next_path: str,
+        *,
+        status: int = 200,
+        problems: dict[str, str] | None = None,
+        wait: int = 0,
     ) -> Response:
         language = self._pages.language(visitor.language)
         async with self._db.read() as tx:
@@ -264,7 +270,7 @@ class SignInPages:
             held=held,
             options=options,
             provider=provider,
-            next=onward,
+            next=next_path,
             lost=visitor.form_value("typed") or visitor.query.get("typed", ""),
             user_name=visitor.person.user_name,
         )

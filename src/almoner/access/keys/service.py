@@ -95,7 +95,7 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     return key
 
 
-async def page_requests(
+async def list_requests_page(
     tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None, size: int
 ) -> ApiRequestPage:
     """One page, newest first. A page that is not full has a next one where more requests are left to look through."""

@@ -129,9 +129,9 @@ async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
     return found
 
 
-async def count_undeliverable(tx: Tx, most: int) -> int:
-    """How many there are, counted up to ``most``."""
-    return await store.count(tx, most)
+async def count_undeliverable(tx: Tx, max_count: int) -> int:
+    """How many there are, counted up to ``max_count``."""
+    return await store.count(tx, max_count)
 
 
 async def resend(tx: Tx, email_id: UUID) -> None:

@@ -60,9 +60,9 @@ async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
 
 
 @across_partners("operators")
-async def count(tx: Tx, most: int) -> int:
-    """How many there are, counted up to ``most``."""
-    found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", most)
+async def count(tx: Tx, max_count: int) -> int:
+    """How many there are, counted up to ``max_count``."""
+    found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", max_count)
     return found
 
 

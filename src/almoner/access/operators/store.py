@@ -129,14 +129,14 @@ async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: 
     return int(found)
 
 
-async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, act: AccessGrantKind) -> None:
+async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, kind: AccessGrantKind) -> None:
     """Record that one operator gave another access, so that the two are not independent for a while."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
         tx.new_id(),
         person_id,
         by,
-        act,
+        kind,
         tx.now,
     )
 

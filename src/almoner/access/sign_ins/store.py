@@ -112,7 +112,7 @@ async def list_by_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     return [_sign_in(row) for row in rows]
 
 
-async def list_live(tx: Tx, scope: Realm, last_seen_after: datetime) -> list[SignIn]:
+async def list_active_sign_ins(tx: Tx, scope: Realm, last_seen_after: datetime) -> list[SignIn]:
     """Sign-ins of a realm that have not ended, the one seen last first."""
     rows = await tx.fetch(
         f"""
@@ -140,21 +140,21 @@ async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: in
     return [row["address"] for row in rows]
 
 
-async def find_epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
+async def find_device_epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
     """The counter that invalidates all device cookies of a person when it is raised; 0 if there is nobody."""
     found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", scope.id, person_id)
     return found or 0
 
 
-async def begin_epoch(tx: Tx, person: Person) -> None:
+async def begin_device_epoch(tx: Tx, person: Person) -> None:
     """Raise a person's counter, which invalidates their device cookies and tickets."""
     await tx.execute("update person set epoch = epoch + 1 where id = $1", person.id)
 
 
 async def end(
-    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: EndReason, but: UUID | None
+    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, reason: EndReason, except_id: UUID | None
 ) -> list[UUID]:
-    """End some sign-ins of a person, or all except ``but``; returns those that were active."""
+    """End some sign-ins of a person, or all except ``except_id``; returns those that were active."""
     rows = await tx.fetch(
         """
         update sign_in set ended_at = $4, end_reason = $5
@@ -164,9 +164,9 @@ async def end(
         """,
         person.id,
         sign_ins,
-        but,
+        except_id,
         tx.real_now,
-        because,
+        reason,
     )
     return [row["id"] for row in rows]
 

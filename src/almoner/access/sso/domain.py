@@ -192,9 +192,9 @@ class SsoRefused(Exception):
         return " ".join(one for one in known if one)
 
 
-def roles_from_groups(provider: Provider, stated: IdentityClaims) -> frozenset[MemberRole]:
+def roles_from_groups(provider: Provider, claims: IdentityClaims) -> frozenset[MemberRole]:
     """The roles that the groups in a token grant; none without the claim."""
-    return frozenset(role for value, role in provider.roles.items() if value in stated.groups)
+    return frozenset(role for value, role in provider.roles.items() if value in claims.groups)
 
 
 def role_source_changed(before: Provider, after: Provider) -> bool:
@@ -203,12 +203,12 @@ def role_source_changed(before: Provider, after: Provider) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authentication_time_of_claims(stated: IdentityClaims, real_now: datetime) -> datetime:
+def authentication_time_of_claims(claims: IdentityClaims, real_now: datetime) -> datetime:
     """When the person authenticated at the provider; long ago if it does not say.
 
     A provider at which one is signed in already answers without asking anything.
     """
-    return min(real_now, stated.authenticated_at or real_now - REAUTHENTICATION_LIFETIME)
+    return min(real_now, claims.authenticated_at or real_now - REAUTHENTICATION_LIFETIME)
 
 
 def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
@@ -254,9 +254,9 @@ def _userinfo_claims(provider: Provider) -> list[str]:
     return ["preferred_username", "name", "email", *([provider.groups_claim] if provider.groups_claim else [])]
 
 
-def is_fresh_authentication(stated: IdentityClaims, started_at: datetime) -> bool:
+def is_fresh_authentication(claims: IdentityClaims, started_at: datetime) -> bool:
     """Whether the person authenticated after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
-    return stated.authenticated_at is not None and stated.authenticated_at >= started_at - CLOCK_SKEW
+    return claims.authenticated_at is not None and claims.authenticated_at >= started_at - CLOCK_SKEW
 
 
 def _texts_of_claim(claim: Any) -> frozenset[str]:

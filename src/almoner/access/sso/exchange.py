@@ -110,7 +110,7 @@ class TokenExchange:
         """The claims with those that the token lacks; as they are where the provider does not give them to us."""
         headers = {"Accept": "application/json", "Authorization": f"Bearer {access}"}
         try:
-            answer = await self._outbound.get(url, headers, owner=connection_owner(provider), most=MOST_BYTES + 1)
+            answer = await self._outbound.get(url, headers, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1)
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error
         if 400 <= answer.status < 500:  # some give access tokens that are for other services
@@ -123,7 +123,7 @@ class TokenExchange:
         body = urlencode(form).encode()
         try:
             answer = await self._outbound.post(
-                metadata.token_endpoint, body, headers, owner=connection_owner(provider), most=MOST_BYTES + 1
+                metadata.token_endpoint, body, headers, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1
             )
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error

@@ -145,7 +145,7 @@ class ProviderMetadataCache:
     async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
         try:
             answer = await self._outbound.get(
-                url, {"Accept": "application/json"}, owner=connection_owner(provider), most=MOST_BYTES + 1
+                url, {"Accept": "application/json"}, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1
             )
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error

@@ -54,11 +54,11 @@ class OidcState(msgspec.Struct, frozen=True):
 
 
 def create_state(
-    provider: Provider, purpose: Purpose, onward: str, real_now: datetime, record: UUID | None = None
+    provider: Provider, purpose: Purpose, next_path: str, real_now: datetime, record: UUID | None = None
 ) -> OidcState:
     """New state, nonce and PKCE verifier for a flow."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))
-    return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, onward, record)
+    return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, next_path, record)
 
 
 def state_cookie_name(state: str) -> str:

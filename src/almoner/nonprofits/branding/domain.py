@@ -44,9 +44,9 @@ def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
     return stored or None
 
 
-def check_image_size(name: str, content: bytes, most: int) -> None:
+def check_image_size(name: str, content: bytes, max_count: int) -> None:
     """Raises InvalidBranding for an image that is too large for every page."""
-    if len(content) > most:
+    if len(content) > max_count:
         raise InvalidBranding(
-            f"the {name} has {len(content)} bytes after processing, but the maximum is {most}: use a simpler image"
+            f"the {name} has {len(content)} bytes after processing, but the maximum is {max_count}: use a simpler image"
         )

@@ -63,8 +63,8 @@ async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingC
     return principal.id, shown
 
 
-async def _store_image(tx: Tx, name: str, image: Image, most: int) -> str:
-    domain.check_image_size(name, image.content, most)
+async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:
+    domain.check_image_size(name, image.content, max_count)
     return await media.insert(tx, image.content, image.media_type)
 
 

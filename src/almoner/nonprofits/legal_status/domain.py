@@ -112,11 +112,11 @@ def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:
 
 
 def status_of_us_organisation(
-    reported: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None = None
+    reported: Mapping[str, SourceReport], central_organisation: Mapping[str, SourceReport] | None = None
 ) -> LegalStatus:
     """The status of an EIN from the IRS lists.
 
-    ``central`` is what they say of the central body of its group, None when there is none of it.
+    ``central_organisation`` is what they say of the central body of its group, None when there is none of it.
     """
     stated = {source: reported.get(source) or SourceReport(source, None) for source in US_SOURCES}
     reasons = [
@@ -125,11 +125,11 @@ def status_of_us_organisation(
         _check_termination(stated[E_POSTCARD]),
     ]
     if stated[BMF].rows:
-        followed = _check_group(stated[BMF], central)
+        followed = _check_group(stated[BMF], central_organisation)
         reasons += [followed] if followed else []
         reasons += [
             _check_deductibility(stated[BMF], followed),
-            _check_publication_78(stated, central),
+            _check_publication_78(stated, central_organisation),
             _check_foundation(stated[BMF]),
         ]
     return LegalStatus(tuple(reasons))
@@ -250,13 +250,15 @@ def _check_termination(postcards: SourceReport) -> LegalStatusReason:
     )
 
 
-def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) -> LegalStatusReason | None:
+def _check_group(
+    bmf: SourceReport, central_organisation: Mapping[str, SourceReport] | None
+) -> LegalStatusReason | None:
     """How a subordinate stands by its central body; None for a body that is exempt by itself."""
     if not is_subordinate(bmf.first):
         return None
-    if central is None:
+    if central_organisation is None:
         return _build_reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
-    if not status_of_us_organisation(central).active:
+    if not status_of_us_organisation(central_organisation).active:
         return _build_reason("group", "fail", "central_body_not_active", bmf, "GROUP", "AFFILIATION")
     return _build_reason("group", "pass", "central_body_active", bmf, "GROUP", "AFFILIATION")
 
@@ -273,7 +275,7 @@ def _check_deductibility(bmf: SourceReport, group: LegalStatusReason | None) -> 
 
 
 def _check_publication_78(
-    stated: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None
+    stated: Mapping[str, SourceReport], central_organisation: Mapping[str, SourceReport] | None
 ) -> LegalStatusReason:
     """Subordinates of a group are not in Publication 78 by design: their central body is."""
     bmf, own = stated[BMF], stated[PUB_78]
@@ -282,9 +284,9 @@ def _check_publication_78(
     if own.rows:
         return _build_reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
     if is_subordinate(bmf.first):
-        if central is None:
+        if central_organisation is None:
             return _build_reason("publication_78", "unknown", "central_body_not_found", own)
-        through = central.get(PUB_78) or own
+        through = central_organisation.get(PUB_78) or own
         if through.rows:
             return _build_reason("publication_78", "pass", "through_group", through, "DEDUCTIBILITY")
         return _build_reason("publication_78", "warn", "group_not_listed", own)

@@ -24,15 +24,15 @@ _ENDINGS: Final[tuple[SuccessionKind, ...]] = ("merged", "reregistered")
 
 
 async def replace_links(
-    tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[RegisterLink], silent: Collection[str]
+    tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[RegisterLink], complete_parts: Collection[str]
 ) -> set[RegistryNumber]:
     """Replace a source's links by those of a load, part by part; returns the affected numbers.
 
-    ``silent``: parts of which the load says all, even when it names no link. Of others without any, the links stay as
-    they are: the table that tells of them was not among its files. Links of what is no number, or of a number with
-    itself, are left out.
+    ``complete_parts``: parts of which the load says all, even when it names no link. Of others without any, the links
+    stay as they are: the table that tells of them was not among its files. Links of what is no number, or of a number
+    with itself, are left out.
     """
-    parts = {*silent, *(link.part for link in links)}
+    parts = {*complete_parts, *(link.part for link in links)}
     if not parts:
         return set()
     ids = {registry.code: registry.id for registry in await registries.list_all(tx)}
@@ -58,14 +58,14 @@ async def apply_links_to_organisations(
     changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.
     """
     await store.lock_links(tx)
-    await store.set_join_strategy(tx, few=True)
+    await store.set_planner_join_strategy(tx, is_small=True)
     registry_id, numbers = scope.registry_id, scope.numbers
     if narrow := numbers is not None:
         redated = await legal_status.list_redated_numbers(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
         await store.collect_linked_numbers(tx, own | set(relinked))
-    await _apply_successors(tx, load_id, day, narrow=narrow)
+    await _apply_successors(tx, load_id, day, collected_only=narrow)
     async for judged in legal_status.find_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
@@ -76,17 +76,17 @@ async def apply_links_to_organisations(
         await _apply_overrides(tx, load_id, day, changed)
     if narrow:
         await store.collect_branches(tx, registry_id, scope.left_groups)
-    await store.set_join_strategy(tx, few=narrow)
-    await store.update_branches(tx, registry_id, load_id, day, narrow=narrow)
-    await store.set_join_strategy(tx, few=True)
-    await _apply_principals(tx, load_id, day, narrow=narrow)
+    await store.set_planner_join_strategy(tx, is_small=narrow)
+    await store.update_branches(tx, registry_id, load_id, day, collected_only=narrow)
+    await store.set_planner_join_strategy(tx, is_small=True)
+    await _apply_principals(tx, load_id, day, collected_only=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
     await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry_id, load_id))
 
 
-async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
-    found = domain.resolve_successors(await store.list_successions(tx, narrow=narrow))
-    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), narrow=narrow)
+async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
+    found = domain.resolve_successors(await store.list_register_successions(tx, collected_only=collected_only))
+    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), collected_only=collected_only)
     changed = []
     for row in known:
         successor = found.get(row.id)
@@ -119,9 +119,9 @@ def _reversal_kind(before: StatusOverride) -> str:
     return "parted" if before.status_override in _ENDINGS else "reinstated"
 
 
-async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
-    pairs = await store.list_duplicate_pairs(tx, narrow=narrow)
-    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, narrow=narrow)
+async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
+    pairs = await store.list_duplicate_pairs(tx, collected_only=collected_only)
+    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, collected_only=collected_only)
     bodies = (
         await store.list_principal_candidates(tx, list({member for pair in pairs for member in pair})) if pairs else {}
     )

@@ -55,12 +55,12 @@ async def lock_links(tx: Tx) -> None:
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def set_join_strategy(tx: Tx, *, few: bool) -> None:
+async def set_planner_join_strategy(tx: Tx, *, is_small: bool) -> None:
     """Set the query planner for a few rows or for whole tables.
 
     A load has made statistics wrong, and the planner would take millions of rows for a handful.
     """
-    await tx.execute(f"set local enable_nestloop = {'on' if few else 'off'}")
+    await tx.execute(f"set local enable_nestloop = {'on' if is_small else 'off'}")
 
 
 async def collect_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
@@ -190,17 +190,17 @@ _LINKED: Final = """
 
 
 @across_partners("registers")
-async def list_successions(tx: Tx, *, narrow: bool) -> list[Succession]:
+async def list_register_successions(tx: Tx, *, collected_only: bool) -> list[Succession]:
     """All successions between known organisations."""
-    within = _LINKS_WITHIN if narrow else ""
+    within = _LINKS_WITHIN if collected_only else ""
     rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same' {within}")
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
 @across_partners("registers")
-async def list_duplicate_pairs(tx: Tx, *, narrow: bool) -> list[tuple[UUID, UUID]]:
+async def list_duplicate_pairs(tx: Tx, *, collected_only: bool) -> list[tuple[UUID, UUID]]:
     """All unambiguous pairs of duplicate records."""
-    within = _LINKS_WITHIN if narrow else ""
+    within = _LINKS_WITHIN if collected_only else ""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]
 
@@ -238,9 +238,9 @@ async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 
 @across_partners("registers")
-async def list_principal_records(tx: Tx, *, narrow: bool) -> dict[UUID, UUID]:
+async def list_principal_records(tx: Tx, *, collected_only: bool) -> dict[UUID, UUID]:
     """The principal record of each duplicate record now."""
-    within = _BODIES_WITHIN if narrow else ""
+    within = _BODIES_WITHIN if collected_only else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
 
@@ -321,10 +321,10 @@ _OVERRULED: Final = """
 
 
 async def list_overridden_organisations(
-    tx: Tx, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, narrow: bool
+    tx: Tx, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, collected_only: bool
 ) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
-    within = _BODIES_WITHIN if narrow else ""
+    within = _BODIES_WITHIN if collected_only else ""
     rows = await tx.fetch(
         f"""
         {_OVERRULED} where o.id in (
@@ -404,15 +404,17 @@ async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[st
 
 
 @across_partners("registers")
-async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, narrow: bool) -> None:
+async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
     """Update the parent organisations of branches.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several
     the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What
     is not active is nobody's parent.
     """
-    groups = "and group_key in (select group_key from organisation join merge_branch using (id))" if narrow else ""
-    within = "and o.id in (select id from merge_branch)" if narrow else ""
+    groups = (
+        "and group_key in (select group_key from organisation join merge_branch using (id))" if collected_only else ""
+    )
+    within = "and o.id in (select id from merge_branch)" if collected_only else ""
     await tx.execute(
         f"""
         with central as materialized (

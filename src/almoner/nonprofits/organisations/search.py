@@ -209,16 +209,16 @@ def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attemp
 
 
 async def _extend_suggestions(
-    search: _Search, matched: WordSuggestions, groups: Sequence[QueryTerm], suspected: Sequence[str]
+    search: _Search, matched: WordSuggestions, groups: Sequence[QueryTerm], misspelt: Sequence[str]
 ) -> WordSuggestions:
     """What the dictionary knows with more effort: words that share letters, and two words written as one."""
-    lost = [word for word in spelling.uncertain_words(groups) if word in suspected]
-    unheard = [word for word in suspected if word not in matched.similar]
+    lost = [word for word in spelling.uncertain_words(groups) if word in misspelt]
+    unheard = [word for word in misspelt if word not in matched.similar]
     far = spelling.bounded_two_edit_variants(lost)
     similar = await store_search.similar_words(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
     counts = await store_search.word_counts(search.tx, sorted(parts)) if parts else {}
     for word in lost:
         similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
-    several = {word: [*matched.similar.get(word, ()), *similar.get(word, ())] for word in suspected}
+    several = {word: [*matched.similar.get(word, ()), *similar.get(word, ())] for word in misspelt}
     return WordSuggestions(matched.known, matched.completions, several)

@@ -305,7 +305,7 @@ def _candidate(row: Record) -> SearchCandidate:
     )
 
 
-async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, suspected: Sequence[str]) -> WordSuggestions:
+async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, misspelt: Sequence[str]) -> WordSuggestions:
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
         f"""
@@ -325,7 +325,7 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, suspe
         """,
         list(words),
         started,
-        list(suspected),
+        list(misspelt),
     )
     similar: dict[str, list[WordCount]] = {}
     for row in rows:

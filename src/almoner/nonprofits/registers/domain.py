@@ -116,10 +116,10 @@ class ImportRefused(Exception):
     """The import was refused and changed nothing; the message says why."""
 
 
-class LoadQuarantined(ImportRefused):
+class RegisterImportQuarantined(ImportRefused):
     """The files were read but failed the load checks; the former load stays."""
 
-    def __init__(self, load: "RegisterLoad") -> None:
+    def __init__(self, load: "RegisterImport") -> None:
         forced = ", or load them as they are with --force" if load.rows else ""  # nothing makes rows where none are
         super().__init__(
             f"these files of {load.source} are put into quarantine, and what was loaded before stays: "
@@ -189,7 +189,7 @@ LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterLoad:
+class RegisterImport:
     """One load of a source and its counts. ``status`` ``unchanged``: the same files were loaded before.
 
     ``changed`` numbers told something else than before; of ``ignored_changes`` ones nothing moved but facts that the
@@ -303,7 +303,7 @@ Decision = Literal["released", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class LoadDecision:
+class RegisterImportDecision:
     """What an operator decided about a quarantined load."""
 
     decision: Decision
@@ -318,7 +318,7 @@ def estimate_seconds_left(share: float, elapsed: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadDifference:
+class RegisterImportDifference:
     """The differences between two loads of a source.
 
     ``columns``: in how many of the changed and ignored numbers a column differs; the most frequent first.

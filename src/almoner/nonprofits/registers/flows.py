@@ -16,14 +16,14 @@ from almoner.nonprofits.registers.domain import (
     FillCounts,
     ImportRefused,
     LoadedFile,
-    LoadQuarantined,
-    RegisterLoad,
+    RegisterImport,
+    RegisterImportQuarantined,
     RegisterQuarantined,
     UnreadableColumns,
     add_unreadable_values,
 )
 from almoner.nonprofits.registers.files import ImportFile
-from almoner.nonprofits.registers.load_checks import LoadSummary
+from almoner.nonprofits.registers.load_checks import RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import declare_registry as declare_registry
 from almoner.nonprofits.registers.merging import merge_load, registry_of_source
@@ -49,15 +49,15 @@ async def import_files(
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
     few: int = FEW_ROWS,
-) -> RegisterLoad:
+) -> RegisterImport:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of`` is the day of the data (00:00 UTC), by default the one that the files state, else as
-    ``files.data_date_of_files`` finds it. ``force`` loads what its guards are against. ``record`` is called when all is
-    in place, before it counts. Files that are what is loaded already are skipped, unless they are of a newer day now:
-    then that is the day of the data. Files that were read before an interruption are not read again. Up to ``few`` rows
-    are looked up one by one, more are joined with whole tables. Raises LoadQuarantined when the files are no good, and
-    ImportRefused when they cannot be read at all.
+    ``files.data_date_of_files`` finds it. ``force`` loads what its guards are against. ``record`` is called when all
+    is in place, before it counts. Files that are what is loaded already are skipped, unless they are of a newer day
+    now: then that is the day of the data. Files that were read before an interruption are not read again. Up to
+    ``few`` rows are looked up one by one, more are joined with whole tables. Raises RegisterImportQuarantined when the
+    files are no good, and ImportRefused when they cannot be read at all.
     """
     found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
@@ -81,7 +81,7 @@ async def import_files(
         if record is not None:
             await record(tx, load)
     if load.status == "quarantined":
-        raise LoadQuarantined(load)
+        raise RegisterImportQuarantined(load)
     async with db.write() as tx:
         await store_merge.optimise_search(tx, load)
     return load
@@ -116,12 +116,12 @@ def _check_data_date(db: Database, day: datetime) -> None:
 
 async def _unchanged_load(
     db: Database, source: RegisterSource, registry: Registry, found: Sequence[ImportFile]
-) -> RegisterLoad:
+) -> RegisterImport:
     async with db.read() as tx:
         newest = await store.find_newest_load(tx, source.code)
         assert newest is not None  # a loaded file came with one
         given = tuple(one.facts for one in found)
-        return RegisterLoad(
+        return RegisterImport(
             tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
         )
 
@@ -139,12 +139,12 @@ class _ImportRun:
     pace: ProgressReporter
     few: int
 
-    async def finish(self, *, force: bool) -> RegisterLoad:
+    async def finish(self, *, force: bool) -> RegisterImport:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
         self.pace.report_merge_steps(0, 1)
         read = await store_staging.list_read_files(tx, reading_id)
-        await store_staging.prepare_merge(tx, reading_id, few=_count_staged(read) <= self.few)
+        await store_staging.prepare_merge(tx, reading_id, is_small=_count_staged(read) <= self.few)
         again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
@@ -163,7 +163,7 @@ class _ImportRun:
         )
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
-        load = RegisterLoad(
+        load = RegisterImport(
             id=tx.new_id(),
             registry_code=self.registry.code,
             source=self.source.code,
@@ -192,8 +192,8 @@ class _ImportRun:
         return load
 
     async def _merge(
-        self, load: RegisterLoad, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]
-    ) -> RegisterLoad:
+        self, load: RegisterImport, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]
+    ) -> RegisterImport:
         others = [part for part in loaded if part not in parts]
         return await merge_load(
             self.tx, self.source, self.registry.id, self.reading_id, load, parts, others, self.pace, self.few
@@ -239,7 +239,7 @@ class _ImportRun:
         parts: Mapping[str, FillCounts],
         loaded: Mapping[str, LoadedPart],
         bad: int,
-    ) -> LoadSummary:
+    ) -> RegisterImportSummary:
         tx, source = self.tx, self.source
         covered = {part: one for part, one in loaded.items() if part in parts}
         missing: list[str] = []
@@ -249,7 +249,7 @@ class _ImportRun:
                 missing = await store.list_existing_numbers(tx, source.code, probes)
         numbers, gone = await store_staging.count_missing_numbers(tx, self.reading_id, source.code, list(covered))
         first = await store_staging.list_rejected_rows(tx, self.reading_id, 1)
-        return LoadSummary(
+        return RegisterImportSummary(
             refused=tuple(one.refused for one in read if one.refused),
             rows=sum(fills["rows"] for fills in parts.values()),
             bad=bad,
@@ -309,7 +309,7 @@ def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, Fil
     return parts
 
 
-async def list_loads(db: Database, limit: int = 50) -> list[RegisterLoad]:
+async def list_loads(db: Database, limit: int = 50) -> list[RegisterImport]:
     """The newest loads, newest first."""
     async with db.read() as tx:
         return await store.list_loads(tx, limit)

@@ -16,8 +16,8 @@ from almoner.nonprofits.registers import flows, store, store_refresh, store_stat
 from almoner.nonprofits.registers.domain import (
     QUARANTINED,
     ImportRefused,
-    LoadQuarantined,
-    RegisterLoad,
+    RegisterImport,
+    RegisterImportQuarantined,
     RegisterQuarantined,
 )
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
@@ -43,7 +43,7 @@ class RefreshSource(msgspec.Struct, frozen=True):
     source: str
 
 
-class ReleaseLoad(msgspec.Struct, frozen=True):
+class ReleaseQuarantinedImport(msgspec.Struct, frozen=True):
     """A quarantined load that an operator has released; ``by``: their text ID."""
 
     load: UUID
@@ -51,7 +51,7 @@ class ReleaseLoad(msgspec.Struct, frozen=True):
 
 
 REFRESH: Final = JobKind("registers.refresh", RefreshSource)
-RELEASE: Final = JobKind("registers.release", ReleaseLoad)
+RELEASE: Final = JobKind("registers.release", ReleaseQuarantinedImport)
 _LANE: Final = "registers"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 3_600.0
@@ -104,7 +104,7 @@ async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: J
 
 
 @refresh_tasks.job(RELEASE, limit=LIMIT)
-async def release_load(parts: RegisterRefreshContext, work: JobContext, job: JobOf[ReleaseLoad]) -> Result:
+async def release_load(parts: RegisterRefreshContext, work: JobContext, job: JobOf[ReleaseQuarantinedImport]) -> Result:
     """Load the files of a released load as they are, if they are still what its publisher sends."""
     async with work.db.read() as tx:
         load = await store.find_load(tx, job.details.load)
@@ -124,7 +124,7 @@ async def release_load(parts: RegisterRefreshContext, work: JobContext, job: Job
     if [one.sha256 for one in fetched] != wanted:
         return JobDropped("the publisher has replaced the files that were released: see the newest import")
 
-    async def record(tx: Tx, made: RegisterLoad) -> None:
+    async def record(tx: Tx, made: RegisterImport) -> None:
         await store_refresh.insert_fetched_files(tx, made.id, fetched)
         actor = audit.Actor("operator", job.details.by)
         details: audit.Details = {"data_of": f"{made.data_as_of:%Y-%m-%d}", "forced": True}
@@ -142,7 +142,7 @@ async def release_load(parts: RegisterRefreshContext, work: JobContext, job: Job
 
 async def enqueue_release(tx: Tx, load_id: UUID, by: str) -> None:
     """Have the files of a quarantined load loaded as they are."""
-    await RELEASE.enqueue(tx, ReleaseLoad(load_id, by), lane=_LANE, unique=str(load_id))
+    await RELEASE.enqueue(tx, ReleaseQuarantinedImport(load_id, by), lane=_LANE, unique=str(load_id))
 
 
 async def enqueue_refresh(tx: Tx, source: str) -> None:
@@ -158,7 +158,7 @@ async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) 
 async def _load(
     parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
 ) -> None:
-    async def record(tx: Tx, load: RegisterLoad) -> None:
+    async def record(tx: Tx, load: RegisterImport) -> None:
         await store_refresh.insert_fetched_files(tx, load.id, fetched)
         action = "register.put_aside" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}
@@ -172,7 +172,7 @@ async def _load(
                     tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named
                 )
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
-    except LoadQuarantined as reject_row:
+    except RegisterImportQuarantined as reject_row:
         stored = reject_row.load
         await _record_attempt(
             parts, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)

@@ -25,7 +25,7 @@ _MIN_FILL_SHARE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class LoadSummary:
+class RegisterImportSummary:
     """The figures by which a load is checked.
 
     ``numbers`` is how many numbers stand in those parts, ``removed`` how many of these are in none of the files.
@@ -45,7 +45,7 @@ class LoadSummary:
     newest: datetime | None
 
 
-def quarantine_reasons(judged: LoadSummary) -> list[str]:
+def quarantine_reasons(judged: RegisterImportSummary) -> list[str]:
     """Why a load must be quarantined; empty if it passes."""
     found = list(judged.refused)
     if judged.rows == 0 and not found:
@@ -82,11 +82,11 @@ def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> l
     return found
 
 
-def find_replaced_numbers(numbers: int, gone: int) -> list[str]:
+def find_replaced_numbers(numbers: int, missing: int) -> list[str]:
     """A sentence if more than a tenth of the numbers disappeared."""
-    if numbers < _MIN_CHECKED_ROWS or numbers - gone >= numbers * _MIN_ROW_SHARE:
+    if numbers < _MIN_CHECKED_ROWS or numbers - missing >= numbers * _MIN_ROW_SHARE:
         return []
-    reported = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
+    reported = f"{missing} of the {numbers} numbers that were loaded before are in none of the files"
     return [f"{reported}: they are written otherwise, or the files are of another register"]
 
 

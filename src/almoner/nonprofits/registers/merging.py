@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.merges.domain import LoadScope
 from almoner.nonprofits.registers import store, store_merge, store_staging
-from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, RegisterLoad
+from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, RegisterImport
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
 from almoner.nonprofits.registers.reading import ProgressReporter
 from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
@@ -16,7 +16,7 @@ from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
 from almoner.platform.database.transactions import Tx
 
-RecordAudit = Callable[[Tx, RegisterLoad], Awaitable[None]]
+RecordAudit = Callable[[Tx, RegisterImport], Awaitable[None]]
 """Says who loaded it, in the transaction that does; also when it is put into quarantine."""
 
 _STEPS: Final = 5
@@ -49,12 +49,12 @@ async def merge_load(
     source: RegisterSource,
     registry_id: UUID,
     reading_id: UUID,
-    load: RegisterLoad,
+    load: RegisterImport,
     parts: Mapping[str, FillCounts],
     others: Sequence[str],
     pace: ProgressReporter,
     few: int,
-) -> RegisterLoad:
+) -> RegisterImport:
     """Merge what is staged of ``parts``, beside which ``others`` stand; the load with its counts.
 
     Up to ``few`` rows that differ are looked up one by one.

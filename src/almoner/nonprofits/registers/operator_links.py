@@ -7,7 +7,7 @@ from almoner.nonprofits.merges.domain import LoadScope
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import store
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterLink, RegisterLoad
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -65,7 +65,7 @@ def unjoinable_reason(one: Organisation, other: Organisation) -> str:
 
 async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[RegisterLink]) -> None:
     """Replace their link, by a load of its own that the history of both names."""
-    load = RegisterLoad(
+    load = RegisterImport(
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )
     await store.insert_load(tx, one.registry_id, load, [], {})

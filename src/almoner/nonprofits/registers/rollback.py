@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterLoad
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport
 from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress
@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Database, Tx
 _AT_ONCE: Final = 5_000
 
 
-async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> RegisterLoad:
+async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> RegisterImport:
     """Roll back the newest load of a source. Raises ImportRefused.
 
     Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
@@ -39,13 +39,13 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
     return made
 
 
-async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: RegisterLoad) -> RegisterLoad:
+async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: RegisterImport) -> RegisterImport:
     load_id = tx.new_id()
     if (started := await store_staging.begin_or_resume_reading_files(tx, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
     reading_id, _ = started
     total = await _stage(tx, source, reading_id, newest)
-    await store_staging.prepare_merge(tx, reading_id, few=total <= FEW_ROWS)
+    await store_staging.prepare_merge(tx, reading_id, is_small=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(reading_id)
     rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
     await store_diff.mark_load_rolled_back(tx, newest.id)
@@ -58,7 +58,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, compared=True)
-    made = RegisterLoad(
+    made = RegisterImport(
         id=load_id,
         registry_code=newest.registry_code,
         source=source.code,
@@ -83,7 +83,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     return made
 
 
-async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: RegisterLoad) -> int:
+async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: RegisterImport) -> int:
     """The versions that the load ended, as if a file held them; how many they are."""
     total = await store_diff.collect_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):

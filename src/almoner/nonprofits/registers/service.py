@@ -8,10 +8,10 @@ from almoner.nonprofits.registers import store, store_diff, store_refresh, store
 from almoner.nonprofits.registers.domain import (
     Decision,
     ImportRefused,
-    LoadDecision,
-    LoadDifference,
     NumberDifference,
-    RegisterLoad,
+    RegisterImport,
+    RegisterImportDecision,
+    RegisterImportDifference,
 )
 from almoner.nonprofits.registers.operator_links import is_joined as is_joined
 from almoner.nonprofits.registers.operator_links import is_joined_by_operators as is_joined_by_operators
@@ -37,12 +37,12 @@ from almoner.platform.outbound.fetching import FetchedFile
 
 async def list_loads_page(
     tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
-) -> list[RegisterLoad]:
+) -> list[RegisterImport]:
     """Loads, newest first; ``before``: the last ID seen."""
     return await store.find_loads(tx, await store_status.list_load_ids(tx, source, status, before, limit))
 
 
-async def undecidable_reason(tx: Tx, load: RegisterLoad) -> str:
+async def undecidable_reason(tx: Tx, load: RegisterImport) -> str:
     """Why nobody can decide about a load any more; empty where somebody can."""
     if load.status != "quarantined":
         return "This import is not in quarantine."
@@ -52,11 +52,11 @@ async def undecidable_reason(tx: Tx, load: RegisterLoad) -> str:
     return "" if newest == [load.id] else "A newer import of this source has taken its place."
 
 
-async def decide_about_load(tx: Tx, load: RegisterLoad, decision: Decision, by: str, note: str) -> None:
+async def decide_about_load(tx: Tx, load: RegisterImport, decision: Decision, by: str, note: str) -> None:
     """Record what an operator decided about a quarantined load, once. Raises ImportRefused."""
     if reason := await undecidable_reason(tx, load):
         raise ImportRefused(reason)
-    if not await store_status.insert_decision(tx, load.id, LoadDecision(decision, by, tx.now, note)):
+    if not await store_status.insert_decision(tx, load.id, RegisterImportDecision(decision, by, tx.now, note)):
         raise ImportRefused("Somebody has decided about this import.")
 
 
@@ -74,7 +74,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.register_loads.set((source, status), count)
 
 
-async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> RegisterLoad:
+async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> RegisterImport:
     """A load by its ID, or the one that was current on a day. Raises ImportRefused."""
     if isinstance(named, UUID):
         found = await store.find_load(tx, named)
@@ -91,8 +91,8 @@ async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Re
 
 
 async def compare_loads(
-    tx: Tx, old: RegisterLoad, new: RegisterLoad, ignored: Iterable[str], rows: int
-) -> tuple[LoadDifference, list[NumberDifference]]:
+    tx: Tx, old: RegisterImport, new: RegisterImport, ignored: Iterable[str], rows: int
+) -> tuple[RegisterImportDifference, list[NumberDifference]]:
     """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
     if old.source != new.source:
         raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")

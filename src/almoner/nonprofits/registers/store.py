@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import FillCounts, LoadedFile, RegisterLoad, RejectedRow, SourceStatus
+from almoner.nonprofits.registers.domain import FillCounts, LoadedFile, RegisterImport, RejectedRow, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -113,7 +113,7 @@ async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> lis
 
 
 async def insert_load(
-    tx: Tx, registry_id: UUID, load: RegisterLoad, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
+    tx: Tx, registry_id: UUID, load: RegisterImport, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
 ) -> None:
     """Where a load came from and what it changed. ``parts``: what it brought of each; none of a quarantined one."""
     await tx.execute(
@@ -165,7 +165,7 @@ async def insert_load(
     )
 
 
-async def upsert_parts(tx: Tx, load: RegisterLoad, parts: Mapping[str, FillCounts]) -> None:
+async def upsert_parts(tx: Tx, load: RegisterImport, parts: Mapping[str, FillCounts]) -> None:
     """Say which load each part is of now."""
     await tx.execute(
         """
@@ -212,25 +212,25 @@ _LOADS = """
 """
 
 
-async def list_loads(tx: Tx, limit: int) -> list[RegisterLoad]:
+async def list_loads(tx: Tx, limit: int) -> list[RegisterImport]:
     """The newest loads with their files."""
     chosen = "select * from register_load order by id desc limit $1"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), limit))
 
 
-async def find_load(tx: Tx, load_id: UUID) -> RegisterLoad | None:
+async def find_load(tx: Tx, load_id: UUID) -> RegisterImport | None:
     """One load."""
     loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), load_id))
     return loads[0] if loads else None
 
 
-async def find_loads(tx: Tx, load_ids: Sequence[UUID]) -> list[RegisterLoad]:
+async def find_loads(tx: Tx, load_ids: Sequence[UUID]) -> list[RegisterImport]:
     """These loads, newest first."""
     chosen = "select * from register_load where id = any($1::uuid[])"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), load_ids))
 
 
-async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> RegisterLoad | None:
+async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> RegisterImport | None:
     """The newest load of a source that was not taken back, of data of a day or before."""
     chosen = """
         select * from register_load
@@ -241,21 +241,21 @@ async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -
     return loads[0] if loads else None
 
 
-async def find_previous_load(tx: Tx, load: RegisterLoad) -> RegisterLoad | None:
+async def find_previous_load(tx: Tx, load: RegisterImport) -> RegisterImport | None:
     """The load of the same source that stood before."""
     chosen = "select * from register_load where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1"
     loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), load.source, load.id))
     return loads[0] if loads else None
 
 
-def _loads(rows: Sequence[Record]) -> list[RegisterLoad]:
+def _loads(rows: Sequence[Record]) -> list[RegisterImport]:
     loads: dict[UUID, list[Record]] = {}
     for row in rows:
         loads.setdefault(row["id"], []).append(row)
     return [_load(of_one) for of_one in loads.values()]
 
 
-def _load(rows: Sequence[Record]) -> RegisterLoad:
+def _load(rows: Sequence[Record]) -> RegisterImport:
     first = rows[0]
     files = tuple(
         LoadedFile(
@@ -264,7 +264,7 @@ def _load(rows: Sequence[Record]) -> RegisterLoad:
         for row in rows
         if row["name"] is not None
     )
-    return RegisterLoad(
+    return RegisterImport(
         first["id"],
         first["registry_code"],
         first["source"],

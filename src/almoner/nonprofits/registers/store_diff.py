@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import LoadDifference, NumberDifference
+from almoner.nonprofits.registers.domain import NumberDifference, RegisterImportDifference
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.platform.database.transactions import Tx
 
@@ -39,7 +39,9 @@ _DIFFERENT = f"""
 """
 
 
-async def count_differences(tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str]) -> LoadDifference:
+async def count_differences(
+    tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str]
+) -> RegisterImportDifference:
     """What differs between two loads of a source, counted."""
     rows = await tx.fetch(
         f"""
@@ -68,7 +70,7 @@ async def count_differences(tx: Tx, source: str, old: UUID, new: UUID, ignored: 
     )
     fates = {row["name"]: row["n"] for row in rows if row["kind"] == "fate"}
     columns = {row["name"]: row["n"] for row in rows if row["kind"] == "column"}
-    return LoadDifference(
+    return RegisterImportDifference(
         fates.get("in", 0),
         fates.get("out", 0),
         fates.get("changed", 0),

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.domain import RegisterLoad
+from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.nonprofits.registers.store_staging import staging_table_name
@@ -108,9 +108,9 @@ async def has_entries(tx: Tx, source: str) -> bool:
     )
 
 
-def new_rows_query(staged: str) -> str:
+def new_rows_query(staging_table: str) -> str:
     """The rows of a source of which nothing stands."""
-    return f"(select * from {staged} where number_key is not null) s"
+    return f"(select * from {staging_table} where number_key is not null) s"
 
 
 _GONE_SINCE: Final = """
@@ -136,8 +136,8 @@ _STANDING: Final = """
 async def compare_staged_rows(
     tx: Tx,
     source: str,
-    staged: str,
-    covered: Sequence[str],
+    staging_table: str,
+    complete_parts: Sequence[str],
     others: Sequence[str],
     ignored: Iterable[str],
     day: datetime,
@@ -145,9 +145,9 @@ async def compare_staged_rows(
 ) -> tuple[str, MergeCounts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
-    Of the parts that are ``covered`` all that stands is compared, of the ``others`` the numbers that were read. What
-    the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what they
-    found gone from another part does not come back by those. Numbers that are held stay as they are.
+    Of the parts that are ``complete_parts`` all that stands is compared, of the ``others`` the numbers that were read.
+    What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
+    they found gone from another part does not come back by those. Numbers that are held stay as they are.
     """
     is_older = await tx.fetchval(
         "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
@@ -164,8 +164,8 @@ async def compare_staged_rows(
                     and {record_equality_condition("e.record", "s.record::jsonb", "$3::text[]")} then 'ignored'
                 else 'changed'
             end as fate
-        from ({_STANDING.format(staged)}) e
-        full join (select number_key, part, record from {staged} where number_key is not null) s
+        from ({_STANDING.format(staging_table)}) e
+        full join (select number_key, part, record from {staging_table} where number_key is not null) s
             on s.number_key = e.number_key
         where (e.id is null and not ($5 and {_GONE_SINCE}))
             or (s.number_key is null and e.part = any($2::text[]))
@@ -175,13 +175,13 @@ async def compare_staged_rows(
             ))
         """,
         source,
-        list(covered),
+        list(complete_parts),
         list(ignored),
         day,
         is_older,
         list(others),
     )
-    return await _count_differences(tx, staged, few)
+    return await _count_differences(tx, staging_table, few)
 
 
 _LEFT_GROUP: Final = (
@@ -195,7 +195,7 @@ async def list_changed_numbers(tx: Tx) -> tuple[list[str], list[str]]:
     return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
 
 
-async def compare_reverted_rows(tx: Tx, source: str, staged: str, load_id: UUID) -> tuple[str, MergeCounts]:
+async def compare_reverted_rows(tx: Tx, source: str, staging_table: str, load_id: UUID) -> tuple[str, MergeCounts]:
     """As ``compare_staged_rows``, for a staging that holds how things stood before a load did what it did."""
     await tx.execute(
         f"""
@@ -207,16 +207,16 @@ async def compare_reverted_rows(tx: Tx, source: str, staged: str, load_id: UUID)
             select id, number_key, part, record from register_entry
             where source = $1 and valid_to is null and load_id = $2
         ) e
-        full join (select number_key, part from {staged} where number_key is not null) s
+        full join (select number_key, part from {staging_table} where number_key is not null) s
             on s.number_key = e.number_key
         """,
         source,
         load_id,
     )
-    return await _count_differences(tx, staged, FEW_ROWS)
+    return await _count_differences(tx, staging_table, FEW_ROWS)
 
 
-async def _count_differences(tx: Tx, staged: str, few: int) -> tuple[str, MergeCounts]:
+async def _count_differences(tx: Tx, staging_table: str, few: int) -> tuple[str, MergeCounts]:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
@@ -231,7 +231,7 @@ async def _count_differences(tx: Tx, staged: str, few: int) -> tuple[str, MergeC
     )
     if counts.total <= few:
         await tx.execute("set local enable_nestloop = on")
-    return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
+    return f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s", counts
 
 
 async def end_entries(tx: Tx, merge: MergeRun) -> None:
@@ -379,6 +379,6 @@ async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
     )
 
 
-async def optimise_search(tx: Tx, load: RegisterLoad) -> None:
+async def optimise_search(tx: Tx, load: RegisterImport) -> None:
     """Make the first searches after a load as fast as later ones."""
     await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)

@@ -132,10 +132,10 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read: FileReadResult) -> No
     )
 
 
-async def prepare_merge(tx: Tx, reading_id: UUID, *, few: bool) -> None:
-    """Statistics, and room for joins of whole tables; ``few`` rows are looked up."""
+async def prepare_merge(tx: Tx, reading_id: UUID, *, is_small: bool) -> None:
+    """Statistics, and room for joins of whole tables; ``is_small`` rows are looked up."""
     await tx.execute("set local work_mem = '64MB'")
-    if not few:
+    if not is_small:
         # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
         await tx.execute("set local enable_nestloop = off")
     # Search goes on beside it: a comparison of millions with helpers of its own would take every processor.
@@ -269,7 +269,7 @@ async def keep_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists:
 
 
 async def keep_possibly_unreadable_numbers(
-    tx: Tx, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
+    tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
 ) -> None:
     """Keep missing numbers that may belong to rows whose number is unreadable.
 
@@ -289,7 +289,7 @@ async def keep_possibly_unreadable_numbers(
             and not exists (select from register_held h where h.number_key = e.number_key)
         """,
         source,
-        list(covered),
+        list(complete_parts),
     )
     await tx.execute(
         f"""
@@ -309,9 +309,11 @@ async def count_kept_numbers(tx: Tx) -> int:
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
-async def count_missing_numbers(tx: Tx, reading_id: UUID, source: str, covered: Sequence[str]) -> tuple[int, int]:
+async def count_missing_numbers(
+    tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str]
+) -> tuple[int, int]:
     """How many numbers stand in parts of a source, and how many of them were not read."""
-    if not covered:
+    if not complete_parts:
         return 0, 0
     row = await tx.fetchrow(
         f"""
@@ -323,7 +325,7 @@ async def count_missing_numbers(tx: Tx, reading_id: UUID, source: str, covered: 
             and not exists (select from register_held h where h.number_key = e.number_key)
         """,
         source,
-        list(covered),
+        list(complete_parts),
     )
     assert row is not None
     return row["numbers"], row["removed"]

@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.domain import LoadDecision, SourceAge
+from almoner.nonprofits.registers.domain import RegisterImportDecision, SourceAge
 from almoner.platform.database.transactions import Tx
 
 _LAST: Final = UUID(int=2**128 - 1)
@@ -79,15 +79,15 @@ async def count_undecided(tx: Tx) -> int:
     return found
 
 
-async def find_decision(tx: Tx, load_id: UUID) -> LoadDecision | None:
+async def find_decision(tx: Tx, load_id: UUID) -> RegisterImportDecision | None:
     """What was decided about a load."""
     row = await tx.fetchrow(
         "select decision, decided_by, decided_at, note from register_load_decision where load_id = $1", load_id
     )
-    return None if row is None else LoadDecision(**row)
+    return None if row is None else RegisterImportDecision(**row)
 
 
-async def insert_decision(tx: Tx, load_id: UUID, new: LoadDecision) -> bool:
+async def insert_decision(tx: Tx, load_id: UUID, new: RegisterImportDecision) -> bool:
     """Store a decision; False where there is one."""
     made = await tx.fetchval(
         """

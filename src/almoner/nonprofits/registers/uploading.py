@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import ImportRefused, LoadQuarantined, RegisterLoad
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress
 from almoner.platform.audit import log as audit
@@ -63,7 +63,7 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
             named: audit.Details = {"name": entered.name, "country": entered.country_code, "by": source.code}
             await audit.record_entry(tx, audit.DEPLOYMENT, actor, "registry.declared", entered.code, details=named)
 
-    async def record(tx: Tx, load: RegisterLoad) -> None:
+    async def record(tx: Tx, load: RegisterImport) -> None:
         quarantined = load.status == "quarantined"
         await import_uploads.finish(
             tx, upload.id, "quarantined" if quarantined else "loaded", load_id=load.id, reasons=load.reasons
@@ -74,7 +74,7 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
 
     try:
         load = await flows.import_files(db, source, [path], as_of=upload.data_date, force=upload.forced, record=record)
-    except LoadQuarantined:
+    except RegisterImportQuarantined:
         return  # recorded
     if load.status == "unchanged":
         async with db.write() as tx:

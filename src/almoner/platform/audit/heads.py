@@ -164,7 +164,7 @@ async def next_export_at(tx: Tx) -> datetime | None:
     return moment
 
 
-async def export_heads(tx: Tx, folder: Path) -> int:
+async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     """Append signed heads to the files of the export folder; returns how many. Raises ExportFailed.
 
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
@@ -262,7 +262,7 @@ async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:
 
 
 async def _export_heads(folder: Path, tx: Tx) -> int:
-    return await export_heads(tx, folder)
+    return await export_signed_chain_heads(tx, folder)
 
 
 export_tasks: Final = TasksWith[Path]()

@@ -238,8 +238,8 @@ async def list_actors(tx: Tx, scope: UUID, limit: int) -> list[Actor]:
     return [Actor(row["actor_kind"], row["value"]) for row in await tx.fetch(DISTINCT_ACTORS, scope, limit)]
 
 
-async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
-    """Count a scope's entries with these actions since a given time, up to ``most``."""
+async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, max_count: int) -> int:
+    """Count a scope's entries with these actions since a given time, up to ``max_count``."""
     found: int = await tx.fetchval(
         """
         select count(*) from unnest($2::text[]) as wanted (action) cross join lateral (
@@ -249,7 +249,7 @@ async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: date
         scope,
         actions,
         since,
-        most,
+        max_count,
     )
     return found
 

@@ -16,10 +16,10 @@ class CallBatcher(Generic[_K, _V]):
     its callers get.
     """
 
-    def __init__(self, work: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]], most: int = 250) -> None:
+    def __init__(self, work: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]], max_count: int = 250) -> None:
         """``work`` returns one value for each key, in their order."""
         self._work = work
-        self._most = most
+        self._most = max_count
         self._waiting: list[tuple[_K, asyncio.Future[_V]]] = []
         self._running: asyncio.Task[None] | None = None
 

@@ -21,7 +21,7 @@ from asyncpg import Record
 from almoner.platform.database.identity import UnreleasedCopyNotice, blob_mark_of
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
+from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
 
 _RECENT: Final = 64
 RAISE_INTERVAL: Final = timedelta(seconds=5)
@@ -150,7 +150,7 @@ class CopyFinding:
     storage_error: Exception | None
 
 
-async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -> CopyFinding:
+async def inspect_database(db: Database, marks: DeploymentRecords, address: str) -> CopyFinding:
     """Judge whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
@@ -165,19 +165,19 @@ async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -
 
 
 async def _read_marks(
-    marks: DeploymentMarks, claim: DeploymentClaim | None
+    marks: DeploymentRecords, claim: DeploymentClaim | None
 ) -> tuple[Generation | None, list[str], Exception | None]:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             if claim is None:
-                return None, await marks.list_marks(), None
-            content = await marks.read_mark(str(claim.id))
+                return None, await marks.list_deployment_records(), None
+            content = await marks.read_deployment_record(str(claim.id))
     except (StorageUnavailable, TimeoutError) as error:
         return None, [], error
     return None if content is None else Generation.parse(content), [], None
 
 
-async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) -> CopyFinding:
+async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) -> CopyFinding:
     """Judge the database for a CLI command, and set the process's deployment identity."""
     found = await inspect_database(db, marks, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
@@ -198,14 +198,14 @@ async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> Deplo
 
 
 async def supersede_former_deployment(
-    marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None
+    marks: DeploymentRecords, former: DeploymentClaim, outside: Generation | None
 ) -> None:
     """Mark the original deployment as taken over, so that it stops wherever it is started.
 
     Raises StorageUnavailable.
     """
     number = max(former.generation, outside.number if outside else 0) + _FAR
-    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encode())
+    await marks.write_deployment_record(str(former.id), Generation(number, uuid4(), former.generation_at).encode())
 
 
 def server_address(dsn: str) -> str:

@@ -8,7 +8,7 @@ from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopyNotice, UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
+from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
@@ -23,7 +23,7 @@ class CopyWatch:
     Call ``check`` first, then ``run`` until stopped, and ``close`` at the end.
     """
 
-    def __init__(self, db: Database, marks: DeploymentMarks, dsn: str, telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, marks: DeploymentRecords, dsn: str, telemetry: Telemetry) -> None:
         self._db = db
         self._marks = marks
         self._address = copy_detection.server_address(dsn)
@@ -50,7 +50,9 @@ class CopyWatch:
     async def confirm_ownership(self) -> None:
         """Check the storage before deleting there. Raises StorageUnavailable, UnreleasedDatabaseCopy."""
         self._identity.ensure_active()
-        content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
+        content = (
+            None if self._identity.id is None else await self._marks.read_deployment_record(str(self._identity.id))
+        )
         async with self._db.read() as tx:
             claim = await copy_detection.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
@@ -111,7 +113,7 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
-                await self._marks.write_mark(str(raised.id), raised.recent_generation(back).encode())
+                await self._marks.write_deployment_record(str(raised.id), raised.recent_generation(back).encode())
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 

@@ -39,8 +39,8 @@ async def rows_after(
     return await tx.fetch(sql, *where.values)
 
 
-async def count_up_to(tx: Tx, table: str, where: Conditions, most: int) -> int:
-    """How many rows match: exact up to ``most``, and one more where there are more."""
-    counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(most) + 1}"
+async def count_up_to(tx: Tx, table: str, where: Conditions, max_count: int) -> int:
+    """How many rows match: exact up to ``max_count``, and one more where there are more."""
+    counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(max_count) + 1}"
     sql = f"select count(*)::int from ({counted}) found"
     return int(await tx.fetchval(sql, *where.values))

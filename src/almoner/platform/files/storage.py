@@ -52,23 +52,23 @@ class TrashedBlob:
     data_date: date
 
 
-class DeploymentMarks(Protocol):
+class DeploymentRecords(Protocol):
     """Small named marks in the storage by which deployments recognise each other."""
 
-    async def read_mark(self, name: str) -> bytes | None:
+    async def read_deployment_record(self, name: str) -> bytes | None:
         """The content of a mark; None if it does not exist."""
         ...
 
-    async def write_mark(self, name: str, content: bytes) -> None:
+    async def write_deployment_record(self, name: str, content: bytes) -> None:
         """Create or replace a mark."""
         ...
 
-    async def list_marks(self) -> list[str]:
+    async def list_deployment_records(self) -> list[str]:
         """The names of all marks."""
         ...
 
 
-class Storage(DeploymentMarks, Protocol):
+class Storage(DeploymentRecords, Protocol):
     """Where blobs are stored (a folder or S3). All methods raise StorageUnavailable."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope
 
 from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
-from almoner.kit.text import clean_text, clean_values
+from almoner.kit.text import clean_nested_texts, clean_text
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateLimitState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, QueryReader
@@ -157,7 +157,7 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
     held = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
         if not held:
-            body = (endpoint.body or RequestBody).model_validate(clean_values(dict(fields)))
+            body = (endpoint.body or RequestBody).model_validate(clean_nested_texts(dict(fields)))
             if not reasons:
                 return body
     except ValidationError as found:
@@ -173,7 +173,7 @@ def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
         sent = from_json(raw)
     except ValueError:
         return raw
-    cleaned = clean_values(sent)
+    cleaned = clean_nested_texts(sent)
     if isinstance(sent, dict) and isinstance(cleaned, dict):
         cleaned |= {name: sent[name] for name in judged if name in sent}
     return to_json(cleaned, inf_nan_mode="constants")

@@ -45,9 +45,9 @@ class PollBackoff:
         """Poll fast again, because work was found."""
         self.seconds = POLL_SECONDS
 
-    async def wait_for_work(self, ear: asyncio.Event) -> None:
+    async def wait_for_work(self, wakeup: asyncio.Event) -> None:
         """Wait for the next notification or poll."""
-        if await wait_for_wakeup(ear, self.seconds):
+        if await wait_for_wakeup(wakeup, self.seconds):
             self.reset()
         else:
             self.increase()
@@ -57,10 +57,10 @@ class PollBackoff:
         self.seconds = min(self.seconds * _SLOWER, LONGEST_POLL_SECONDS)
 
 
-async def wait_for_wakeup(ear: asyncio.Event, seconds: float) -> bool:
+async def wait_for_wakeup(wakeup: asyncio.Event, seconds: float) -> bool:
     """Wait for a notification, at most ``seconds``; True if there was one. Clears it."""
-    rung = await wait_until_set(ear, seconds)
-    ear.clear()
+    rung = await wait_until_set(wakeup, seconds)
+    wakeup.clear()
     return rung
 
 

@@ -159,18 +159,18 @@ async def run_selfcheck(
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """The checks of the nightly job, and where it reports findings."""
 
     checks: Sequence[ConsistencyCheck]
     telemetry: Telemetry
 
 
-run_tasks: Final = TasksWith[Parts]()
+run_tasks: Final = TasksWith[JobDependencies]()
 
 
 @run_tasks.job(_RUN)
-async def run_nightly(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_nightly(parts: JobDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask all; broken promises are counted and logged."""
     checks, telemetry = parts.checks, parts.telemetry
     outcome = await run_selfcheck(work.db, checks)

@@ -256,19 +256,19 @@ class OutboundClient:
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
     async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
-        """POST bytes and read at most ``most`` bytes of the response. Owners never share connections.
+        """POST bytes and read at most ``max_bytes`` bytes of the response. Owners never share connections.
 
         Raises OutboundFailure; UnreleasedDatabaseCopy on a copy; RuntimeError while a writing transaction is open.
         """
-        return await self._call(_Call("POST", url, body, headers, most), owner)
+        return await self._call(_Call("POST", url, body, headers, max_bytes), owner)
 
     async def get(
-        self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+        self, url: str, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
-        """GET at most ``most`` bytes."""
-        return await self._call(_Call("GET", url, None, headers, most), owner)
+        """GET at most ``max_bytes`` bytes."""
+        return await self._call(_Call("GET", url, None, headers, max_bytes), owner)
 
     @asynccontextmanager
     async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[StreamedResponse]:

@@ -55,7 +55,7 @@ class PdfRenderer:
         self._template = template.read_bytes()
         self._compiler = self._compiler_with(())
         self._line = BoundedConcurrency(
-            1, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
+            1, max_count=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
         )  # the compiler refuses a second caller
 
     async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:

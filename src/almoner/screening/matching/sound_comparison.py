@@ -69,15 +69,15 @@ def read_coarse_forms(name: str) -> frozenset[str]:
 coarse_forms: Final = lru_cache(maxsize=4_096)(read_coarse_forms)
 
 
-def likeness_bound(worth: float, total: float, met: int, foreign: int) -> float:
+def max_possible_likeness(matched_weight: float, total: float, matched: int, unmatched: int) -> float:
     """The most that a name in Latin letters and one of so many words in another script can be alike.
 
-    ``worth``: of the Latin words that may agree, ``met`` of them, of all that are worth ``total``. One of them may be
-    two words of the other.
+    ``matched_weight``: of the Latin words that may agree, ``matched`` of them, of all that are worth ``total``. One of
+    them may be two words of the other.
     """
-    left_over, right_over = _UNMATCHED * max(0, foreign - met - 1), total - worth
+    left_over, right_over = _UNMATCHED * max(0, unmatched - matched - 1), total - matched_weight
     replaced = 2 * _REPLACED * min(left_over, right_over)
-    return (2 * worth - replaced) / (2 * worth + left_over + right_over) if total else 0.0
+    return (2 * matched_weight - replaced) / (2 * matched_weight + left_over + right_over) if total else 0.0
 
 
 def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:

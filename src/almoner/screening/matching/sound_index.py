@@ -23,7 +23,7 @@ from almoner.screening.matching.sound_comparison import (
     coarse_forms,
     is_near_key,
     latin_words,
-    likeness_bound,
+    max_possible_likeness,
     read_coarse_forms,
 )
 from almoner.screening.matching.sounds import merged, read_latin_keys
@@ -83,7 +83,7 @@ class SoundIndex:
             count = met.bit_count()
             if count >= least:
                 worth = sum([weight for place, weight in enumerate(weights) if met >> place & 1])
-                bound = likeness_bound(worth, total, count, self._foreign[number])
+                bound = max_possible_likeness(worth, total, count, self._foreign[number])
                 if bound >= MIN_LIKENESS:
                     good.append((bound, number))
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:

@@ -9,9 +9,9 @@ from uuid import UUID
 from almoner.kit.events import InternalEvent
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
-from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistLoadEvent, WatchlistVersion
+from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistImportEvent, WatchlistVersion
 
-COMPARED: Final = InternalEvent("internal.watchlist_compared", WatchlistLoadEvent)
+COMPARED: Final = InternalEvent("internal.watchlist_compared", WatchlistImportEvent)
 """Told when all who are watched were compared with a version of a list."""
 
 MatchSide = Mapping[str, str]

@@ -34,13 +34,13 @@ from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistLoadEvent
+from almoner.screening.watchlists.domain import WatchlistImportEvent
 
 BATCH_SIZE: Final = 500
 
 
 async def screen(
-    tx: Tx, screener: Screener, who: ScreenedSubject, asked: SubjectDetails, *, watch: bool
+    tx: Tx, screener: Screener, subject: ScreenedSubject, asked: SubjectDetails, *, watch: bool
 ) -> ScreeningResult:
     """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
 
@@ -48,10 +48,10 @@ async def screen(
     told apart from what the record has changed in.
     """
     lists = await screener.current_watchlists(tx)
-    known = await store.lock_subject(tx, who.type, who.id)
+    known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     obstacle = screening_obstacle(asked.names)
-    saved = await store.save_subject(tx, who, asked, ENGINE_VERSION, obstacle, watch=watch)
+    saved = await store.save_subject(tx, subject, asked, ENGINE_VERSION, obstacle, watch=watch)
     now = await _compare(tx, lists, saved)
     return now if before is None else now.combined_with(before)
 
@@ -63,21 +63,21 @@ async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
-async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
+async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     """The current result of a record, without screening it."""
-    stored = await store.find_screened_subject(tx, who.type, who.id)
+    stored = await store.find_screened_subject(tx, subject.type, subject.id)
     return ScreeningResult(
-        who.kind,
+        subject.kind,
         await watchlists.list_versions(tx),
-        await store.list_current_matches(tx, who.type, who.id),
+        await store.list_current_matches(tx, subject.type, subject.id),
         obstacle=stored.obstacle if stored else None,
         manual_result=stored.manual_result if stored else None,
     )
 
 
-async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
+async def list_decided_matches(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
     """List reviewers' decisions on a record, including those on ended matches."""
-    return await store.list_decided_matches(tx, who.type, who.id)
+    return await store.list_decided_matches(tx, subject.type, subject.id)
 
 
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
@@ -108,9 +108,9 @@ def _still_agrees(match: ScreeningMatch) -> bool:
     return match.current and match.score >= FLAG_SCORE
 
 
-async def lock_subject(tx: Tx, who: ScreenedSubject) -> StoredSubject | None:
+async def lock_subject(tx: Tx, subject: ScreenedSubject) -> StoredSubject | None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
-    return await store.lock_subject(tx, who.type, who.id)
+    return await store.lock_subject(tx, subject.type, subject.id)
 
 
 async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:
@@ -132,26 +132,26 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     return True
 
 
-async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
+async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
     """Compare a record no longer when a list changes; the matches that waited until now.
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
     """
-    stored = await store.lock_subject(tx, who.type, who.id)
+    stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
         return []
     await store.set_unwatched(tx, stored.id)
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
         await store.update_match(tx, match.without_monitoring())
-    if stored.monitored and who.type == "organisation":
-        await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(who.type, who.id))
+    if stored.monitored and subject.type == "organisation":
+        await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(subject.type, subject.id))
     return were
 
 
-async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
+async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
     """Forget who was compared, and why it matched; the matches that were open until now."""
-    stored = await store.lock_subject(tx, who.type, who.id)
+    stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
         return []
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
@@ -204,7 +204,7 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
     """Tell that all who are watched were compared with what a load brought."""
     changes = await watchlists.get_load_changes(tx, load_id)
-    await outbox.emit_internal(tx, COMPARED, WatchlistLoadEvent(changes.list, load_id))
+    await outbox.emit_internal(tx, COMPARED, WatchlistImportEvent(changes.list, load_id))
 
 
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
@@ -228,7 +228,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
         await store.insert_match(tx, stored.id, hit)
         changed = True
     if (stored.engine_version, stored.obstacle) != (ENGINE_VERSION, obstacle):
-        await store.set_engine_version(tx, stored.id, ENGINE_VERSION, obstacle)
+        await store.record_screening_engine_version(tx, stored.id, ENGINE_VERSION, obstacle)
     if changed:
         await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}

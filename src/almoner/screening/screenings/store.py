@@ -34,7 +34,7 @@ _MATCH: Final = """
 
 async def save_subject(
     tx: Tx,
-    who: ScreenedSubject,
+    subject: ScreenedSubject,
     asked: SubjectDetails,
     engine: int,
     obstacle: ScreeningObstacle | None,
@@ -43,8 +43,8 @@ async def save_subject(
 ) -> StoredSubject:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``.
 
-    What is known already keeps its obstacle: ``set_engine_version`` changes that. What a person found of its names
-    holds for these names.
+    What is known already keeps its obstacle: ``record_screening_engine_version`` changes that. What a person found of
+    its names holds for these names.
     """
     row = await tx.fetchrow(
         f"""
@@ -60,9 +60,9 @@ async def save_subject(
         returning {_SUBJECT}
         """,
         tx.new_id(),
-        who.type,
-        who.id,
-        who.partner_id,
+        subject.type,
+        subject.id,
+        subject.partner_id,
         asked.kind,
         asked.names,
         asked.countries,
@@ -78,14 +78,14 @@ async def save_subject(
 
 
 @across_partners("registers")
-async def lock_subject(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
+async def lock_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"""
         select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not erased
         for no key update
         """,
-        who_type,
+        subject_type,
         subject_id,
     )
     return _stored(row) if row else None
@@ -100,7 +100,9 @@ async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
     return _stored(row) if row else None
 
 
-async def set_engine_version(tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None) -> None:
+async def record_screening_engine_version(
+    tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
+) -> None:
     """It was compared as it looks by this version of the engine, as far as that could."""
     await tx.execute(
         """
@@ -231,28 +233,28 @@ async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
 
 
 @across_partners("registers")
-async def list_current_matches(tx: Tx, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+async def list_current_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
         where s.type = $1 and s.subject_id = $2 and m.current order by m.score desc, m.list, m.entry_key
         """,
-        who_type,
+        subject_type,
         subject_id,
     )
     return [_match(row) for row in rows]
 
 
 @across_partners("registers")
-async def list_decided_matches(tx: Tx, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Matches of a record that a person decided, current or not."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
         where s.type = $1 and s.subject_id = $2 and m.decision <> 'open' order by m.id
         """,
-        who_type,
+        subject_type,
         subject_id,
     )
     return [_match(row) for row in rows]
@@ -284,10 +286,10 @@ async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 
 @across_partners("registers")
-async def find_screened_subject(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
+async def find_screened_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
     """A record as it was when it was last screened."""
     row = await tx.fetchrow(
-        f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", who_type, subject_id
+        f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", subject_type, subject_id
     )
     return _stored(row) if row else None
 

@@ -81,16 +81,16 @@ SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
 
 
 @dataclass(frozen=True, slots=True)
-class WatchlistLoadEvent:
+class WatchlistImportEvent:
     """The list and its import. ``load`` has the columns of ``Load``."""
 
     list: str
     load: UUID
 
 
-LOADED: Final = InternalEvent("internal.watchlist_loaded", WatchlistLoadEvent)
+LOADED: Final = InternalEvent("internal.watchlist_loaded", WatchlistImportEvent)
 """Told when a list has another version."""
-REFUSED: Final = InternalEvent("internal.watchlist_refused", WatchlistLoadEvent)
+REFUSED: Final = InternalEvent("internal.watchlist_refused", WatchlistImportEvent)
 """Told when files of a list were refused."""
 
 
@@ -107,7 +107,7 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
-class WatchlistLoad:
+class WatchlistImport:
     """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
 
     ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are;
@@ -151,7 +151,7 @@ class WatchlistVersion:
     title: str
     licence: str
     unverified: bool
-    load: WatchlistLoad
+    load: WatchlistImport
 
     @property
     def version(self) -> str:
@@ -175,7 +175,7 @@ class WatchlistEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadChanges:
+class WatchlistImportChanges:
     """The changes of an import. ``changed``: pairs of old and new entries."""
 
     list: str
@@ -184,10 +184,10 @@ class LoadChanges:
     changed: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
 
 
-class LoadRefused(WatchlistRefused):
+class WatchlistImportRefused(WatchlistRefused):
     """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
 
-    def __init__(self, load: WatchlistLoad) -> None:
+    def __init__(self, load: WatchlistImport) -> None:
         super().__init__(
             f"these files of {load.list} are refused, and what was loaded before stays: {'; '.join(load.reasons)}. "
             "Fetch them again, or load them as they are with --force"

@@ -21,12 +21,12 @@ from almoner.screening.watchlists.domain import (
     SUBSUMED_LISTS,
     Category,
     ListedEntity,
-    LoadRefused,
     RejectedEntry,
     SubjectKind,
     WatchlistEntry,
-    WatchlistLoad,
-    WatchlistLoadEvent,
+    WatchlistImport,
+    WatchlistImportEvent,
+    WatchlistImportRefused,
     WatchlistRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
@@ -34,7 +34,7 @@ from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
 
 ReportProgress = Callable[[int], None]
 """Told how many entries were read so far; called from another thread."""
-RecordAudit = Callable[[Tx, WatchlistLoad], Awaitable[None]]
+RecordAudit = Callable[[Tx, WatchlistImport], Awaitable[None]]
 _EVERY: Final = 1_000
 _SHOWN_BAD: Final = 5
 
@@ -56,14 +56,14 @@ async def import_files(
     refused_before: bool = False,
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
-) -> WatchlistLoad:
+) -> WatchlistImport:
     """Load the files of one list as its next version, all or nothing.
 
     ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
     against. ``fetched_from``: web addresses, where they are from such. ``record`` is called in the transaction of the
     load, also for the load that retires a list which this one contains. Files that are what is loaded already change
     nothing; ``refused_before``: nor do those that were refused last, which nobody is told of again.
-    Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
+    Raises WatchlistImportRefused when they are no good, and WatchlistRefused when they are no such list.
     """
     with files.open_files(places) as found:
         async with db.read() as tx:
@@ -73,7 +73,7 @@ async def import_files(
             return replace(current, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
             if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
-                raise LoadRefused(one)
+                raise WatchlistImportRefused(one)
         stated = (
             await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
         )
@@ -88,7 +88,7 @@ async def import_files(
             if record is not None:
                 await record(tx, one)
     if load.status == "refused":
-        raise LoadRefused(load)
+        raise WatchlistImportRefused(load)
     return load
 
 
@@ -117,14 +117,14 @@ async def _merge(
     *,
     force: bool,
     fetched_from: Sequence[str],
-) -> WatchlistLoad:
+) -> WatchlistImport:
     before = await store.upsert_list(tx, source)
     current = await store.entry_content_hashes(tx, source.code)
     added = read.entries.keys() - current.keys()
     missing = current.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
     changed = [key for key, content in current.items() if key in read.entries and read.entries[key][2] != content]
-    load = WatchlistLoad(
+    load = WatchlistImport(
         id=tx.new_id(),
         list=source.code,
         status="loaded",
@@ -175,7 +175,7 @@ async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
 
-async def _retire_subsumed(tx: Tx, load: WatchlistLoad) -> list[WatchlistLoad]:
+async def _retire_subsumed(tx: Tx, load: WatchlistImport) -> list[WatchlistImport]:
     """Retire the lists that this one contains, now that it is loaded."""
     if load.status != "loaded":
         return []
@@ -184,30 +184,30 @@ async def _retire_subsumed(tx: Tx, load: WatchlistLoad) -> list[WatchlistLoad]:
     return [await retire_list(tx, part) for part in named]
 
 
-async def _refuse(tx: Tx, load: WatchlistLoad, reasons: Sequence[str]) -> WatchlistLoad:
+async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> WatchlistImport:
     """Store that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_load(tx, refused)
-    await outbox.emit_internal(tx, REFUSED, WatchlistLoadEvent(load.list, load.id))
+    await outbox.emit_internal(tx, REFUSED, WatchlistImportEvent(load.list, load.id))
     return refused
 
 
-async def _replace(tx: Tx, load: WatchlistLoad, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
+async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Have a list say from this load on what it brought, and no more what it ended."""
     await store.insert_load(tx, load)
     await store.end_entries(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
     await store.set_current_load(tx, load)
-    await outbox.emit_internal(tx, LOADED, WatchlistLoadEvent(load.list, load.id))
+    await outbox.emit_internal(tx, LOADED, WatchlistImportEvent(load.list, load.id))
 
 
-async def retire_list(tx: Tx, code: str) -> WatchlistLoad:
+async def retire_list(tx: Tx, code: str) -> WatchlistImport:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
     current = await store.lock_current_load(tx, code)
     if current is None or not current.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
     keys = list(await store.entry_content_hashes(tx, code))
-    load = WatchlistLoad(
+    load = WatchlistImport(
         id=tx.new_id(),
         list=code,
         status="loaded",
@@ -227,7 +227,7 @@ async def retire_list(tx: Tx, code: str) -> WatchlistLoad:
     return load
 
 
-def _entry(load: WatchlistLoad, listed: ListedEntity, category: Category, content: bytes) -> WatchlistEntry:
+def _entry(load: WatchlistImport, listed: ListedEntity, category: Category, content: bytes) -> WatchlistEntry:
     return WatchlistEntry(load.list, listed, category, content, load.id)
 
 

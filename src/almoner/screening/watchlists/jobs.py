@@ -8,7 +8,7 @@ from almoner.access.security_emails import service as security_emails
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import Tasks
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import REFUSED, WatchlistLoadEvent
+from almoner.screening.watchlists.domain import REFUSED, WatchlistImportEvent
 from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as WatchlistRefreshContext
 from almoner.screening.watchlists.refreshing import enqueue_refresh as enqueue_refresh
 from almoner.screening.watchlists.refreshing import is_scheduled as is_scheduled
@@ -21,7 +21,7 @@ tasks: Final = Tasks()
 
 
 @tasks.reacts_to(REFUSED)
-async def on_load_refused(tx: Tx, refused: Sequence[WatchlistLoadEvent]) -> None:
+async def on_load_refused(tx: Tx, refused: Sequence[WatchlistImportEvent]) -> None:
     """Mail every administrator that a list was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for reported in refused:

@@ -20,7 +20,7 @@ from almoner.platform.outbound import fetching
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchRefused
 from almoner.screening.watchlists import flows, store_refresh
-from almoner.screening.watchlists.domain import LoadRefused, WatchlistLoad, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.screening.watchlists.store_refresh import Status
 
@@ -67,7 +67,7 @@ async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, jo
         status = await _load(work.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
-    except LoadRefused as error:
+    except WatchlistImportRefused as error:
         await _record_attempt(parts, work.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
         await _record_attempt(parts, work.db, planned, "failed", str(error))
@@ -77,7 +77,7 @@ async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, jo
 
 
 async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) -> Status:
-    async def record(tx: Tx, load: WatchlistLoad) -> None:
+    async def record(tx: Tx, load: WatchlistImport) -> None:
         action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
         reported: audit.Details = {"version": load.version, "entries": load.entries}
         if load.list != planned.source:

@@ -7,7 +7,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
-from almoner.screening.watchlists.domain import LoadChanges, WatchlistEntry, WatchlistLoad
+from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistImport, WatchlistImportChanges
 from almoner.screening.watchlists.store import current_load_ids as current_load_ids
 from almoner.screening.watchlists.store import find_entries as find_entries
 from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
@@ -23,12 +23,12 @@ async def list_entries(tx: Tx, code: str, after: str) -> list[WatchlistEntry]:
     return await store.list_current_entries(tx, code, after, _AT_ONCE)
 
 
-async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
+async def get_load_changes(tx: Tx, load_id: UUID) -> WatchlistImportChanges:
     """The changes of an import. Raises NotFound."""
     of = await get_load(tx, load_id)
     came = {one.listed.key: one for one in await store.entries_added_by_load(tx, load_id)}
     ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, load_id)}
-    return LoadChanges(
+    return WatchlistImportChanges(
         list=of.list,
         added=[one for key, one in came.items() if key not in ended],
         removed=[one for key, one in ended.items() if key not in came],
@@ -36,7 +36,7 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
     )
 
 
-async def get_load(tx: Tx, load_id: UUID) -> WatchlistLoad:
+async def get_load(tx: Tx, load_id: UUID) -> WatchlistImport:
     """One load. Raises NotFound."""
     found = await store.find_load(tx, load_id)
     if found is None:

@@ -15,7 +15,7 @@ from almoner.screening.watchlists.domain import (
     ListedName,
     LoadedFile,
     WatchlistEntry,
-    WatchlistLoad,
+    WatchlistImport,
     WatchlistVersion,
 )
 from almoner.screening.watchlists.ports import WatchlistSource
@@ -34,7 +34,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """Of whoever is compared with the current versions, shared; of a load that is to become one, alone."""
 
 
-async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistLoad | None:
+async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
     """Enter the list, or what its reader says of it now, and lock it; its current load."""
     await tx.execute(
         """
@@ -54,7 +54,7 @@ async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistLoad | None:
     return _load(row) if row else None
 
 
-async def find_current_load(tx: Tx, code: str) -> WatchlistLoad | None:
+async def find_current_load(tx: Tx, code: str) -> WatchlistImport | None:
     """The current load of a list."""
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
@@ -62,13 +62,13 @@ async def find_current_load(tx: Tx, code: str) -> WatchlistLoad | None:
     return _load(row) if row else None
 
 
-async def lock_current_load(tx: Tx, code: str) -> WatchlistLoad | None:
+async def lock_current_load(tx: Tx, code: str) -> WatchlistImport | None:
     """The current load of a list, which nobody else changes until the transaction ends."""
     await tx.execute("select from watchlist where code = $1 for no key update", code)
     return await find_current_load(tx, code)
 
 
-async def insert_load(tx: Tx, load: WatchlistLoad) -> None:
+async def insert_load(tx: Tx, load: WatchlistImport) -> None:
     """Store a load."""
     await tx.execute(
         """
@@ -99,7 +99,7 @@ async def insert_load(tx: Tx, load: WatchlistLoad) -> None:
     )
 
 
-async def set_current_load(tx: Tx, load: WatchlistLoad) -> None:
+async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
     """What a load brought is what its list says from now on; waits for all who are being compared."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
@@ -185,7 +185,7 @@ async def list_versions(tx: Tx) -> list[WatchlistVersion]:
     return [WatchlistVersion(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
 
 
-async def list_refused_loads(tx: Tx) -> list[WatchlistLoad]:
+async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
     """The newest load of each list, where it was refused."""
     rows = await tx.fetch(
         f"""
@@ -197,7 +197,7 @@ async def list_refused_loads(tx: Tx) -> list[WatchlistLoad]:
     return [_load(row) for row in rows]
 
 
-async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistLoad]:
+async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistImport]:
     """The newest loads, newest first."""
     rows = await tx.fetch(
         f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
@@ -207,7 +207,7 @@ async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistLoad
     return [_load(row) for row in rows]
 
 
-async def find_load(tx: Tx, load_id: UUID) -> WatchlistLoad | None:
+async def find_load(tx: Tx, load_id: UUID) -> WatchlistImport | None:
     """One load."""
     row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
     return _load(row) if row else None
@@ -272,8 +272,8 @@ async def query_metrics(tx: Tx) -> list[tuple[str, str, int]]:
     return [(row["list"], row["status"], row["count"]) for row in rows]
 
 
-def _load(row: Record) -> WatchlistLoad:
-    return WatchlistLoad(
+def _load(row: Record) -> WatchlistImport:
+    return WatchlistImport(
         row["id"],
         row["list"],
         row["status"],

@@ -16,7 +16,7 @@ from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.jobs.background_tasks import JobContext, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
 from almoner.screening.watchlists import flows
-from almoner.screening.watchlists.domain import LoadRefused, WatchlistLoad, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 
 IMPORT_UPLOAD: Final = JobKind("watchlists.import_upload", ImportUploadJob)
@@ -58,7 +58,7 @@ async def import_upload(parts: WatchlistUploadContext, work: JobContext, job: Jo
 async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, path: Path) -> None:
     actor = audit.Actor("operator", upload.uploaded_by)
 
-    async def record(tx: Tx, load: WatchlistLoad) -> None:
+    async def record(tx: Tx, load: WatchlistImport) -> None:
         details: audit.Details
         if load.list != source.code:
             action, details = "watchlist.retired", {"entries": load.removed}
@@ -75,7 +75,7 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
         load = await flows.import_files(
             db, source, [path], published=upload.data_date, force=upload.forced, record=record
         )
-    except LoadRefused:
+    except WatchlistImportRefused:
         return  # recorded
     if load.status == "unchanged":
         async with db.write() as tx:

@@ -110,11 +110,11 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, tak
         await _request_review(tx, held, outcome)
 
 
-async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) -> EvaluationStep:
+async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerification) -> EvaluationStep:
     """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
-    name = " ".join(part for part in (held.first_name, held.last_name) if part)
-    who = ScreenedSubject("agent_verification", held.id, held.partner_id)
-    asked = SubjectDetails("person", (name,), await _countries(tx, held))
+    name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
+    who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
+    asked = SubjectDetails("person", (name,), await _countries(tx, verification))
     result = await matches.screen(tx, screener, who, asked, watch=True)
     if not result.covering_lists:
         return EvaluationStep("watch_lists", "not_applicable")
@@ -131,33 +131,33 @@ async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) 
     return EvaluationStep("watch_lists", "fail", "on_watch_list", facts=facts)
 
 
-async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
+async def _countries(tx: Tx, verification: AgentVerification) -> tuple[str, ...]:
     """Where the nonprofit is: a listed person of that country is more likely meant."""
-    partner = Partner(held.partner_id)
-    if held.organisation is not None:
-        return ((await organisations.get(tx, partner, held.organisation.id)).country_code,)
-    assert held.validation_request is not None, "it speaks for one of the two"
-    return ((await validation_requests.get(tx, partner, held.validation_request.id)).details.country_code,)
+    partner = Partner(verification.partner_id)
+    if verification.organisation is not None:
+        return ((await organisations.get(tx, partner, verification.organisation.id)).country_code,)
+    assert verification.validation_request is not None, "it speaks for one of the two"
+    return ((await validation_requests.get(tx, partner, verification.validation_request.id)).details.country_code,)
 
 
-async def apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerification:
+async def apply_request_decision(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """What its validation request has come to since: its organisation, or the end."""
-    if held.validation_request is None:
-        return held
-    request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request.id)
+    if verification.validation_request is None:
+        return verification
+    request = await validation_requests.get(tx, Partner(verification.partner_id), verification.validation_request.id)
     if request.status == "rejected":
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = EvaluationStep("validation_request", "fail", "validation_request_failed", facts=facts)
-        await store.insert_evaluation_steps(tx, held.id, [failed])
-        return await transitions.apply_transition(tx, held.with_rejection("validation_request_failed", tx.now))
-    if held.organisation is None and request.organisation_id is not None:
-        organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
-        await store.set_organisation(tx, held, organisation.id)
+        await store.insert_evaluation_steps(tx, verification.id, [failed])
+        return await transitions.apply_transition(tx, verification.with_rejection("validation_request_failed", tx.now))
+    if verification.organisation is None and request.organisation_id is not None:
+        organisation = await organisations.get(tx, Partner(verification.partner_id), request.organisation_id)
+        await store.set_organisation(tx, verification, organisation.id)
         contact = await store_mails.find_official_contact(tx, organisation.id)
         email = contact.email if contact else None
         known = RepresentedNonprofit(organisation.id, organisation.name, email, organisation.display_name)
-        return replace(held, organisation=known)
-    return held
+        return replace(verification, organisation=known)
+    return verification
 
 
 async def _organisation_of(tx: Tx, verification: AgentVerification) -> UUID | None:
@@ -196,24 +196,26 @@ def _websites_confirmed(organisation: Organisation) -> bool:
     return organisation.partner_id is None
 
 
-async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOutcome) -> None:
+async def _request_review(tx: Tx, verification: AgentVerification, outcome: EvaluationOutcome) -> None:
     """Ask the nonprofit, once, where its own address is known, and a person."""
-    assert held.organisation is not None, "there is a nonprofit to ask"
+    assert verification.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
-    contact = await store_mails.find_official_contact(tx, held.organisation.id)
-    if contact is not None and await store_mails.find_representation_request(tx, held.id) is None:
-        question = RepresentationRequest(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
+    contact = await store_mails.find_official_contact(tx, verification.organisation.id)
+    if contact is not None and await store_mails.find_representation_request(tx, verification.id) is None:
+        question = RepresentationRequest(
+            tx.new_id(), verification.id, contact.email, tx.now, tx.now + domain.LIFETIME, None
+        )
         await store_mails.insert_representation_request(tx, question)
-        if not await store_documents.has_usable_document(tx, held.id):
-            await store.set_answer_deadline(tx, held.with_answer_deadline(question.expires_at))
+        if not await store_documents.has_usable_document(tx, verification.id):
+            await store.set_answer_deadline(tx, verification.with_answer_deadline(question.expires_at))
         await store.insert_evaluation_steps(
             tx,
-            held.id,
+            verification.id,
             [EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
         )
-        await ASK_NONPROFIT.enqueue(tx, AskNonprofit(held.id))
+        await ASK_NONPROFIT.enqueue(tx, AskNonprofit(verification.id))
         reasons.append("nonprofit_asked")
-    await reviews.request_review(tx, transitions.review_subject_for(held), reasons)
+    await reviews.request_review(tx, transitions.review_subject_for(verification), reasons)
 
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:

@@ -56,13 +56,13 @@ def extract_digits(typed: str) -> str:
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 
-def may_send_email(sent: Sequence[datetime], at: datetime, *, elsewhere: bool = False) -> bool:
+def may_send_email(sent: Sequence[datetime], at: datetime, *, to_new_address: bool = False) -> bool:
     """Whether another email may be sent now, given when earlier ones were sent.
 
-    ``elsewhere``: to another address than they did: who sees a slip need not wait a minute.
+    ``to_new_address``: to another address than they did: who sees a slip need not wait a minute.
     """
     recent = [moment for moment in sent if moment > at - DAY]
-    waited = elsewhere or all(moment <= at - _MINUTE for moment in recent)
+    waited = to_new_address or all(moment <= at - _MINUTE for moment in recent)
     return len(sent) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
 
 

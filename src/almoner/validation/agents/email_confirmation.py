@@ -47,12 +47,12 @@ async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
-async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bool:
+async def may_send_to_address(tx: Tx, verification: AgentVerification, email: str) -> bool:
     """Whether limits allow another email to this address."""
-    before = await store_mails.list_confirmation_send_times(tx, held.id)
-    return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _is_within_address_limit(
-        tx, email
-    )
+    before = await store_mails.list_confirmation_send_times(tx, verification.id)
+    return confirmation_codes.may_send_email(
+        before, tx.real_now, to_new_address=True
+    ) and await _is_within_address_limit(tx, email)
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:

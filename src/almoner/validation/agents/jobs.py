@@ -23,7 +23,7 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """What agent jobs need: the mail host lookup, and the watch lists."""
 
     hosts: MailHosts
@@ -32,7 +32,7 @@ class Parts:
 
 tasks: Final = Tasks()
 tasks.periodic("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
-review_tasks: Final = TasksWith[Parts]()
+review_tasks: Final = TasksWith[JobDependencies]()
 retention_tasks: Final = TasksWith[RetentionPeriods]()
 retention_tasks.periodic(
     "agent_verifications.forget_applicants",
@@ -68,7 +68,7 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> Non
 
 
 @review_tasks.job(agent_review.REVIEW)
-async def review(parts: Parts, work: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
+async def review(parts: JobDependencies, work: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
     """Review by rule, or apply a test value."""
     verification_id = job.details.verification
     if (asked_for := job.details.then) is not None:

@@ -106,7 +106,9 @@ def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
 
 
 async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> AuthenticatorSetup:
-    await service.record_audit_entry(tx, person, service.own_audit_context(tx, person, address), "authenticator.shown")
+    await service.record_audit_entry(
+        tx, person, service.audit_context_of_person(tx, person, address), "authenticator.shown"
+    )
     import segno  # on first use
 
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)

@@ -106,7 +106,7 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
         return person, passkey
     about = {"passkey": tx.ids.text("passkey", passkey.id)}
     await service.record_audit_entry(
-        tx, person, service.own_audit_context(tx, person, None), "passkey.count_went_back", about
+        tx, person, service.audit_context_of_person(tx, person, None), "passkey.count_went_back", about
     )
     return person, replace(passkey, count_went_back=True)
 

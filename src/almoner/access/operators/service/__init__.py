@@ -240,7 +240,7 @@ async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str
 
 
 async def create_token(
-    tx: Tx, by: AuditContext, operator: Person, name: str, life: timedelta = domain.DEFAULT_TOKEN_LIFETIME
+    tx: Tx, by: AuditContext, operator: Person, name: str, lifetime: timedelta = domain.DEFAULT_TOKEN_LIFETIME
 ) -> tuple[OperatorToken, str]:
     """Create an operator token.
 
@@ -258,7 +258,7 @@ async def create_token(
         raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
     secret = keys_domain.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
     token = OperatorToken(
-        tx.new_id(), operator.id, domain.parse_token_name(name), secret[-4:], tx.real_now, tx.real_now + life
+        tx.new_id(), operator.id, domain.parse_token_name(name), secret[-4:], tx.real_now, tx.real_now + lifetime
     )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
@@ -422,11 +422,11 @@ async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
     return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
 
 
-async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: AccessGrantKind) -> None:
+async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: AccessGrantKind) -> None:
     """Store that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
-        await store.record_access_grant(tx, person.id, who, act)
+        await store.record_access_grant(tx, person.id, who, kind)
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:

@@ -55,12 +55,12 @@ async def begin_sign_in(
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
-    epoch = await store.find_epoch(tx, person.realm, person.id)
+    epoch = await store.find_device_epoch(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
     first = not await store.list_recent_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
-    by = credentials.own_audit_context(tx, person, browser.address)
+    by = credentials.audit_context_of_person(tx, person, browser.address)
     about: Details = {"method": method, "sign_in": _id_text(tx.ids, sign_in.id), "new_device": not known}
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
@@ -96,34 +96,34 @@ async def list_by_person(tx: Tx, person: Person) -> list[SignIn]:
     return await store.list_by_person(tx, person, _MAX_LISTED)
 
 
-async def list_live(tx: Tx, realm: Realm) -> list[SignIn]:
+async def list_active_sign_ins(tx: Tx, realm: Realm) -> list[SignIn]:
     """Sign-ins of a realm's people that have not ended, the one seen last first."""
-    return await store.list_live(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle)
+    return await store.list_active_sign_ins(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle)
 
 
-async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: AuditContext) -> bool:
+async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, reason: EndReason, by: AuditContext) -> bool:
     """End one sign-in of a person; False if they have no such live one."""
-    if not await store.end(tx, person, [sign_in_id], because, None):
+    if not await store.end(tx, person, [sign_in_id], reason, None):
         return False
-    action = "signed_out" if because == "signed_out" else "sign_in.revoked"
+    action = "signed_out" if reason == "signed_out" else "sign_in.revoked"
     await credentials.record_audit_entry(
-        tx, person, by, action, {"sign_in": _id_text(tx.ids, sign_in_id), "because": because}
+        tx, person, by, action, {"sign_in": _id_text(tx.ids, sign_in_id), "because": reason}
     )
     return True
 
 
 async def end_all_sign_ins(
-    tx: Tx, person: Person, because: EndReason, by: AuditContext, but: UUID | None = None
+    tx: Tx, person: Person, reason: EndReason, by: AuditContext, except_id: UUID | None = None
 ) -> int:
-    """End all sign-ins of a person except ``but``; returns how many.
+    """End all sign-ins of a person except ``except_id``; returns how many.
 
     No browser is known from before any more, and no half-way sign-in goes on: ``remember`` is for the one that stays.
     """
-    await store.begin_epoch(tx, person)
-    ended = await store.end(tx, person, None, because, but)
+    await store.begin_device_epoch(tx, person)
+    ended = await store.end(tx, person, None, reason, except_id)
     if ended:
         await credentials.record_audit_entry(
-            tx, person, by, "sign_in.revoked", {"because": because, "sign_ins": len(ended)}
+            tx, person, by, "sign_in.revoked", {"because": reason, "sign_ins": len(ended)}
         )
     return len(ended)
 
@@ -131,13 +131,15 @@ async def end_all_sign_ins(
 async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
     """End sign-ins made through single sign-on, of one person or of the whole realm; returns how many."""
     if person is not None:
-        await store.begin_epoch(tx, person)  # who has shown the provider, and not yet the second factor, is out too
+        await store.begin_device_epoch(
+            tx, person
+        )  # who has shown the provider, and not yet the second factor, is out too
     return await store.end_provider_sign_ins(tx, realm, person.id if person else None)
 
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
     """Create the cookie that recognises this browser at the person's later sign-ins."""
-    return _sign_device_cookie(tx, person, await store.find_epoch(tx, person.realm, person.id))
+    return _sign_device_cookie(tx, person, await store.find_device_epoch(tx, person.realm, person.id))
 
 
 def read_device_cookie(

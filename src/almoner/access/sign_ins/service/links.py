@@ -86,7 +86,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
         return
     await _create_link(tx, person, "reset")
-    by = credentials.own_audit_context(tx, person, requested.address)
+    by = credentials.audit_context_of_person(tx, person, requested.address)
     await credentials.record_audit_entry(tx, person, by, "reset.asked")
 
 
@@ -127,7 +127,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         if not person.active:
             raise LinkClosed("unknown")
         await consume_link(tx, link, person)
-        by = credentials.own_audit_context(tx, person, browser.address)
+        by = credentials.audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, how=purpose)
         await service.end_all_sign_ins(tx, person, "password_changed", by)

@@ -68,15 +68,15 @@ async def sign_in_by_password(
 
 
 async def sign_in_by_provider(
-    tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, by_two: bool
+    tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, used_second_factor: bool
 ) -> NewSignIn | SecondFactorRequired:
     """Sign in through the partner's identity provider; may return SecondFactorRequired.
 
-    ``authenticated_at``: when the person authenticated at the provider. ``by_two``: with two factors, so that no second
-    factor is required here. Raises SignInFailed.
+    ``authenticated_at``: when the person authenticated at the provider. ``used_second_factor``: with two factors, so
+    that no second factor is required here. Raises SignInFailed.
     """
     held = await credentials.get_factors(tx, person)
-    if held.has_second_factor and not by_two:
+    if held.has_second_factor and not used_second_factor:
         return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
     return await service.begin_sign_in(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
@@ -221,7 +221,7 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
         await store.list_recent_addresses(tx, realm, whose, _FAMILIAR),
-        await store.find_epoch(tx, realm, whose),
+        await store.find_device_epoch(tx, realm, whose),
     )
     device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
     return login_attempts.build_attempt_source(browser.address, device, addresses)
@@ -261,7 +261,9 @@ async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str
 async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
     """It stands for the first step in this epoch: with another password, or all sign-ins ended, it is over."""
     until = int((tx.real_now + TICKET_LIFETIME).timestamp())
-    plain = msgspec.json.encode([str(person.id), until, await store.find_epoch(tx, person.realm, person.id), first])
+    plain = msgspec.json.encode(
+        [str(person.id), until, await store.find_device_epoch(tx, person.realm, person.id), first]
+    )
     sealed = tx.vault.encrypt(plain, context=_TICKET, binding=person.realm.id.bytes)
     return urlsafe_b64encode(sealed).decode()
 
@@ -274,7 +276,9 @@ async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False)
         person = await (people.get_for_update if hold else people.get)(tx, realm, UUID(name))
     except (DecryptionFailed, ValueError, NoSuchPerson):
         raise TicketExpired from None
-    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_epoch(tx, realm, person.id):
+    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_device_epoch(
+        tx, realm, person.id
+    ):
         raise TicketExpired
     return person, first
 

@@ -31,7 +31,7 @@ async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccount]:
 
 
 async def resolve_person(
-    tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None, browser: Browser
+    tx: Tx, provider: Provider, claims: IdentityClaims, invited: Person | None, browser: Browser
 ) -> Person:
     """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.
 
@@ -41,13 +41,13 @@ async def resolve_person(
     if not await store.lock_provider_version(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
-    identity = await store.find_identity(tx, partner, stated.issuer, stated.subject)
+    identity = await store.find_identity(tx, partner, claims.issuer, claims.subject)
     bound_by: BoundBy | None = None
     if identity is not None:
         person = await people.get_for_update(tx, member_realm(partner), identity.person_id)
     else:
-        person, bound_by = await _resolve_new_person(tx, provider, stated, invited)
-        identity = Identity(stated.issuer, stated.subject, person.id)
+        person, bound_by = await _resolve_new_person(tx, provider, claims, invited)
+        identity = Identity(claims.issuer, claims.subject, person.id)
     if invited is not None and invited.id != person.id:
         raise SsoRefused(
             SsoRefusalReason.OTHER_PERSON,
@@ -59,17 +59,17 @@ async def resolve_person(
         await store.record_identity_use(tx, partner, identity)
     else:
         await _bind_subject(tx, person, identity, bound_by, browser)
-    return await people.set_provider_roles(tx, person, roles_from_groups(provider, stated))
+    return await people.set_provider_roles(tx, person, roles_from_groups(provider, claims))
 
 
-async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
+async def link_account(tx: Tx, provider: Provider, claims: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
     """Link a provider account to the signed-in person. Raises SsoRefused."""
     if not await store.lock_provider_version(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.is_recently_authenticated(sign_in, tx.real_now):
         raise SsoRefused(SsoRefusalReason.STATE, "Your request has expired. Start again from your account page.")
-    identity = Identity(stated.issuer, stated.subject, sign_in.person_id)
-    known = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
+    identity = Identity(claims.issuer, claims.subject, sign_in.person_id)
+    known = await store.find_identity(tx, provider.partner, claims.issuer, claims.subject)
     if known is not None and known.person_id != sign_in.person_id:
         raise SsoRefused(SsoRefusalReason.OTHER_PERSON, "This SSO account is connected to another member.")
     if known is None:
@@ -78,9 +78,9 @@ async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_
         )
 
 
-async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, person_id: UUID) -> None:
+async def confirm_identity(tx: Tx, provider: Provider, claims: IdentityClaims, person_id: UUID) -> None:
     """Check that the provider identity belongs to this person. Raises SsoRefused."""
-    identity = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
+    identity = await store.find_identity(tx, provider.partner, claims.issuer, claims.subject)
     if identity is None or identity.person_id != person_id:
         raise SsoRefused(
             SsoRefusalReason.OTHER_PERSON,
@@ -115,11 +115,11 @@ async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 
 async def _resolve_new_person(
-    tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None
+    tx: Tx, provider: Provider, claims: IdentityClaims, invited: Person | None
 ) -> tuple[Person, BoundBy]:
     """Who comes from the provider for the first time, and what vouches for it. Raises SsoRefused."""
     realm = member_realm(provider.partner)
-    provisioned = await store.find_provisioned_member(tx, provider.partner, stated.subject)
+    provisioned = await store.find_provisioned_member(tx, provider.partner, claims.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
         return await people.get_for_update(tx, realm, invited.id), "invitation"
     if provisioned is not None:
@@ -128,17 +128,17 @@ async def _resolve_new_person(
         return person, "provisioned"
     if not provider.creates_members:
         raise SsoRefused(SsoRefusalReason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
-    if not roles_from_groups(provider, stated):
+    if not roles_from_groups(provider, claims):
         raise SsoRefused(SsoRefusalReason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
-    if stated.user_name is None:
+    if claims.user_name is None:
         raise SsoRefused(
             SsoRefusalReason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you."
         )
-    profile = build_profile(stated.user_name, email=stated.email, name=stated.name)
+    profile = build_profile(claims.user_name, email=claims.email, name=claims.name)
     try:
         return await people.create(tx, realm, profile), "created"
     except UserNameTaken as error:
-        text = f"The username {stated.user_name} is already taken. Ask an owner to invite you."
+        text = f"The username {claims.user_name} is already taken. Ask an owner to invite you."
         raise SsoRefused(SsoRefusalReason.NAME_TAKEN, text) from error
     except IncorrectParams as error:
         raise SsoRefused(
@@ -171,7 +171,7 @@ async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: Bo
     assert partner is not None, "only partners have a provider"
     if not await store.insert_identity(tx, partner, identity, bound_by):
         raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
-    by = credentials.own_audit_context(tx, person, browser.address)
+    by = credentials.audit_context_of_person(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
     facts = sign_ins.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)

@@ -92,7 +92,7 @@ class OidcFlow:
         self._exchange = TokenExchange(outbound, self._directory, self._clock)
 
     async def begin(
-        self, partner: Partner, purpose: Purpose, onward: str, record: UUID | None = None
+        self, partner: Partner, purpose: Purpose, next_path: str, record: UUID | None = None
     ) -> AuthorizationRedirect:
         """Start a flow. ``record``: the invitation to accept or the sign-in to reauthenticate.
 
@@ -104,29 +104,31 @@ class OidcFlow:
         if not provider.enabled:
             raise NoSuchProvider
         metadata = await self._directory.get_metadata(provider)
-        started = state.create_state(provider, purpose, onward, self._clock.real_now(), record)
+        started = state.create_state(provider, purpose, next_path, self._clock.real_now(), record)
         url = exchange.authorization_url(provider, metadata, started, redirect)
         return AuthorizationRedirect(
             url, started.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, started)
         )
 
-    async def finish(self, back: CallbackRequest) -> SignInResult:
+    async def finish(self, callback: CallbackRequest) -> SignInResult:
         """Complete a flow and sign the person in. Raises SsoRefused, which is audited.
 
         A state that is not is not recorded: anybody could fill the log.
         """
-        vault, stored = self._db.deployment.vault, back.cookies.get(back.cookie_name, "")
-        found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), stored, self._clock.real_now())
+        vault, stored = self._db.deployment.vault, callback.cookies.get(callback.cookie_name, "")
+        found = state.decrypt_state(
+            vault, callback.partner, callback.query.get("state", ""), stored, self._clock.real_now()
+        )
         try:
-            taken = await self._claim_state(back, found)
+            taken = await self._claim_state(callback, found)
             metadata = await self._directory.get_metadata(taken.provider)
-            code = exchange.parse_callback(taken.provider, metadata, back.query)
+            code = exchange.parse_callback(taken.provider, metadata, callback.query)
             stated = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
             async with self._db.write() as tx:
-                return await _complete_flow(tx, taken.provider, found, stated, back)
+                return await _complete_flow(tx, taken.provider, found, stated, callback)
         except SsoRefused as refused:
             async with self._db.write() as tx:
-                await service.record_refusal(tx, back.partner, refused, address=back.browser.address)
+                await service.record_refusal(tx, callback.partner, refused, address=callback.browser.address)
             raise
 
     async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
@@ -135,12 +137,12 @@ class OidcFlow:
             provider = await service.get_provider(tx, partner)
         return await self._directory.refetch_metadata(provider)
 
-    async def _claim_state(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
+    async def _claim_state(self, callback: CallbackRequest, found: OidcState) -> _ClaimedState:
         """Take the state, once. Raises SsoRefused."""
         async with self._db.write() as tx:
-            is_first = await service.claim_state(tx, back.partner, found.hash, found.started_at)
-            provider = await service.find(tx, back.partner)
-            redirect = service.redirect_uri(tx, back.partner)
+            is_first = await service.claim_state(tx, callback.partner, found.hash, found.started_at)
+            provider = await service.find(tx, callback.partner)
+            redirect = service.redirect_uri(tx, callback.partner)
             secret = service.decrypt_client_secret(tx, provider) if provider else None
         if not is_first:
             raise SsoRefused(SsoRefusalReason.USED, "This sign-in has ended. Please start again.")
@@ -150,27 +152,29 @@ class OidcFlow:
 
 
 async def _complete_flow(
-    tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, back: CallbackRequest
+    tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, callback: CallbackRequest
 ) -> SignInResult:
     """What the sign-in was begun for. Raises SsoRefused."""
     if found.purpose == "proof":
         return SignInResult(
-            None, found.onward, await _complete_reauthentication(tx, provider, found, stated, back.sign_in)
+            None, found.onward, await _complete_reauthentication(tx, provider, found, claims, callback.sign_in)
         )
     if found.purpose == "connect":
-        await identities.link_account(tx, provider, stated, _require_same_sign_in(found, back.sign_in), back.browser)
+        await identities.link_account(
+            tx, provider, claims, _require_same_sign_in(found, callback.sign_in), callback.browser
+        )
         return SignInResult(None, found.onward)
     link, invited = (
         await _open_invitation(tx, provider.partner, found) if found.purpose == "invitation" else (None, None)
     )
-    person = await identities.resolve_person(tx, provider, stated, invited, back.browser)
+    person = await identities.resolve_person(tx, provider, claims, invited, callback.browser)
     try:
         if link is not None:
             await links.consume_link(tx, link, person)
-        at = authentication_time_of_claims(stated, tx.real_now)
+        at = authentication_time_of_claims(claims, tx.real_now)
         return SignInResult(
             await sign_in_methods.sign_in_by_provider(
-                tx, person, back.browser, authenticated_at=at, by_two=stated.multi_factor
+                tx, person, callback.browser, authenticated_at=at, used_second_factor=claims.multi_factor
             ),
             found.onward,
         )
@@ -181,15 +185,15 @@ async def _complete_flow(
 
 
 async def _complete_reauthentication(
-    tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, sign_in: SignIn | None
+    tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, sign_in: SignIn | None
 ) -> tuple[SignIn, str]:
     """Whoever is signed in proves that it is still they. Raises SsoRefused."""
     sign_in = _require_same_sign_in(found, sign_in)
-    if not is_fresh_authentication(stated, found.started_at):
+    if not is_fresh_authentication(claims, found.started_at):
         raise SsoRefused(
             SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
         )
-    await identities.confirm_identity(tx, provider, stated, sign_in.person_id)
+    await identities.confirm_identity(tx, provider, claims, sign_in.person_id)
     return sign_in, await sign_ins.record_reauthentication(tx, sign_in)
 
 

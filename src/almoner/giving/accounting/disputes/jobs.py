@@ -32,7 +32,7 @@ RECOVER: Final = JobKind("disputes.recover", RecoverLoss)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """What looking at a provider's disputes needs."""
 
     provider: PaymentProvider
@@ -42,11 +42,11 @@ class Parts:
 tasks: Final = Tasks()
 tasks.periodic("disputes.look_again", service.next_refresh_at, service.enqueue_due_refreshes)
 recovery_tasks: Final = TasksWith[DisbursementRules]()
-provider_tasks: Final = TasksWith[Parts]()
+provider_tasks: Final = TasksWith[JobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
-async def refresh_disputes(parts: Parts, work: JobContext, job: JobOf[RefreshDisputes]) -> Result:
+async def refresh_disputes(parts: JobDependencies, work: JobContext, job: JobOf[RefreshDisputes]) -> Result:
     """Look at the disputes of one payment."""
     try:
         context = DisputeContext(work.db, parts.provider, parts.rules)

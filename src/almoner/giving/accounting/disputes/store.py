@@ -115,9 +115,9 @@ async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID |
     return [_dispute(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, status: DisputeStatus | None, most: int) -> int:
-    """How many match, at most one more than ``most``."""
-    return await keyset.count_up_to(tx, "dispute", keyset.equal({"status": status and status.value}), most)
+async def count_for_operators(tx: Tx, status: DisputeStatus | None, max_count: int) -> int:
+    """How many match, at most one more than ``max_count``."""
+    return await keyset.count_up_to(tx, "dispute", keyset.equal({"status": status and status.value}), max_count)
 
 
 async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
@@ -166,9 +166,9 @@ update dispute d set checked_at = $3 from due where d.id = due.id returning d.pr
 """
 
 
-async def claim_due_refreshes(tx: Tx, looked_before: datetime, limit: int) -> list[str]:
+async def claim_due_refreshes(tx: Tx, checked_before: datetime, limit: int) -> list[str]:
     """Claim open disputes not refreshed since a moment; returns their payments."""
-    return [row["provider_payment"] for row in await tx.fetch(_CLAIM_DUE, looked_before, limit, tx.now)]
+    return [row["provider_payment"] for row in await tx.fetch(_CLAIM_DUE, checked_before, limit, tx.now)]
 
 
 OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'open'"

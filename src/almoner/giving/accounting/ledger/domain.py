@@ -402,12 +402,14 @@ def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money)
 
 
 def transfers_for_reversed_refund(
-    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
+    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, restored: Money
 ) -> list[LedgerTransfer]:
-    """Postings for a donation's refund that failed; ``back`` is owed to the nonprofit again."""
+    """Postings for a donation's refund that failed; ``restored`` is owed to the nonprofit again."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability_account(organisation_id, currency), back.minor)]
-    moves.append((TransferKind.DONATION_REFUND_FEE_RESTORED, fees_account(provider, currency), (money - back).minor))
+    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability_account(organisation_id, currency), restored.minor)]
+    moves.append(
+        (TransferKind.DONATION_REFUND_FEE_RESTORED, fees_account(provider, currency), (money - restored).minor)
+    )
     return [LedgerTransfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
 
 

@@ -89,9 +89,9 @@ async def list_for_operators(
     return [_refund(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, most: int) -> int:
-    """How many match, at most one more than ``most``."""
-    return await keyset.count_up_to(tx, "refund", keyset.equal({"status": status, "provider": provider}), most)
+async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, max_count: int) -> int:
+    """How many match, at most one more than ``max_count``."""
+    return await keyset.count_up_to(tx, "refund", keyset.equal({"status": status, "provider": provider}), max_count)
 
 
 @across_partners("operators")

@@ -65,7 +65,7 @@ async def import_parsed_report(
             report(ImportProgress(done, len(read.lines), done / max(perf_counter() - started_at, 1e-6)))
 
     async def finish(tx: Tx) -> Settlement | None:
-        if await service.recheck_exceptions(tx, looked_before=started):
+        if await service.recheck_exceptions(tx, checked_before=started):
             return None
         settlement = await service.get_settlement(tx, read)
         if record is not None:

@@ -197,21 +197,23 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
         await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its notice may have been lost
     if judged_again:
-        await store.update_exceptions(tx, [one.stored for one in judged_again], _line_owners(judged_again))
+        await store.update_reconciliation_exceptions(
+            tx, [one.stored for one in judged_again], _line_owners(judged_again)
+        )
     await _post_booked(tx, _booked_lines([*judged_new, *judged_again]))
 
 
-async def recheck_exceptions(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
+async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATCH) -> int:
     """Try again to book lines that were last checked before a given time; returns how many there were."""
 
     async def recheck(lines: Sequence[StoredReportLine]) -> None:
         facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])
         judged = _reconcile_lines(await store.lock_exceptions(tx, [stored.id for stored in lines]), facts)
-        await store.update_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
+        await store.update_reconciliation_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
         await _place_holds(tx, judged)
         await _post_booked(tx, _booked_lines(judged))
 
-    found = await store.exceptions_checked_before(tx, looked_before, limit)
+    found = await store.exceptions_checked_before(tx, checked_before, limit)
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
     failed = await handle_rows(tx, "settlements.look_again", own, recheck)

@@ -223,7 +223,9 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
     return int(status.rpartition(" ")[2])
 
 
-async def update_exceptions(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
+async def update_reconciliation_exceptions(
+    tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
+) -> None:
     """Record the result of another check of unmatched lines."""
     await tx.execute(
         """
@@ -259,9 +261,9 @@ select {_LINE} from settlement_line where status = 'exception' and checked_at < 
 OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
-async def exceptions_checked_before(tx: Tx, looked_before: datetime, limit: int) -> list[StoredReportLine]:
+async def exceptions_checked_before(tx: Tx, checked_before: datetime, limit: int) -> list[StoredReportLine]:
     """Unmatched lines that were last checked before a given time, longest ago first."""
-    return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
+    return [_line(row) for row in await tx.fetch(EXCEPTIONS, checked_before, limit)]
 
 
 _UNBOOKED: Final = f"""

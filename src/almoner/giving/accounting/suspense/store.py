@@ -142,10 +142,10 @@ async def list_for_operators(
     return [_unallocated_payment(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, most: int) -> int:
-    """How many match, at most one more than ``most``."""
+async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, max_count: int) -> int:
+    """How many match, at most one more than ``max_count``."""
     where = keyset.equal({"status": status, "reason": reason})
-    return await keyset.count_up_to(tx, "unallocated_payment", where, most)
+    return await keyset.count_up_to(tx, "unallocated_payment", where, max_count)
 
 
 async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:

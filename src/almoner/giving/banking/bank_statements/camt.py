@@ -106,7 +106,7 @@ def _statement(one: Element, page: Element | None, digest: str, problems: list[s
     name = element_text(one, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
     return BankStatement(
         account=account,
-        reference=movements.shorten_with_digest(_page_name(name, page), MAX_STATEMENT),
+        reference=movements.shorten_with_hash(_page_name(name, page), MAX_STATEMENT),
         currency=currency,
         opening_minor=first,
         closing_minor=last,
@@ -200,7 +200,7 @@ class _StatementReader:
                 currency=self._currency,
                 reference=reference,
                 end_to_end_id=end_to_end,
-                counterparty=_counterparty(part, came=sign > 0),
+                counterparty=_counterparty(part, incoming=sign > 0),
                 texts=[*batch, *_texts(part, entry, end_to_end)],
                 return_reason=_return_reason(part),
                 reversal=reversal,
@@ -279,9 +279,9 @@ def _reference(part: Element | None) -> str | None:
     return None
 
 
-def _counterparty(part: Element | None, *, came: bool) -> str | None:
+def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
     parties = find_element(part, "RltdPties")
-    for role in ("Dbtr", "UltmtDbtr") if came else ("Cdtr", "UltmtCdtr"):
+    for role in ("Dbtr", "UltmtDbtr") if incoming else ("Cdtr", "UltmtCdtr"):
         for way in (
             ("Nm",),
             ("Pty", "Nm"),

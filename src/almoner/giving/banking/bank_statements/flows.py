@@ -108,18 +108,18 @@ async def preview_statements(
     mapping: StatementMapping | None,
     *,
     own: Mapping[str, OwnAccount] | None = None,
-    most: int,
+    max_count: int,
 ) -> tuple[list[StatementPreview], list[str]]:
     """What importing a file would do, and its problems; nothing of it stays.
 
-    Of each statement the first ``most`` new lines are looked at as the import would, in a transaction that is undone,
-    so that what is shown is what the rules do. Raises StatementError.
+    Of each statement the first ``max_count`` new lines are looked at as the import would, in a transaction that is
+    undone, so that what is shown is what the rules do. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own)
     previews: list[StatementPreview] = []
     with suppress(_RolledBack):
         async with db.write() as tx:
-            left = most
+            left = max_count
             for statement in sorted(statements, key=_oldest_first):
                 preview = await _preview(tx, statement, left)
                 left -= len(preview.lines)
@@ -132,14 +132,14 @@ class _RolledBack(Exception):
     """Rolls back what was only tried."""
 
 
-async def _preview(tx: Tx, statement: BankStatement, most: int) -> StatementPreview:
+async def _preview(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
     before = set(await service.statement_line_ids(tx, statement))
     try:
         await service.store_statement(tx, statement, by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refused=str(refused))
     new = [one for one in await service.statement_line_ids(tx, statement) if one not in before]
-    lines = [await _preview_line(tx, line_id) for line_id in new[:most]]
+    lines = [await _preview_line(tx, line_id) for line_id in new[:max_count]]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
 
 

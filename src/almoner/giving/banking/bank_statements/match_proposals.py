@@ -19,7 +19,7 @@ _NEAR: Final = 20
 """A request or a payout is near when it differs by at most a twentieth."""
 
 
-async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, most: int) -> list[MatchProposal]:
+async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, max_count: int) -> list[MatchProposal]:
     """Propose a limited number of matches, most likely first. ``named``: the references in the line."""
     moved = line.movement
     found = [*_named_in(moved, named), *await _of_amount(tx, moved)]
@@ -29,7 +29,7 @@ async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, most: i
     free = [one for one in found if one.kind != "disbursement" or (matched_as, one.record_id) not in taken]
     unique = {(one.kind, one.record_id): one for one in reversed(free)}
     ranked = sorted(unique.values(), key=lambda one: (not one.is_named, abs(one.difference_minor)))
-    return ranked[:most]
+    return ranked[:max_count]
 
 
 def _named_in(moved: BankMovement, named: LineReferences) -> list[MatchProposal]:

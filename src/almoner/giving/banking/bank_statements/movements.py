@@ -67,12 +67,12 @@ def new_movement(
         told = "\x00".join(str(one or "") for one in (booked_on, minor, currency, end_to_end, other, words, reversal))
         known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"
     return BankMovement(
-        booked_on, minor, currency, shorten_with_digest(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
+        booked_on, minor, currency, shorten_with_hash(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
     )
 
 
-def shorten_with_digest(name: str, most: int) -> str:
-    """Shorten an identifier to ``most`` characters by a digest that keeps it unique."""
-    if len(name) <= most:
+def shorten_with_hash(name: str, max_count: int) -> str:
+    """Shorten an identifier to ``max_count`` characters by a digest that keeps it unique."""
+    if len(name) <= max_count:
         return name
-    return f"{name[: most - _DIGEST - 1]}~{sha256(name.encode()).hexdigest()[:_DIGEST]}"
+    return f"{name[: max_count - _DIGEST - 1]}~{sha256(name.encode()).hexdigest()[:_DIGEST]}"

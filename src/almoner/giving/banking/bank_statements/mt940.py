@@ -148,7 +148,7 @@ def _statement(one: _Message, digest: str, problems: list[str]) -> BankStatement
         return None
     return BankStatement(
         account=account,
-        reference=movements.shorten_with_digest(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
+        reference=movements.shorten_with_hash(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
         currency=stated,
         opening_minor=first,
         closing_minor=last,
@@ -225,7 +225,7 @@ class _EntryReader:
         sign = 1 if found["way"] == "C" else -1
         customer, bank, more = _references(found["rest"])
         customer, _, beside = (customer or "").partition("  ")  # one bank writes the name there
-        details = mt940_details.parse_details(entry.details, came=sign > 0)
+        details = mt940_details.parse_details(entry.details, incoming=sign > 0)
         return [
             movements.new_movement(
                 booked_on=_booking_day(found["value"], found["booked"]),

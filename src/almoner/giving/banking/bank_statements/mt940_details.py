@@ -44,8 +44,8 @@ class EntryDetails:
     return_reason: str | None = None
 
 
-def parse_details(fields: Sequence[str], *, came: bool) -> EntryDetails:
-    """Parse the 86 fields of an entry in any dialect. ``came``: it is incoming money."""
+def parse_details(fields: Sequence[str], *, incoming: bool) -> EntryDetails:
+    """Parse the 86 fields of an entry in any dialect. ``incoming``: it is incoming money."""
     numbered = [one for one in fields if one.startswith(":NS:")]
     written = [one for one in fields if not one.startswith(":NS:")]
     if numbered and not written:
@@ -54,7 +54,7 @@ def parse_details(fields: Sequence[str], *, came: bool) -> EntryDetails:
     if parted := _SUBFIELDS.match(dense):
         return _subfields(dense, parted[1] or "", parted[2])
     if _SLASHED.match(dense):
-        return _slashed(dense, came=came)
+        return _slashed(dense, incoming=incoming)
     return _free_text(" ".join(" ".join(written).split()), dense)
 
 
@@ -93,14 +93,14 @@ def _tagged(tag: re.Pattern[str], text: str) -> dict[str, str]:
     return found
 
 
-def _slashed(text: str, *, came: bool) -> EntryDetails:
+def _slashed(text: str, *, incoming: bool) -> EntryDetails:
     # A code ends with the slash that the next one begins with.
     tags = _tagged(_SLASH_CODE, re.sub(r"/(?=/[A-Z]{2,9}/)", "/ ", text.replace("//", "/ /")))
     party = tags.get("CNTP", "").split("/")
     name = (
         tags.get("NAME", "").strip("/ ")
         or (party[2] if len(party) > 2 else "")
-        or tags.get("ORDP" if came else "BENM", "")
+        or tags.get("ORDP" if incoming else "BENM", "")
     )
     end_to_end = tags.get("EREF", "").strip("/ ")
     remitted = tags.get("REMI", "").strip("/ ")

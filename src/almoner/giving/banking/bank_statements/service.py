@@ -366,10 +366,10 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool
     return named, bool(similar) and duplicate is None
 
 
-async def propose_matches(tx: Tx, line: BankLine, most: int) -> list[MatchProposal]:
+async def propose_matches(tx: Tx, line: BankLine, max_count: int) -> list[MatchProposal]:
     """Possible matches of an open line, most likely first."""
     named, _ = await _load_references(tx, line)
-    return await match_proposals.propose_matches(tx, line, named, most)
+    return await match_proposals.propose_matches(tx, line, named, max_count)
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:

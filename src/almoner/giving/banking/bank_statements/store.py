@@ -231,9 +231,9 @@ async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int
     return [_line(row) for row in rows]
 
 
-async def count_lines(tx: Tx, filters: LineFilters, most: int) -> int:
-    """How many lines match, at most one more than ``most``."""
-    return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), most)
+async def count_lines(tx: Tx, filters: LineFilters, max_count: int) -> int:
+    """How many lines match, at most one more than ``max_count``."""
+    return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), max_count)
 
 
 def _where(filters: LineFilters) -> Conditions:
@@ -498,14 +498,14 @@ async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
     return found
 
 
-async def matched_targets(tx: Tx, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
+async def matched_targets(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
     """Those of these records that statement lines are already reconciled with."""
     rows = await tx.fetch(
         """
         select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_statement_line
         where settlement_id = any($1::uuid[]) or disbursement_id = any($1::uuid[])
         """,
-        things,
+        record_ids,
     )
     return {(row["matched_as"], row["thing"]) for row in rows}
 
@@ -523,7 +523,7 @@ async def mark_line_unmatched(tx: Tx, line_id: UUID, reason: OpenLineReason, ref
     )
 
 
-async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
+async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: UUID, by: str) -> None:
     """Record what a locked line is reconciled with."""
     await tx.execute(
         f"""
@@ -534,7 +534,7 @@ async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID
         """,
         line_id,
         matched_as,
-        thing,
+        record_id,
         by,
         tx.now,
     )

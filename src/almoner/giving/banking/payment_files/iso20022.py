@@ -123,8 +123,8 @@ def _address(address: Address) -> Any:
     )
 
 
-def _sent(text: str | None, most: int) -> str | None:
-    return to_bank_text(text, most) or None if text else None
+def _sent(text: str | None, max_count: int) -> str | None:
+    return to_bank_text(text, max_count) or None if text else None
 
 
 def _account(numbers: AccountNumbers) -> Any:

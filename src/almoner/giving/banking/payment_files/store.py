@@ -98,9 +98,9 @@ async def list_for_operators(
     return [_file(row) for row in await keyset.rows_after(tx, "payment_file", _LISTED, where, after, limit)]
 
 
-async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, most: int) -> int:
-    """How many there are, at most one more than ``most``."""
-    return await keyset.count_up_to(tx, "payment_file", keyset.equal({"status": status}), most)
+async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_count: int) -> int:
+    """How many there are, at most one more than ``max_count``."""
+    return await keyset.count_up_to(tx, "payment_file", keyset.equal({"status": status}), max_count)
 
 
 async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:

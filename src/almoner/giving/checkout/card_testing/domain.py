@@ -236,23 +236,23 @@ class RecentDeclines:
     tries: int
 
 
-def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
+def allowed_tries_for(state: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
-    _ensure_below_rate(sight.address_attempts, MINUTE, figures.per_minute, at)
-    _ensure_below_rate(sight.address_attempts, HOUR, figures.per_hour, at)
-    _ensure_below_rate(sight.device_attempts, DAY, figures.per_day, at)
-    pauses = [seen.blocked_until for seen in sight.sources if seen.blocked_until and seen.blocked_until > at]
+    _ensure_below_rate(state.address_attempts, MINUTE, figures.per_minute, at)
+    _ensure_below_rate(state.address_attempts, HOUR, figures.per_hour, at)
+    _ensure_below_rate(state.device_attempts, DAY, figures.per_day, at)
+    pauses = [seen.blocked_until for seen in state.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
         raise RateLimited(max(pauses), WaitReason.DECLINED)
-    full = [_budget_exceeded(seen, figures, at) for seen in sight.sources if seen.used_budget >= figures.budget]
+    full = [_budget_exceeded(seen, figures, at) for seen in state.sources if seen.used_budget >= figures.budget]
     if full:
         raise max(full, key=lambda wait: wait.until)
-    declined = max(len(seen.declines) for seen in sight.sources)
-    suspicious = sight.code_forced or declined >= figures.suspect_after or not sight.device_known
-    if figures.asks_for_code and suspicious and not sight.code_passed:
+    declined = max(len(seen.declines) for seen in state.sources)
+    suspicious = state.code_forced or declined >= figures.suspect_after or not state.device_known
+    if figures.asks_for_code and suspicious and not state.code_passed:
         raise CodeRequired
-    beside_others = any(seen.open_tries for seen in sight.sources)
-    left = figures.budget - max(seen.used_budget for seen in sight.sources)
+    beside_others = any(seen.open_tries for seen in state.sources)
+    left = figures.budget - max(seen.used_budget for seen in state.sources)
     return min(figures.tries_beside_open if beside_others else figures.first, left)
 
 
@@ -285,11 +285,11 @@ def extract_digits(typed: str) -> str:
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 
-def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, most: int, at: datetime) -> None:
-    """Raises RateLimited when ``most`` of the moments lie within the window."""
+def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_count: int, at: datetime) -> None:
+    """Raises RateLimited when ``max_count`` of the moments lie within the window."""
     within = [moment for moment in moments if moment > at - window]
-    if len(within) >= most:
-        raise RateLimited(within[-most] + window)
+    if len(within) >= max_count:
+        raise RateLimited(within[-max_count] + window)
 
 
 def _budget_exceeded(seen: SourceHistory, figures: CardTestingLimits, at: datetime) -> RateLimited:

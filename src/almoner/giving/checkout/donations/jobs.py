@@ -23,7 +23,7 @@ RETRY_DELAY: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """The provider, and the brakes that learn from its answers."""
 
     provider: PaymentProvider
@@ -40,7 +40,7 @@ class DeletePaymentMethod(msgspec.Struct, frozen=True):
 
 FORGET_PAYMENT_METHOD: Final = JobKind("donations.delete_payment_method", DeletePaymentMethod)
 tasks: Final = Tasks()
-provider_tasks: Final = TasksWith[Parts]()
+provider_tasks: Final = TasksWith[JobDependencies]()
 
 
 @tasks.reacts_to(PAYMENT_METHOD_REPLACED)
@@ -56,7 +56,7 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
-async def delete_payment_method(parts: Parts, _work: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
+async def delete_payment_method(parts: JobDependencies, _work: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != parts.provider.name:
         return JobDropped("it is at a provider that is not set up any more")
@@ -68,7 +68,7 @@ async def delete_payment_method(parts: Parts, _work: JobContext, job: JobOf[Dele
 
 
 @provider_tasks.job(CANCEL_PAYMENT)
-async def cancel_payment(parts: Parts, work: JobContext, job: JobOf[CancelPayment]) -> Result:
+async def cancel_payment(parts: JobDependencies, work: JobContext, job: JobOf[CancelPayment]) -> Result:
     """End an attempt that must not be paid any more."""
     try:
         context = PaymentContext(work.db, parts.provider, parts.limits)
@@ -79,7 +79,7 @@ async def cancel_payment(parts: Parts, work: JobContext, job: JobOf[CancelPaymen
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(parts: Parts, work: JobContext, job: JobOf[FinishPayment]) -> Result:
+async def finish_payment(parts: JobDependencies, work: JobContext, job: JobOf[FinishPayment]) -> Result:
     """Charge a saved payment method, or finish a call of a process that crashed between asking and recording (I5)."""
     try:
         context = PaymentContext(work.db, parts.provider, parts.limits)

@@ -377,18 +377,18 @@ async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     return await store_money.unpaid_balances(tx)
 
 
-async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch, room: int = MAX_MINOR) -> bool:
-    """Whether a batch has settled donations in no disbursement that fit into ``room``."""
-    return await store_money.has_unpaid_donations(tx, Partner(bucket.partner_id), bucket, room)
+async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch, max_total_minor: int = MAX_MINOR) -> bool:
+    """Whether a batch has settled donations in no disbursement that fit into ``max_total_minor``."""
+    return await store_money.has_unpaid_donations(tx, Partner(batch.partner_id), batch, max_total_minor)
 
 
 async def add_to_disbursement(
-    tx: Tx, bucket: DisbursementBatch, disbursement_id: UUID, limit: int, room: int
+    tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[int, Money]:
-    """Add settled donations to a locked disbursement, up to ``room``; returns number and sum."""
-    partner = Partner(bucket.partner_id)
-    count, minor = await store_money.add_to_disbursement(tx, partner, bucket, disbursement_id, limit, room)
-    return count, Money(minor, bucket.currency)
+    """Add settled donations to a locked disbursement, up to ``max_total_minor``; returns number and sum."""
+    partner = Partner(batch.partner_id)
+    count, minor = await store_money.add_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
+    return count, Money(minor, batch.currency)
 
 
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
@@ -435,10 +435,12 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 
 async def add_to_request(
-    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
+    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[int, Money, bool]:
     """Add direct donations to a locked donation request: how many, their sum, whether it is full."""
-    asked, is_full = await store_requests.add_to_request(tx, partner, currency, cutoff_at, request_id, limit, room)
+    asked, is_full = await store_requests.add_to_request(
+        tx, partner, currency, cutoff_at, request_id, limit, max_total_minor
+    )
     await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
     return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
 

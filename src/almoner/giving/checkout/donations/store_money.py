@@ -79,9 +79,9 @@ select coalesce((
 """
 
 
-async def has_unpaid_donations(tx: Tx, partner: Partner, bucket: DisbursementBatch, room: int) -> bool:
-    """Whether a bucket has settled donations in no payout, and the oldest of them comes to no more than ``room``."""
-    return bool(await tx.fetchval(HAS_UNPAID, partner.id, bucket.organisation_id, bucket.currency, room))
+async def has_unpaid_donations(tx: Tx, partner: Partner, batch: DisbursementBatch, max_total_minor: int) -> bool:
+    """Whether a batch has settled donations without a disbursement whose oldest fits into ``max_total_minor``."""
+    return bool(await tx.fetchval(HAS_UNPAID, partner.id, batch.organisation_id, batch.currency, max_total_minor))
 
 
 ADD_TO_DISBURSEMENT: Final = f"""
@@ -99,14 +99,14 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 
 
 async def add_to_disbursement(
-    tx: Tx, partner: Partner, bucket: DisbursementBatch, disbursement_id: UUID, limit: int, room: int
+    tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[int, int]:
-    """Put the oldest settled donations of a bucket into its payout: how many, and their sum, at most ``room``.
+    """Add the oldest settled donations to a disbursement, up to ``max_total_minor``. Returns their number and sum.
 
     The payout is held; donations that somebody else holds are stepped around.
     """
     row = await tx.fetchrow(
-        ADD_TO_DISBURSEMENT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit, room
+        ADD_TO_DISBURSEMENT, partner.id, batch.organisation_id, batch.currency, disbursement_id, limit, max_total_minor
     )
     return (row["donations"], row["minor"]) if row else (0, 0)
 

@@ -67,13 +67,13 @@ select asked.*, seen.donations from (select count(*)::int as donations from olde
 
 
 async def add_to_request(
-    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
+    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[list[Donation], bool]:
-    """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
+    """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``.
 
     Those, and whether the next one is too much for this request.
     """
-    rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
+    rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, max_total_minor)
     asked = sorted((donation_from_row(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
     return asked, len(asked) < rows[0]["donations"]
 

@@ -179,13 +179,13 @@ class DisbursementTotals:
         )
 
 
-def new_disbursement(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -> Disbursement:
+def new_disbursement(disbursement_id: UUID, batch: DisbursementBatch, now: datetime) -> Disbursement:
     """A new, empty disbursement for a batch."""
     return Disbursement(
         id=disbursement_id,
-        partner_id=bucket.partner_id,
-        organisation_id=bucket.organisation_id,
-        money=Money(0, bucket.currency),
+        partner_id=batch.partner_id,
+        organisation_id=batch.organisation_id,
+        money=Money(0, batch.currency),
         donations=0,
         status="PENDING",
         waiting_reason=WaitingReason.BELOW_THRESHOLD,

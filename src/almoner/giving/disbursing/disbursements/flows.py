@@ -108,12 +108,12 @@ async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
             _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def collect_batch(db: Database, bucket: DisbursementBatch, rules: DisbursementRules) -> None:
+async def collect_batch(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
     """Add all settled donations of a batch to its disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.collect_batch(tx, bucket, rules)
+            more = await service.collect_batch(tx, batch, rules)
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: RunResult) -> None:

@@ -31,14 +31,14 @@ _AGAIN: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """What disbursement jobs need: the minimum amounts, and where ledger rejections are reported."""
 
     rules: DisbursementRules
     telemetry: Telemetry
 
 
-payout_tasks: Final = TasksWith[Parts]()
+payout_tasks: Final = TasksWith[JobDependencies]()
 
 
 class _OrganisationRecord(msgspec.Struct, rename="camel"):
@@ -50,7 +50,7 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 @tasks.reacts_to(verifications_domain.FLAGGED)
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]) -> None:
     """Enqueue an update of the pending disbursements to these nonprofits."""
-    await queue.enqueue_jobs(tx, [service.collection_job(one.partner, one.organisation) for one in flagged])
+    await queue.enqueue_jobs(tx, [service.batch_collection_job(one.partner, one.organisation) for one in flagged])
 
 
 @tasks.reacts_to_events(
@@ -66,11 +66,11 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
         organisation_id = tx.ids.parse("organisation", read_record(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             concerned[event.partner_id, organisation_id] = None
-    await queue.enqueue_jobs(tx, [service.collection_job(*one) for one in concerned])
+    await queue.enqueue_jobs(tx, [service.batch_collection_job(*one) for one in concerned])
 
 
 @payout_tasks.job(COLLECT)
-async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatches]) -> Result:
+async def collect_batches(parts: JobDependencies, work: JobContext, job: JobOf[CollectBatches]) -> Result:
     """Put settled donations of a nonprofit into their batches, a batch in each transaction.
 
     Donations that somebody else held meanwhile were stepped around: they are looked for again.
@@ -86,7 +86,7 @@ async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatc
 
 
 @payout_tasks.job(RUN)
-async def run_disbursements(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_disbursements(parts: JobDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Run the disbursements; what the ledger refuse is logged, and keeps nothing else back."""
     ran = await flows.run_disbursements(work.db, parts.rules)
     for disbursement_id, stated in ran.refused:
@@ -98,7 +98,7 @@ async def run_disbursements(parts: Parts, work: JobContext, _job: JobOf[Nothing]
 
 
 @payout_tasks.job(HOLD)
-async def place_hold(parts: Parts, work: JobContext, job: JobOf[PlaceHold]) -> Result:
+async def place_hold(parts: JobDependencies, work: JobContext, job: JobOf[PlaceHold]) -> Result:
     """Hold disbursements to a nonprofit back by rule."""
     wanted = job.details
     partner = Partner(wanted.partner)

@@ -106,25 +106,25 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
     return reason.value if reason else None
 
 
-async def _batch_total(tx: Tx, partner: Partner, bucket: DisbursementBatch, donation: Donation) -> Money:
+async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
     """What its batch comes to once a settled donation is in it."""
-    held = await store.find_open(tx, partner, bucket)
+    held = await store.find_open(tx, partner, batch)
     whole = donation.owed.minor + (held.money.minor if held else 0)
-    return Money(min(whole, MAX_MINOR), bucket.currency)
+    return Money(min(whole, MAX_MINOR), batch.currency)
 
 
 async def _batch_waiting_reason(
-    tx: Tx, bucket: DisbursementBatch, money: Money, rules: DisbursementRules
+    tx: Tx, batch: DisbursementBatch, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
-    partner = Partner(bucket.partner_id)
-    eligibilities = await verifications.eligibility_for(tx, partner, [bucket.organisation_id])
-    organisation = await organisations.get(tx, partner, bucket.organisation_id)
+    partner = Partner(batch.partner_id)
+    eligibilities = await verifications.eligibility_for(tx, partner, [batch.organisation_id])
+    organisation = await organisations.get(tx, partner, batch.organisation_id)
     return domain.waiting_reason_of(
-        eligibilities[bucket.organisation_id],
-        held=await store.is_held(tx, partner, bucket.organisation_id),
+        eligibilities[batch.organisation_id],
+        held=await store.is_held(tx, partner, batch.organisation_id),
         active=organisation.active,
         money=money,
-        least=rules.minimum_payout_minor(bucket.currency),
+        least=rules.minimum_payout_minor(batch.currency),
     )
 
 
@@ -134,22 +134,22 @@ async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: 
     return list(dict.fromkeys([*loose, *await store.list_open_batches(tx, partner, organisation_id)]))
 
 
-async def collect_batch(tx: Tx, bucket: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
+async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
     What would make it more than any amount may be goes into the next one, once this one is sent.
     """
-    partner = Partner(bucket.partner_id)
-    held = await store.lock_open(tx, partner, bucket)
+    partner = Partner(batch.partner_id)
+    held = await store.lock_open(tx, partner, batch)
     if held is None:
-        if not await donations.has_unpaid_donations(tx, bucket):
+        if not await donations.has_unpaid_donations(tx, batch):
             return False
-        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), bucket, tx.now))
-        if (held := await store.lock_open(tx, partner, bucket)) is None:
+        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
+        if (held := await store.lock_open(tx, partner, batch)) is None:
             return True  # another run has just sent it
-    count, money = await donations.add_to_disbursement(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
+    count, money = await donations.add_to_disbursement(tx, batch, held.id, limit, MAX_MINOR - held.money.minor)
     if count:
-        await verifications.begin_verification_on_payment(tx, partner, bucket.organisation_id)
+        await verifications.begin_verification_on_payment(tx, partner, batch.organisation_id)
     await _update_batch(tx, held, held.money + money, held.donations + count, rules)
     return count == limit
 
@@ -411,18 +411,18 @@ async def ids_with_status(
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job to put the donations of a nonprofit that may be paid out now into their batches."""
-    await queue.enqueue_jobs(tx, [collection_job(partner.id, organisation_id)])
+    await queue.enqueue_jobs(tx, [batch_collection_job(partner.id, organisation_id)])
 
 
-def collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
+def batch_collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that does so; one of them waits at a time."""
     return COLLECT.new_job(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
 
 
-async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:
+async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether settled donations of a batch are in no disbursement that the open one can hold."""
-    held = await store.find_open(tx, Partner(bucket.partner_id), bucket)
-    return await donations.has_unpaid_donations(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
+    held = await store.find_open(tx, Partner(batch.partner_id), batch)
+    return await donations.has_unpaid_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:

@@ -90,15 +90,15 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 """
 
 
-async def find_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
+async def find_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The batch that donations come into now."""
-    row = await tx.fetchrow(OPEN, partner.id, bucket.organisation_id, bucket.currency)
+    row = await tx.fetchrow(OPEN, partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
-async def lock_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
+async def lock_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The batch that donations come into now, locked until the transaction ends."""
-    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, bucket.organisation_id, bucket.currency)
+    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
@@ -260,9 +260,9 @@ async def list_for_operators(tx: Tx, filters: OperatorFilters, after: UUID | Non
     return [_disbursement(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, filters: OperatorFilters, most: int) -> int:
-    """How many match, at most one more than ``most``."""
-    return await keyset.count_up_to(tx, "disbursement", _where(filters), most)
+async def count_for_operators(tx: Tx, filters: OperatorFilters, max_count: int) -> int:
+    """How many match, at most one more than ``max_count``."""
+    return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
 
 
 def _where(filters: OperatorFilters) -> Conditions:

@@ -114,10 +114,10 @@ async def list_for_operators(
     return [_account(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, most: int) -> int:
-    """How many there are, at most one more than ``most``."""
+async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, max_count: int) -> int:
+    """How many there are, at most one more than ``max_count``."""
     where = keyset.equal({"status": status, "organisation_id": organisation_id})
-    return await keyset.count_up_to(tx, "payee_bank_account", where, most)
+    return await keyset.count_up_to(tx, "payee_bank_account", where, max_count)
 
 
 async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:

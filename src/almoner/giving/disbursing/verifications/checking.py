@@ -59,13 +59,16 @@ async def check_verification(
 
 
 def _ended_checks(
-    held: MonetaryDonationVerification, listed: CheckFinding, screened: CheckFinding, known: VerifiedAccount | None
+    verification: MonetaryDonationVerification,
+    listed: CheckFinding,
+    screened: CheckFinding,
+    known: VerifiedAccount | None,
 ) -> list[tuple[CheckType, Outcome]]:
     """The checks that end by what was seen."""
-    if held.status != "pending":
+    if verification.status != "pending":
         return []
     ended: list[tuple[CheckType, Outcome]] = []
-    remaining = set(held.remaining_checks)
+    remaining = set(verification.remaining_checks)
     if "registration" in remaining and listed.outcome != "unclear":
         ended.append(("registration", listed.outcome))
         remaining.discard("registration")
@@ -81,74 +84,79 @@ def _ended_checks(
     return ended
 
 
-async def check_register(tx: Tx, held: MonetaryDonationVerification) -> tuple[Organisation, CheckFinding]:
+async def check_register(tx: Tx, verification: MonetaryDonationVerification) -> tuple[Organisation, CheckFinding]:
     """Check the register and record the finding."""
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
-    await record_finding(tx, held, finding)
+    await record_finding(tx, verification, finding)
     return organisation, finding
 
 
-async def record_finding(tx: Tx, held: MonetaryDonationVerification, finding: CheckFinding) -> None:
+async def record_finding(tx: Tx, verification: MonetaryDonationVerification, finding: CheckFinding) -> None:
     """Store a new finding, and raise a flag if it contradicts a check that succeeded."""
-    before = await store_findings.newest_finding(tx, held.id, finding.check)
+    before = await store_findings.newest_finding(tx, verification.id, finding.check)
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
-    made = await store_findings.insert_finding(tx, held.id, finding)
-    if not held.is_pending_or_approved or held.checks[finding.check] != "succeeded":
+    made = await store_findings.insert_finding(tx, verification.id, finding)
+    if not verification.is_pending_or_approved or verification.checks[finding.check] != "succeeded":
         return
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
-        await store_findings.raise_flag(tx, held.id, made, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(tx, held.id, finding.check)
+        await store_findings.raise_flag(tx, verification.id, made, kind)
+    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(
+        tx, verification.id, finding.check
+    )
     if kinds or gone:
-        await recheck_disbursements(tx, held)
+        await recheck_disbursements(tx, verification)
 
 
 async def record_decision(
     tx: Tx,
-    held: MonetaryDonationVerification,
+    verification: MonetaryDonationVerification,
     check: CheckType,
     outcome: Outcome,
     by: str,
     grounds: Mapping[str, object] | None = None,
 ) -> None:
     """Store that somebody ended a check, with what was known then."""
-    before = await store_findings.newest_finding(tx, held.id, check)
+    before = await store_findings.newest_finding(tx, verification.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
-        facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, held), tx.ids)
+        facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, verification), tx.ids)
     of_data = before.finding.data_as_of if before else None
-    await store_findings.insert_finding(tx, held.id, CheckFinding(check, outcome, by, "decided", facts, of_data, None))
+    await store_findings.insert_finding(
+        tx, verification.id, CheckFinding(check, outcome, by, "decided", facts, of_data, None)
+    )
 
 
-async def recorded_matches(tx: Tx, held: MonetaryDonationVerification) -> list[ScreeningMatch]:
+async def recorded_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
     """The watch list matches of the nonprofit in all its records."""
-    others = await organisations.list_merged_records(tx, held.organisation_id)
+    others = await organisations.list_merged_records(tx, verification.organisation_id)
     whos = [
-        ScreenedSubject("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))
+        ScreenedSubject("organisation", one, verification.partner_id)
+        for one in (verification.organisation_id, *(o.id for o in others))
     ]
     return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def record_approved_account(tx: Tx, held: MonetaryDonationVerification, known: VerifiedAccount) -> None:
+async def record_approved_account(tx: Tx, verification: MonetaryDonationVerification, known: VerifiedAccount) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.account_flags(known))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
-    made = await store_findings.insert_finding(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
+    made = await store_findings.insert_finding(tx, verification.id, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
-        await store_findings.raise_flag(tx, held.id, made, kind)
+        await store_findings.raise_flag(tx, verification.id, made, kind)
     if kinds:
-        await recheck_disbursements(tx, held)
+        await recheck_disbursements(tx, verification)
 
 
-async def ensure_no_watchlist_match(tx: Tx, held: MonetaryDonationVerification) -> None:
+async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Raises InvalidState if the nonprofit has a watch list match.
 
     A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
     """
-    known = await recorded_matches(tx, held)
+    known = await recorded_matches(tx, verification)
     waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
         raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
@@ -156,10 +164,10 @@ async def ensure_no_watchlist_match(tx: Tx, held: MonetaryDonationVerification) 
         raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
-async def recheck_disbursements(tx: Tx, held: MonetaryDonationVerification) -> None:
+async def recheck_disbursements(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Re-evaluate whether the partner's disbursements to the nonprofit must wait."""
-    reported = VerificationFlagged(held.partner_id, held.organisation_id)
-    await outbox.emit_internal(tx, FLAGGED, reported, partner=held.partner_id)
+    reported = VerificationFlagged(verification.partner_id, verification.organisation_id)
+    await outbox.emit_internal(tx, FLAGGED, reported, partner=verification.partner_id)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:

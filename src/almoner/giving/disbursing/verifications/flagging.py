@@ -107,5 +107,7 @@ async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVeri
     return [one for one in held if one.is_pending_or_approved]
 
 
-async def _open_account_flags(tx: Tx, held: MonetaryDonationVerification, account: str) -> list[VerificationFlag]:
-    return await store_findings.list_open_account_flags(tx, _CHANGED, held.id, account)
+async def _open_account_flags(
+    tx: Tx, verification: MonetaryDonationVerification, account: str
+) -> list[VerificationFlag]:
+    return await store_findings.list_open_account_flags(tx, _CHANGED, verification.id, account)

@@ -18,7 +18,7 @@ from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningCha
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JobDependencies:
     """The watch lists, and the accounts that were approved."""
 
     screening: Screening
@@ -28,11 +28,11 @@ class Parts:
 tasks: Final = Tasks()
 tasks.periodic("verifications.expire", service.next_due_at, service.expire_due)
 tasks.periodic("verifications.look_again", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1))
-checking_tasks: Final = TasksWith[Parts]()
+checking_tasks: Final = TasksWith[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def run_check(parts: Parts, work: JobContext, job: JobOf[service.CheckVerification]) -> Result:
+async def run_check(parts: JobDependencies, work: JobContext, job: JobOf[service.CheckVerification]) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = job.details.verification, job.details.then
 

@@ -40,16 +40,16 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Monetar
 
 
 async def end_checks(
-    tx: Tx, held: MonetaryDonationVerification, ended: Sequence[tuple[CheckType, Outcome]]
+    tx: Tx, verification: MonetaryDonationVerification, ended: Sequence[tuple[CheckType, Outcome]]
 ) -> MonetaryDonationVerification:
     """Record the outcomes of several checks at once and notify the partner once. Raises InvalidState."""
-    now = held
+    now = verification
     for check, outcome in ended:
         now = now.with_ended_check(check, outcome, tx.now)
     await store.update_checks(tx, now, [check for check, _ in ended])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
         await enqueue_check(tx, now.id)  # the lists decide last
-    return await (store_transition if now.status != held.status else notify_partner)(tx, now)
+    return await (store_transition if now.status != verification.status else notify_partner)(tx, now)
 
 
 async def store_transition(tx: Tx, new: MonetaryDonationVerification) -> MonetaryDonationVerification:

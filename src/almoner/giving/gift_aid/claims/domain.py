@@ -218,14 +218,14 @@ def overclaimed_tax(minor: int) -> int:
     return -(-minor // 4)
 
 
-def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
-    """The adjustments that a claim of ``most`` can deduct, oldest first."""
+def allocate_deductions(left: Iterable[tuple[UUID, int]], max_count: int) -> list[tuple[UUID, int]]:
+    """The adjustments that a claim of ``max_count`` can deduct, oldest first."""
     found = []
     for adjustment_id, minor in left:
-        taken = min(minor, most)
+        taken = min(minor, max_count)
         if taken:
             found.append((adjustment_id, taken))
-        most -= taken
+        max_count -= taken
     return found
 
 

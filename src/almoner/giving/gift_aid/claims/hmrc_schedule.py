@@ -83,9 +83,14 @@ class ClaimSchedule:
 
 
 def build_schedule(
-    gifts: Iterable[ClaimableDonation], today: date, year: AccountingYearEnd, *, together: bool, most: int = _MAX_LINES
+    gifts: Iterable[ClaimableDonation],
+    today: date,
+    year: AccountingYearEnd,
+    *,
+    together: bool,
+    max_count: int = _MAX_LINES,
 ) -> ClaimSchedule:
-    """The schedule of these gifts, in their order, of at most ``most`` lines. ``together``: small gifts share lines."""
+    """The schedule of these gifts, in order, with at most ``max_count`` lines. ``together``: combine small gifts."""
     listed: list[ScheduleEntry] = []
     left_out: list[ExcludedDonation] = []
     open_lines: dict[date, list[_AggregatedLine]] = {}
@@ -100,9 +105,13 @@ def build_schedule(
         shared = None
         if together and gift.minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
-                open_lines.setdefault(year.end_of_year(gift.donation_date), []), person, gift.minor, lines + 1, most
+                open_lines.setdefault(year.end_of_year(gift.donation_date), []),
+                person,
+                gift.minor,
+                lines + 1,
+                max_count,
             )
-        if (shared is None and lines == most) or (shared is not None and shared.line > most):
+        if (shared is None and lines == max_count) or (shared is not None and shared.line > max_count):
             waiting += 1
             continue
         line = shared.line if shared is not None else lines + 1
@@ -112,7 +121,7 @@ def build_schedule(
 
 
 def _find_line(
-    lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, most: int
+    lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, max_count: int
 ) -> _AggregatedLine:
     """The first line with room for a small donation, of an accounting year: a line takes one donation of a person."""
     for line in lines:
@@ -120,7 +129,7 @@ def _find_line(
             break
     else:
         line = _AggregatedLine(number)
-        if number <= most:
+        if number <= max_count:
             lines.append(line)
     line.people.add(person)
     line.minor += minor

@@ -150,10 +150,10 @@ async def list_for_operators(
     return [_claim(row) for row in await keyset.rows_after(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
 
 
-async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, most: int) -> int:
-    """How many match, at most one more than ``most``."""
+async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, max_count: int) -> int:
+    """How many match, at most one more than ``max_count``."""
     where = keyset.equal({"organisation_id": organisation_id, "status": status})
-    return await keyset.count_up_to(tx, "gift_aid_claim", where, most)
+    return await keyset.count_up_to(tx, "gift_aid_claim", where, max_count)
 
 
 async def update_status(

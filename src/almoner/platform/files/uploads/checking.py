@@ -55,7 +55,7 @@ class UploadChecker:
         reported: Callable[[str, float], None] = lambda _outcome, _seconds: None,
         line: BoundedConcurrency | None = None,
     ) -> None:
-        self._line = line or BoundedConcurrency(_AT_ONCE, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS)
+        self._line = line or BoundedConcurrency(_AT_ONCE, max_count=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS)
         self._fork_server = _ForkServer()
         self._reported = reported
 

@@ -114,9 +114,9 @@ def _open_heic(content: bytes) -> Image.Image:
     return picture
 
 
-def _ensure_size(size: tuple[int, int], most: int) -> None:
-    if size[0] * size[1] > most:
-        raise FileRefused(f"has more than {most:,} pixels", "pixels")
+def _ensure_size(size: tuple[int, int], max_count: int) -> None:
+    if size[0] * size[1] > max_count:
+        raise FileRefused(f"has more than {max_count:,} pixels", "pixels")
 
 
 def save_jpeg(picture: Image.Image, target: BinaryIO) -> str:

@@ -169,8 +169,8 @@ def _name(value: Any) -> str:
     return str(value) if isinstance(value, pikepdf.Name) else ""
 
 
-def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
-    """How large the stream is once it is unpacked, pictures left as they are. Raises Refused above ``most``."""
+def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
+    """How large the stream is once it is unpacked, pictures left as they are. Raises Refused above ``max_count``."""
     given: Any = stream.stream_dict.get("/Filter", [])
     filters = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
     data, size = stream.read_raw_bytes(), 0
@@ -178,7 +178,7 @@ def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
         if name in _PICTURES:
             break
         if name in _INFLATED:
-            data = _inflate(data, most - size)
+            data = _inflate(data, max_count - size)
         elif name in _DECODED:
             if place:
                 raise FileRefused("packs a stream in more ways than one")
@@ -186,18 +186,18 @@ def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
         else:
             raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
-        if size > most:
+        if size > max_count:
             raise FileRefused(f"is larger than {_MOST_UNPACKED} bytes once it is unpacked", "large")
         if name in _DECODED:
             break  # all that came after it was undone with it
     return size
 
 
-def _inflate(data: bytes, most: int) -> bytes:
-    """Unpacked data, and no more than one step above ``most``. Raises Refused."""
+def _inflate(data: bytes, max_count: int) -> bytes:
+    """Unpacked data, and no more than one step above ``max_count``. Raises Refused."""
     made, unpack = bytearray(), zlib.decompressobj()
     try:
-        while data and not unpack.eof and len(made) <= most:
+        while data and not unpack.eof and len(made) <= max_count:
             made += unpack.decompress(data, _STEP)
             data = unpack.unconsumed_tail
     except zlib.error:

@@ -80,14 +80,14 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigurationChanged:
+class SubmissionConfigurationChanged:
     """The internal event that a configuration changed."""
 
     configuration: UUID
     partner: UUID
 
 
-CHANGED: Final = InternalEvent("internal.configuration_changed", ConfigurationChanged)
+CHANGED: Final = InternalEvent("internal.configuration_changed", SubmissionConfigurationChanged)
 """Told when a configuration is changed."""
 
 

@@ -23,8 +23,8 @@ from almoner.validation.applications.configurations.domain import (
     ORGANISATION_TYPES,
     Check,
     Configuration,
-    ConfigurationChanged,
     PartnerField,
+    SubmissionConfigurationChanged,
 )
 from almoner.validation.applications.configurations.store import find as find
 from almoner.validation.applications.configurations.store import find_default as find_default
@@ -101,7 +101,9 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
     if made.is_default and (
         before or requested != ConfigurationInput()
     ):  # whoever named none is judged by it from now on
-        await outbox.emit_internal(tx, domain.CHANGED, ConfigurationChanged(made.id, partner.id), partner=partner.id)
+        await outbox.emit_internal(
+            tx, domain.CHANGED, SubmissionConfigurationChanged(made.id, partner.id), partner=partner.id
+        )
     return made
 
 
@@ -160,7 +162,9 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
     await store.update(tx, partner, changed)
     if before.logo not in (None, changed.logo):
         await media.delete(tx, before.logo)
-    await outbox.emit_internal(tx, domain.CHANGED, ConfigurationChanged(changed.id, partner.id), partner=partner.id)
+    await outbox.emit_internal(
+        tx, domain.CHANGED, SubmissionConfigurationChanged(changed.id, partner.id), partner=partner.id
+    )
     return changed
 
 

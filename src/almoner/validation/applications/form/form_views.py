@@ -82,8 +82,8 @@ class FormViews:
             **{"page_name": name, **context},
         )
 
-    def _form(self, face: FormContext, name: str) -> dict[str, Any]:
-        application, language = face.application, face.language
+    def _form(self, context: FormContext, name: str) -> dict[str, Any]:
+        application, language = context.application, context.language
         configuration = application.configuration
         steps = drafts.form_steps_of(configuration)
         open_step = drafts.first_open_step(application.draft, configuration)
@@ -93,15 +93,15 @@ class FormViews:
             "until": formats.format_timestamp(
                 application.invite.expires_at, language.locale, self.pages.deployment.time_zone
             ),
-            "home": face.home,
-            "csrf": face.csrf,
+            "home": context.home,
+            "csrf": context.csrf,
             "languages": view_models.language_choices(self.pages.catalogues.offered_languages),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
                 {
                     "name": step,
-                    "href": face.step_url(step),
+                    "href": context.step_url(step),
                     "done": drafts.is_step_done(step, application.draft, configuration),
                     "next": step == open_step,
                 }
@@ -109,16 +109,18 @@ class FormViews:
             ],
         }
 
-    def start_page(self, face: FormContext, notice: FormNotice | None = None) -> Response:
+    def start_page(self, context: FormContext, notice: FormNotice | None = None) -> Response:
         """What the form asks for, or the progress so far."""
-        draft, configuration = face.application.draft, face.application.configuration
+        draft, configuration = context.application.draft, context.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
-        following = face.step_url(drafts.first_open_step(draft, configuration))
-        return self.render_page(face, "apply_start.html", "start", notice=notice, has_started=started, next=following)
+        following = context.step_url(drafts.first_open_step(draft, configuration))
+        return self.render_page(
+            context, "apply_start.html", "start", notice=notice, has_started=started, next=following
+        )
 
     def nonprofit_search_page(
         self,
-        face: FormContext,
+        context: FormContext,
         chosen: dict[str, Any] | None,
         query: str,
         results: dict[str, Any],
@@ -127,9 +129,9 @@ class FormViews:
         problems: Problems | None = None,
     ) -> Response:
         """The search, its results, and what was chosen."""
-        following = face.step_url(drafts.step_after("nonprofit", face.application.configuration))
+        following = context.step_url(drafts.step_after("nonprofit", context.application.configuration))
         return self.render_page(
-            face,
+            context,
             "apply_nonprofit.html",
             "nonprofit",
             status=status,
@@ -138,28 +140,28 @@ class FormViews:
             chosen=chosen,
             query=query,
             next=following,
-            home=face.home,
-            csrf=face.csrf,
-            unlisted=drafts.accepts_unlisted_nonprofits(face.application.configuration),
+            home=context.home,
+            csrf=context.csrf,
+            unlisted=drafts.accepts_unlisted_nonprofits(context.application.configuration),
             **results,
         )
 
-    def search_results_fragment(self, face: FormContext, query: str, results: dict[str, Any]) -> Response:
+    def search_results_fragment(self, context: FormContext, query: str, results: dict[str, Any]) -> Response:
         """The results alone, for the script."""
         return self.pages.render_page(
-            "apply_results.html", face.language, home=face.home, csrf=face.csrf, query=query, **results
+            "apply_results.html", context.language, home=context.home, csrf=context.csrf, query=query, **results
         )
 
     def country_choice_page(
-        self, face: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
+        self, context: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
     ) -> Response:
         """Choose the country of an unlisted nonprofit."""
-        locale = face.language.locale
+        locale = context.language.locale
         named = sorted(
             ((code, formats.country_name(code, locale)) for code in codes), key=lambda pair: pair[1].casefold()
         )
         return self.render_page(
-            face,
+            context,
             "apply_country.html",
             "nonprofit",
             page_name=_OTHER,
@@ -171,7 +173,7 @@ class FormViews:
 
     def unlisted_nonprofit_page(
         self,
-        face: FormContext,
+        context: FormContext,
         given: UnlistedNonprofit,
         registries: Sequence[Registry],
         problems: Problems | None = None,
@@ -179,7 +181,7 @@ class FormViews:
         """What an unlisted nonprofit is."""
         names = {one.code: view_models.registry_name(one) for one in registries}
         return self.render_page(
-            face,
+            context,
             "apply_other.html",
             "nonprofit",
             page_name=_OTHER,
@@ -188,23 +190,25 @@ class FormViews:
             values={"register": bidi_isolated(names.get(given.registry, ""))},
             given=given,
             registries=list(names.items()),
-            country_name=formats.country_name(given.country, face.language.locale),
+            country_name=formats.country_name(given.country, context.language.locale),
         )
 
-    def applicant_page(self, face: FormContext, given: ApplicantDetails, problems: Problems | None = None) -> Response:
+    def applicant_page(
+        self, context: FormContext, given: ApplicantDetails, problems: Problems | None = None
+    ) -> Response:
         """Who applies."""
-        named = drafts.requires_names(face.application.configuration)
+        named = drafts.requires_names(context.application.configuration)
         labels = "give" if named else "apply.person"
         names = [
             ("first_name", f"{labels}.first_name", given.first_name, "given-name"),
             ("last_name", f"{labels}.last_name", given.last_name, "family-name"),
         ]
-        if formats.is_family_name_first(face.language.locale):
+        if formats.is_family_name_first(context.language.locale):
             names.reverse()
             order = ("last_name", "first_name", "email", "title")
             problems = {field: problems[field] for field in order if field in problems} if problems else problems
         return self.render_page(
-            face,
+            context,
             "apply_person.html",
             "person",
             status=422 if problems else 200,
@@ -215,14 +219,14 @@ class FormViews:
         )
 
     def questions_page(
-        self, face: FormContext, answers: Mapping[str, str], problems: Problems | None = None
+        self, context: FormContext, answers: Mapping[str, str], problems: Problems | None = None
     ) -> Response:
         """The partner's own questions."""
-        fields, tag = face.application.configuration.partner_fields, face.language.catalogue
+        fields, tag = context.application.configuration.partner_fields, context.language.catalogue
         labels = {f"q-{field.id}": label_in_language(field.labels, tag) for field in fields}
-        reported = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
+        reported = {name: context.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
         return self.render_page(
-            face,
+            context,
             "apply_questions.html",
             "questions",
             status=422 if problems else 200,
@@ -232,7 +236,7 @@ class FormViews:
 
     def documents_page(
         self,
-        face: FormContext,
+        context: FormContext,
         listed: Sequence[tuple[Document, str, str]],
         *,
         status: int = 200,
@@ -241,10 +245,10 @@ class FormViews:
         chosen_kind: str | None = None,
     ) -> Response:
         """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
-        kinds = view_models.document_kinds(face.application.configuration)
-        locale = face.language.locale
+        kinds = view_models.document_kinds(context.application.configuration)
+        locale = context.language.locale
         return self.render_page(
-            face,
+            context,
             "apply_documents.html",
             "documents",
             status=status,
@@ -267,21 +271,21 @@ class FormViews:
 
     def review_page(
         self,
-        face: FormContext,
+        context: FormContext,
         body: dict[str, Any] | None,
         documents: Sequence[SubmissionDocument],
         problems: Problems | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
         """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
-        redirect = face.application.invite.redirect_url
+        redirect = context.application.invite.redirect_url
         own = origin_of_url(redirect) if redirect else None
         parts = [
-            {"name": step, "href": face.step_url(step), **self._part(face, step, body, documents)}
-            for step in drafts.form_steps_of(face.application.configuration)[:-1]
+            {"name": step, "href": context.step_url(step), **self._part(context, step, body, documents)}
+            for step in drafts.form_steps_of(context.application.configuration)[:-1]
         ]
         return self.render_page(
-            face,
+            context,
             "apply_review.html",
             "review",
             status=422 if notice or problems else 200,
@@ -293,12 +297,12 @@ class FormViews:
 
     def _part(
         self,
-        face: FormContext,
+        context: FormContext,
         step: FormStep,
         body: dict[str, Any] | None,
         documents: Sequence[SubmissionDocument],
     ) -> dict[str, Any]:
-        draft, language = face.application.draft, face.language
+        draft, language = context.application.draft, context.language
         match step:
             case "nonprofit" if draft.unlisted is not None:
                 given = draft.unlisted
@@ -328,7 +332,7 @@ class FormViews:
                         label_in_language(field.labels, language.catalogue),
                         _answer_text(field, answers.get(field.id, ""), language),
                     )
-                    for field in face.application.configuration.partner_fields
+                    for field in context.application.configuration.partner_fields
                 ]
                 return {"body": None, "rows": rows}
             case _:
@@ -343,7 +347,7 @@ class FormViews:
 
     def handover_page(
         self,
-        face: FormContext,
+        context: FormContext,
         email: str = "",
         *,
         status: int = 200,
@@ -352,7 +356,7 @@ class FormViews:
     ) -> Response:
         """Hand over."""
         return self.render_page(
-            face,
+            context,
             "apply_colleague.html",
             "colleague",
             status=status,

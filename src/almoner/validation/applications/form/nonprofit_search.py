@@ -21,9 +21,9 @@ class NonprofitSearch:
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
 
-    async def search(self, tx: Tx, face: FormContext, query: str) -> dict[str, Any]:
+    async def search(self, tx: Tx, context: FormContext, query: str) -> dict[str, Any]:
         """The template values of the search results."""
-        application, language = face.application, face.language
+        application, language = context.application, context.language
         nothing = {"bodies": [], "more": False, "found": ""}
         if not (text := clean_text(query)):
             return nothing
@@ -41,13 +41,13 @@ class NonprofitSearch:
             for one in found.organisations
         ]
         count = len(organisations)
-        reported = language.html("apply.nonprofit.found", count=count) if count else _no_results_text(face)
+        reported = language.html("apply.nonprofit.found", count=count) if count else _no_results_text(context)
         return {"bodies": organisations, "more": found.total > count, "found": reported}
 
 
-def _no_results_text(face: FormContext) -> Markup:
+def _no_results_text(context: FormContext) -> Markup:
     """What is to be done; the script shows it as plain text, and so it has no marks."""
-    configuration, language = face.application.configuration, face.language
+    configuration, language = context.application.configuration, context.language
     if drafts.accepts_unlisted_nonprofits(configuration):
         return language.html("apply.nonprofit.none")
     partner = bidi_isolated_plain_text(configuration.display_name, language.direction)

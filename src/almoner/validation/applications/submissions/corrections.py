@@ -62,10 +62,10 @@ async def correct_registry_number(
     return await emit_updated(tx, held)
 
 
-async def emit_updated(tx: Tx, held: Submission) -> Submission:
+async def emit_updated(tx: Tx, submission: Submission) -> Submission:
     """As it is now, under the lock."""
-    row = await store.find(tx, ALL_PARTNERS, held.id)
+    row = await store.find(tx, ALL_PARTNERS, submission.id)
     assert row is not None, "it is held"
-    new = (await loader.load_submissions(tx, Partner(held.partner_id), [row]))[0]
+    new = (await loader.load_submissions(tx, Partner(submission.partner_id), [row]))[0]
     await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_response(tx, new))
     return new

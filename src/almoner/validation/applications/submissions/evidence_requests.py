@@ -14,9 +14,9 @@ from almoner.validation.applications.submissions.requirements import (
 )
 
 
-def requestable_evidence(held: Submission, check: Check) -> list[str]:
+def requestable_evidence(submission: Submission, check: Check) -> list[str]:
     """What its applicant may be asked for."""
-    correctable = may_correct_registry_number(held)
+    correctable = may_correct_registry_number(submission)
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
 
 
@@ -44,7 +44,7 @@ async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[Req
     ]
 
 
-async def request_evidence(tx: Tx, held: Submission, check: Check, evidence: str, by: str) -> Submission:
+async def request_evidence(tx: Tx, submission: Submission, check: Check, evidence: str, by: str) -> Submission:
     """Ask the applicant of a locked submission for one thing that is requestable."""
-    await store.request_evidence(tx, Partner(held.partner_id), held.id, check, evidence, by)
-    return await corrections.emit_updated(tx, held)
+    await store.request_evidence(tx, Partner(submission.partner_id), submission.id, check, evidence, by)
+    return await corrections.emit_updated(tx, submission)

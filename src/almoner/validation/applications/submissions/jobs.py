@@ -10,7 +10,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.applications.configurations import domain as configurations_domain
-from almoner.validation.applications.configurations.domain import ConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
 from almoner.validation.applications.submissions import service, submission_evaluation
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
 from almoner.validation.ongoing.eligibility.domain import SubscriptionEnded
@@ -42,7 +42,7 @@ async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
 
 
 @tasks.reacts_to(configurations_domain.CHANGED)
-async def on_configuration_changed(tx: Tx, changed: Sequence[ConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChanged]) -> None:
     """Configurations were changed."""
     for reported in changed:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)

@@ -27,7 +27,7 @@ class CheckSubject:
 
 
 async def start_agent_verification(
-    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject, language: str
+    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, subject: CheckSubject, language: str
 ) -> UUID | None:
     """Start the agent verification, if the configuration requires one."""
     if not configuration.runs_check("agent_verification"):
@@ -37,8 +37,8 @@ async def start_agent_verification(
         asked.last_name or "",
         asked.email or "",
         asked.title,
-        whom.organisation_id,
-        whom.request_id,
+        subject.organisation_id,
+        subject.request_id,
         asked.details.website if asked.details else None,
         language,
     )
@@ -48,23 +48,25 @@ async def start_agent_verification(
     ).id
 
 
-async def start_monitoring(tx: Tx, partner: Partner, configuration: Configuration, whom: CheckSubject) -> UUID | None:
+async def start_monitoring(
+    tx: Tx, partner: Partner, configuration: Configuration, subject: CheckSubject
+) -> UUID | None:
     """Start the monitoring subscription, if the configuration requires one."""
     if not configuration.runs_check("compliance"):
         return None
-    organisation = whom.organisation_id and whom.organisation_id + whom.suffix
-    request = whom.request_id and whom.request_id + whom.suffix
+    organisation = subject.organisation_id and subject.organisation_id + subject.suffix
+    request = subject.request_id and subject.request_id + subject.suffix
     return (await monitoring.create(tx, partner, organisation, request, configuration.id)).id
 
 
 async def start_eligibility(
-    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject
+    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, subject: CheckSubject
 ) -> UUID | None:
     """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
     change = eligibility_domain.EligibilityInput(
-        whom.organisation_id, whom.request_id, asked.suggested_activity_sub_tags, None, configuration.id
+        subject.organisation_id, subject.request_id, asked.suggested_activity_sub_tags, None, configuration.id
     )
     try:
         return (await eligibility.create(tx, partner, change)).id

@@ -48,15 +48,15 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     return await apply_transition(tx, held, held.with_status(status, reasons, tx.now))
 
 
-async def set_organisation(tx: Tx, held: Submission) -> None:
+async def set_organisation(tx: Tx, submission: Submission) -> None:
     """Store the organisation of one that is held, once its details have proved valid: it is found by that, too."""
-    if (known := held.check_records.organisation) is not None:
-        await store.set_organisation(tx, held.id, known.id, search_text.search_text_of([known.name], None))
+    if (known := submission.check_records.organisation) is not None:
+        await store.set_organisation(tx, submission.id, known.id, search_text.search_text_of([known.name], None))
 
 
-async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submission:
+async def apply_transition(tx: Tx, submission: Submission, new: Submission) -> Submission:
     """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
-    if not await store.update_status(tx, new, held.status):
+    if not await store.update_status(tx, new, submission.status):
         raise LookupError(f"submission {new.id} is not where its holder saw it")
     reported = await _emit_changed(tx, new)
     if new.status in _OUTCOME_EVENTS:
@@ -64,9 +64,9 @@ async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submiss
     return new
 
 
-async def update_failure_reasons(tx: Tx, held: Submission) -> Submission:
+async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
     """A failed one, held, fails by what an appeal had taken up: why it does so now is told as a change."""
-    new = replace(held, failure_reasons=failure_reasons_of(tx, held))
+    new = replace(submission, failure_reasons=failure_reasons_of(tx, submission))
     await store.set_failure_reasons(tx, new.id, new.failure_reasons or {})
     await _emit_changed(tx, new)
     return new

@@ -170,19 +170,19 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     return None if decided is None else decided + domain.ERASE_AFTER
 
 
-async def _lock_agent(tx: Tx, held: Submission) -> AgentVerification | None:
+async def _lock_agent(tx: Tx, submission: Submission) -> AgentVerification | None:
     """Its agent, held: who is being forgotten at this moment is waited for, and who appeals is forgotten no more."""
-    if held.agent_verification_id is None:
+    if submission.agent_verification_id is None:
         return None
-    await agents.lock_review_subject(tx, held.agent_verification_id)
-    return await agents.get(tx, ALL_PARTNERS, held.agent_verification_id)
+    await agents.lock_review_subject(tx, submission.agent_verification_id)
+    return await agents.get(tx, ALL_PARTNERS, submission.agent_verification_id)
 
 
-async def _list_deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
+async def _list_deciders(tx: Tx, submission: Submission) -> tuple[str, ...]:
     """Who may not decide: monitoring looks at the records of the same body in other registers, too."""
-    named = held.organisation_id
+    named = submission.organisation_id
     records = [] if named is None else [named, *(one.id for one in await organisations.list_merged_records(tx, named))]
-    return await store.list_deciders(tx, Partner(held.partner_id), held, records)
+    return await store.list_deciders(tx, Partner(submission.partner_id), submission, records)
 
 
 async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: ReviewDecision) -> Appeal:

@@ -203,10 +203,10 @@ async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
 
 
 @across_partners("operators")
-async def count_open_at_most(tx: Tx, most: int) -> int:
-    """How many wait, counted up to ``most``."""
+async def count_open_at_most(tx: Tx, max_count: int) -> int:
+    """How many wait, counted up to ``max_count``."""
     count: int = await tx.fetchval(
-        "select count(*) from (select from review where status = 'open' limit $1) waiting", most
+        "select count(*) from (select from review where status = 'open' limit $1) waiting", max_count
     )
     return count
 

@@ -50,49 +50,49 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
     return await record_evaluation(tx, held, known, allowed, results, findings, occasion)
 
 
-async def _apply_request_decision(tx: Tx, held: EligibilitySubscription) -> EligibilitySubscription:
+async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscription:
     """What its validation request has come to since: its organisation, or the end (settled 5)."""
-    assert held.validation_request_id is not None, "it waits for one"
-    request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request_id)
+    assert subscription.validation_request_id is not None, "it waits for one"
+    request = await validation_requests.get(tx, Partner(subscription.partner_id), subscription.validation_request_id)
     if request.status == "rejected":
-        failed = held.with_request_failed(tx.now)
+        failed = subscription.with_request_failed(tx.now)
         await end_subscription(tx, failed)
         return failed  # its results are what they were: no partner is told (settled 5)
     if request.organisation_id is None:
-        return held
-    organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
-    adopted = held.with_organisation(organisation.id, organisation.name, tx.now)
+        return subscription
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), request.organisation_id)
+    adopted = subscription.with_organisation(organisation.id, organisation.name, tx.now)
     await store_transition(tx, adopted)
     return adopted
 
 
 async def _is_simulated(
-    tx: Tx, held: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
+    tx: Tx, subscription: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
-    last = await store_evidence.find_latest_evaluation(tx, held.id)
+    last = await store_evidence.find_latest_evaluation(tx, subscription.id)
     return last is not None and last.occasion == "simulated" and last.is_based_on(known, allowed)
 
 
-async def allowed_activities_of(tx: Tx, held: EligibilitySubscription) -> AllowedActivities:
+async def allowed_activities_of(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
     """What its configuration allows, or the one that is its partner's default (``allowedActivitySubTags``)."""
-    found = await configurations.find_or_default(tx, Partner(held.partner_id), held.configuration_id)
+    found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
     if found is None or found.allowed_activity_sub_tags is None:
         return ALL_ACTIVITIES
     return AllowedActivities(frozenset(found.allowed_activity_sub_tags))
 
 
-async def known_activities_of(tx: Tx, held: EligibilitySubscription) -> KnownActivities:
+async def known_activities_of(tx: Tx, subscription: EligibilitySubscription) -> KnownActivities:
     """The current known activities of a subscription's organisation."""
-    assert held.organisation_id is not None, "whatever follows has an organisation"
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    assert subscription.organisation_id is not None, "whatever follows has an organisation"
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
     words = activities.rules_matching_name(organisation.registry_code, organisation.name)
     return KnownActivities(organisation.id, organisation.activities or {}, words)
 
 
 async def record_evaluation(
     tx: Tx,
-    held: EligibilitySubscription,
+    subscription: EligibilitySubscription,
     known: KnownActivities,
     allowed: AllowedActivities,
     results: EligibilityResults,
@@ -100,24 +100,24 @@ async def record_evaluation(
     occasion: Occasion,
 ) -> EligibilitySubscription:
     """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
-    differs = held.status != results.resulting_status or not held.results.is_same_as(results)
+    differs = subscription.status != results.resulting_status or not subscription.results.is_same_as(results)
     made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
-    last = await store_evidence.find_latest_evaluation(tx, held.id)
+    last = await store_evidence.find_latest_evaluation(tx, subscription.id)
     if differs or last is None or not made.is_same_as(last):
-        await store_evidence.insert_evaluation(tx, held.id, made)
+        await store_evidence.insert_evaluation(tx, subscription.id, made)
     if not differs:
-        if held.search_name != normalise_search_text(held.name):
-            await store.set_search_name(tx, held)
-        return held
-    moved = held.with_results(results, tx.now)
-    await store_transition(tx, moved, stays=True)
+        if subscription.search_name != normalise_search_text(subscription.name):
+            await store.set_search_name(tx, subscription)
+        return subscription
+    moved = subscription.with_results(results, tx.now)
+    await store_transition(tx, moved, may_stay=True)
     await emit_updated_event(tx, moved)
     return moved
 
 
-async def store_transition(tx: Tx, moved: EligibilitySubscription, *, stays: bool = False) -> None:
+async def store_transition(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> None:
     """Store a state that was reached under the lock."""
-    if not await store.update_status(tx, moved, stays=stays):
+    if not await store.update_status(tx, moved, may_stay=may_stay):
         raise LookupError(f"subscription {moved.id} is not where its holder saw it")
 
 

@@ -13,7 +13,7 @@ from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
-from almoner.validation.applications.configurations.domain import ConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
 from almoner.validation.ongoing.eligibility import eligibility_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
@@ -41,7 +41,7 @@ async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result
 
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
-async def on_configuration_changed(tx: Tx, events: Sequence[ConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChanged]) -> None:
     """Configurations were changed."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)

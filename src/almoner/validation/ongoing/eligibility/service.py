@@ -285,7 +285,7 @@ async def reevaluate_batch(
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
         found = await store.list_by_configuration(
-            tx, partner, configuration_id, after or _FIRST, _BATCH_SIZE, unnamed=unnamed
+            tx, partner, configuration_id, after or _FIRST, _BATCH_SIZE, include_default=unnamed
         )
         await _enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == _BATCH_SIZE else None

@@ -102,10 +102,10 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Eligibi
     return _subscription(row) if row else None
 
 
-async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool = False) -> bool:
+async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> bool:
     """Store the new state of a locked subscription; False when the lifecycle has no arrow to it from the stored one.
 
-    ``stays``: it may also be in that state already.
+    ``may_stay``: it may also be in that state already.
     """
     return bool(
         await tx.fetchval(
@@ -125,7 +125,7 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool =
             moved.updated_at,
             moved.cancelled_at,
             tx.now,
-            [*SUBSCRIPTION.source_states_of(moved.status), *([moved.status] if stays else [])],
+            [*SUBSCRIPTION.source_states_of(moved.status), *([moved.status] if may_stay else [])],
             normalise_search_text(moved.name),
         )
     )
@@ -263,9 +263,9 @@ async def list_evaluated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
 
 
 async def list_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, unnamed: bool
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, include_default: bool
 ) -> list[UUID]:
-    """The partner's subscriptions of a configuration, after an id, by id; ``unnamed``: also those without one."""
+    """A configuration's subscriptions, by ID. ``include_default``: also those without a configuration."""
     rows = await tx.fetch(
         f"""
         select id from eligibility_subscription
@@ -275,7 +275,7 @@ async def list_by_configuration(
         """,
         partner.id,
         configuration_id,
-        unnamed,
+        include_default,
         after,
         limit,
     )

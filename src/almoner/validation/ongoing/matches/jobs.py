@@ -15,7 +15,7 @@ from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import LOADED, WatchlistLoadEvent
+from almoner.screening.watchlists.domain import LOADED, WatchlistImportEvent
 from almoner.validation.ongoing.matches import service
 
 _MAX_SUBJECTS_PER_JOB: Final = 50_000
@@ -147,7 +147,7 @@ async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Seq
 
 
 @tasks.reacts_to(LOADED)
-async def on_list_loaded(tx: Tx, loaded: Sequence[WatchlistLoadEvent]) -> None:
+async def on_list_loaded(tx: Tx, loaded: Sequence[WatchlistImportEvent]) -> None:
     """A job for each version."""
     for one in loaded:
         await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique=str(one.load))

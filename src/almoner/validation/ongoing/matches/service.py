@@ -97,7 +97,7 @@ def subject_details_of(organisation: Organisation) -> SubjectDetails:
 async def screen(
     tx: Tx,
     screener: Screener,
-    who: ScreenedSubject,
+    subject: ScreenedSubject,
     asked: SubjectDetails,
     *,
     watch: bool,
@@ -108,9 +108,9 @@ async def screen(
     ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
     decided of one of them holds for this one where the question is the same to the word.
     """
-    result = await _update_reviews(tx, await screenings.screen(tx, screener, who, asked, watch=watch))
+    result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, asked, watch=watch))
     if result.changed and result.obstacle is None:
-        await _withdraw_manual_screening(tx, who)
+        await _withdraw_manual_screening(tx, subject)
     return await _apply_earlier_decisions(tx, result, others)
 
 
@@ -120,14 +120,14 @@ async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult
     return await _apply_earlier_decisions(tx, await _update_reviews(tx, result), ()) if result is not None else None
 
 
-async def get_screening_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
+async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     """The stored screening result of a record."""
-    return await screenings.get_result(tx, who)
+    return await screenings.get_result(tx, subject)
 
 
-async def request_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
+async def request_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
     """Ask a person to look up a record that cannot be compared by all of its names, unless one has."""
-    stored = await screenings.lock_subject(tx, who)
+    stored = await screenings.lock_subject(tx, subject)
     if stored is not None and stored.obstacle is not None and stored.manual_result is None:
         await reviews.request_review(tx, screening_review_subject_of(stored), [f"not_screened:{stored.obstacle}"])
 
@@ -169,27 +169,27 @@ def screening_review_subject_of(stored: StoredSubject) -> ReviewSubject:
     return ReviewSubject(_SCREENING, stored.id, stored.who.partner_id, country, script)
 
 
-async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
+async def lock_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Lock a record's screening result until the transaction ends."""
-    await screenings.lock_subject(tx, who)
+    await screenings.lock_subject(tx, subject)
 
 
-async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
+async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Stop rescreening a record, and close its reviews."""
-    await _withdraw_manual_screening(tx, who)
-    for match in await screenings.unwatch_subject(tx, who):
+    await _withdraw_manual_screening(tx, subject)
+    for match in await screenings.unwatch_subject(tx, subject):
         await reviews.withdraw_review(tx, review_subject_for(match))
 
 
-async def delete_matches_of_subject(tx: Tx, who: ScreenedSubject) -> None:
+async def delete_matches_of_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Delete a screened record and close its reviews."""
-    await _withdraw_manual_screening(tx, who)
-    for match in await screenings.delete_subject(tx, who):
+    await _withdraw_manual_screening(tx, subject)
+    for match in await screenings.delete_subject(tx, subject):
         await reviews.withdraw_review(tx, review_subject_for(match))
 
 
-async def _withdraw_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
-    stored = await screenings.lock_subject(tx, who)
+async def _withdraw_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
+    stored = await screenings.lock_subject(tx, subject)
     if stored is not None:
         await reviews.withdraw_review(tx, screening_review_subject_of(stored))
 

@@ -12,9 +12,9 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import WatchlistLoadEvent
+from almoner.screening.watchlists.domain import WatchlistImportEvent
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
-from almoner.validation.applications.configurations.domain import ConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
 from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
@@ -45,7 +45,7 @@ async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result
 
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
-async def on_configuration_changed(tx: Tx, events: Sequence[ConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChanged]) -> None:
     """Configurations were changed."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
@@ -74,7 +74,7 @@ async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> N
 
 
 @tasks.reacts_to(COMPARED)
-async def on_list_compared(tx: Tx, compared: Sequence[WatchlistLoadEvent]) -> None:
+async def on_list_compared(tx: Tx, compared: Sequence[WatchlistImportEvent]) -> None:
     """All who are watched were compared with versions of lists."""
     for reported in compared:
         await service.set_compared_version(tx, reported.list, reported.load)

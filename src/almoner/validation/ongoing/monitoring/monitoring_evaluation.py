@@ -34,17 +34,17 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         await service.store_and_emit_transition(tx, now, reported, occasion, (), flags)
 
 
-async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> MonitoringSubscription:
+async def _apply_request_decision(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscription:
     """What became of the request that it waits for."""
-    assert held.validation_request_id is not None, "it waits for one"
-    partner = Partner(held.partner_id)
-    request = await validation_requests.get(tx, partner, held.validation_request_id)
+    assert subscription.validation_request_id is not None, "it waits for one"
+    partner = Partner(subscription.partner_id)
+    request = await validation_requests.get(tx, partner, subscription.validation_request_id)
     if request.status == "accepted" and request.organisation_id is not None:
         organisation = await organisations.get(tx, partner, request.organisation_id)
-        moved = held.with_organisation(organisation.id, normalise_search_text(organisation.name))
+        moved = subscription.with_organisation(organisation.id, normalise_search_text(organisation.name))
     elif request.status == "rejected":
-        moved = held.with_request_failed()
+        moved = subscription.with_request_failed()
     else:
-        return held
-    await service.store_transition(tx, held, moved)
+        return subscription
+    await service.store_transition(tx, subscription, moved)
     return moved

@@ -206,13 +206,13 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
         await enqueue_evaluations(tx, [held.id], "request_decided")
 
 
-async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
+async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id: UUID) -> None:
     """Have the organisation compared no more when a list changes, unless somebody else watches it.
 
     Its records are held before it is asked who else does: whoever begins to watch it meanwhile is seen, or comes after.
     """
-    organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
-    records = await monitoring_evidence.screened_subjects_of(tx, organisation, held)
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), organisation_id)
+    records = await monitoring_evidence.screened_subjects_of(tx, organisation, subscription)
     for who in records:
         await matches.lock_screened_subject(tx, who)
     if not await store.list_by_organisations(tx, [organisation.id]):
@@ -277,7 +277,7 @@ async def reevaluate_batch(
     Those without a configuration of their own are judged by the default one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.list_by_configuration(tx, partner, configuration_id, after, at_once, unnamed=is_default)
+    found = await store.list_by_configuration(tx, partner, configuration_id, after, at_once, include_default=is_default)
     await enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == at_once else None
 
@@ -296,26 +296,26 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
     return held
 
 
-async def store_transition(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription) -> None:
+async def store_transition(tx: Tx, subscription: MonitoringSubscription, new: MonitoringSubscription) -> None:
     """Store what became of one that is held."""
-    if not await store.update(tx, new, held.status):
+    if not await store.update(tx, new, subscription.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
-    if new.status != held.status:
+    if new.status != subscription.status:
         reported = domain.SubscriptionStatusChanged(new.id)
         await outbox.emit_internal(tx, domain.STATUS_CHANGED, reported, partner=new.partner_id)
 
 
 async def store_and_emit_transition(
     tx: Tx,
-    held: MonitoringSubscription,
+    subscription: MonitoringSubscription,
     new: MonitoringSubscription,
     occasion: Occasion,
     seen: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> MonitoringSubscription:
     """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
-    await store_transition(tx, held, new)
-    if new.results != held.results:
+    await store_transition(tx, subscription, new)
+    if new.results != subscription.results:
         await store_evidence.insert_results_change(tx, new, occasion, seen, flags)
         await outbox.emit(tx, new.partner_id, domain.UPDATED, serialise_for_api(tx, new))
     return new

@@ -304,9 +304,9 @@ async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list
 
 
 async def list_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, unnamed: bool
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, include_default: bool
 ) -> list[UUID]:
-    """The partner's watched subscriptions of a configuration, after an id, by id; ``unnamed``: also those without."""
+    """A configuration's watched subscriptions, by ID. ``include_default``: also those without a configuration."""
     rows = await tx.fetch(
         f"""
         select id from monitoring_subscription
@@ -316,7 +316,7 @@ async def list_by_configuration(
         """,
         partner.id,
         configuration_id,
-        unnamed,
+        include_default,
         after,
         limit,
     )
