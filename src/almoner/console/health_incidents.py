@@ -1,4 +1,4 @@
-"""Incidents: what administrators tell partners of faults on the public status page."""
+"""Pages about incidents that administrators publish on the public status page."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -88,7 +88,7 @@ class HealthIncidents:
         return ListPage(rows, self._context.id_text(ID, found[query.limit - 1].id) if more else None)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One incident with its updates."""
+        """Show an incident and its updates."""
         incident_id = self._context.id_from_path(visitor, ID)
         async with self._context.db.read() as tx:
             found = await _find(tx, incident_id)
@@ -192,7 +192,7 @@ class HealthIncidents:
         return Act(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
     async def _found(self, tx: Tx, visitor: Visitor) -> tuple[Incident, str]:
-        """The incident that the address of an act is about, and the path of its page."""
+        """The incident in the URL, and the path of its page."""
         own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
         return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
 
@@ -206,7 +206,7 @@ class HealthIncidents:
 
 
 def _state(typed: Mapping[str, str]) -> IncidentState:
-    """The state that was chosen from ``OPEN_STATES``."""
+    """The selected status, one of ``OPEN_STATES``."""
     return next(state for state in OPEN_STATES if state == typed["state"])
 
 

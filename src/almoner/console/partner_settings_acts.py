@@ -230,7 +230,7 @@ class _Acts:
         return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
     def pause(self) -> Act:
-        """No new donations."""
+        """The action to stop new donations through a partner."""
 
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
             longest = partners.LONGEST_PAUSE_REASON
@@ -258,7 +258,7 @@ class _Acts:
         )
 
     def resume(self) -> Act:
-        """New donations again."""
+        """The action to allow new donations through a partner again."""
 
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
             return ()

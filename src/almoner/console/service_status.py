@@ -1,4 +1,7 @@
-"""What the public status page says of the service: how its parts work, registers and incidents. No partner's data."""
+"""The data of the public status page: the status of each part of the service, registers and incidents.
+
+No partner data.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from almoner.platform.observability.incidents import AFFECTED, EVERYTHING, Incid
 PartState = Literal["operational", "delayed", "outage"]
 
 _SHOWN_FOR: Final = timedelta(days=14)
-"""How long a resolved incident stays on the page."""
+"""How long a resolved incident stays on the status page."""
 _MOST_INCIDENTS: Final = 20
 _MAX_WAIT: Final = timedelta(minutes=5)
 _MAX_EVENT_LAG: Final = timedelta(seconds=30)
@@ -34,14 +37,14 @@ _PARTS_OF_JOBS: Final[Mapping[str, str]] = {
     "monitoring_subscriptions": "validation",
     "eligibility_subscriptions": "validation",
 }
-"""The part that waits for a job, by the first word of its kind; emails are named by their kinds."""
+"""The part of the service that depends on a kind of job, by the first word of the kind."""
 _PARTS_OF_CHECKS: Final = {"mail server": "emails", "payment provider": "payments"}
-"""The part that does not work while a check of workers fails."""
+"""The part of the service that is affected if a worker's check fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePart:
-    """A part of the service. ``found``: in a sentence."""
+    """A part of the service. ``found``: its status in one sentence."""
 
     key: str
     state: PartState
@@ -49,13 +52,13 @@ class ServicePart:
 
     @property
     def name(self) -> str:
-        """How the page names it."""
+        """The display name of the status."""
         return AFFECTED[self.key]
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterAge:
-    """The newest data of a register; ``late``: older than promised."""
+    """The date of a register's newest data. ``late``: whether it exceeds the maximum age."""
 
     code: str
     name: str
@@ -65,7 +68,10 @@ class RegisterAge:
 
 @dataclass(frozen=True, slots=True)
 class ServiceStatus:
-    """The status of the service. ``made_at``: real time; ``now``: from when on ages are counted."""
+    """The status of the service.
+
+    ``made_at``: when it was generated, in real time. ``now``: the reference time for ages.
+    """
 
     made_at: datetime
     now: datetime
@@ -75,7 +81,7 @@ class ServiceStatus:
 
     @property
     def state(self) -> Literal["operational", "delayed", "incident", "outage"]:
-        """The worst of all."""
+        """The most serious status of all parts."""
         states = {one.state for one in self.parts}
         if "outage" in states:
             return "outage"
@@ -111,7 +117,7 @@ async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
 
 
 def _lags(oldest: Mapping[str, datetime], email_kinds: Iterable[str], now: datetime) -> dict[str, timedelta]:
-    """How late each part is where it is late."""
+    """The delay of each part that is delayed."""
     found: dict[str, timedelta] = {}
     for kind, due_at in oldest.items():
         key = "emails" if kind in email_kinds else _PARTS_OF_JOBS.get(kind.partition(".")[0])

@@ -1,4 +1,4 @@
-"""The public status page: served at ``/status``, and written as static files for a proxy whose service is down."""
+"""The public status page: served at ``/status``, and written to files that a proxy can serve during an outage."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ PATH: Final = "/status"
 HTML_FILE: Final = "status.html"
 JSON_FILE: Final = "status.json"
 OLD_AFTER: Final = timedelta(minutes=5)
-"""The age from which on the page does not say how the service is now: readers compare it with their clock."""
+"""The age after which the page is outdated. The page's script compares it with the visitor's clock."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _PERIOD_SECONDS: Final = 60.0
@@ -40,7 +40,7 @@ _MODE: Final = 0o644
 
 @dataclass(frozen=True, slots=True)
 class RenderedStatus:
-    """The page and the JSON of one moment. ``headers``: with which the page is served."""
+    """A rendered status page and its JSON. ``headers``: the HTTP headers of the page."""
 
     made_at: datetime
     page: bytes
@@ -49,7 +49,7 @@ class RenderedStatus:
 
 
 class StatusRenderer:
-    """Renders the status. ``email_kinds``: the kinds of jobs that send an email."""
+    """Renders the status page. ``email_kinds``: the kinds of jobs that send an email."""
 
     def __init__(self, db: Database, email_kinds: frozenset[str]) -> None:
         self.db = db
@@ -114,7 +114,7 @@ def _json(deployment: Deployment, status: ServiceStatus) -> bytes:
 
 
 class StatusPage:
-    """Serves the status page and its JSON to anybody."""
+    """Serves the public status page and its JSON."""
 
     def __init__(self, renderer: StatusRenderer) -> None:
         self._renderer = renderer
@@ -125,12 +125,12 @@ class StatusPage:
         return [Route(PATH, self.show, methods=["GET"]), Route(f"{PATH}.json", self.show_json, methods=["GET"])]
 
     async def show(self, _request: Request) -> Response:
-        """The page."""
+        """Respond with the status page."""
         rendered = await self._current()
         return Response(rendered.page, headers=rendered.headers, media_type="text/html")
 
     async def show_json(self, _request: Request) -> Response:
-        """The same for programs."""
+        """Respond with the status as JSON."""
         rendered = await self._current()
         headers = {
             "Cache-Control": rendered.headers["Cache-Control"],
@@ -140,7 +140,10 @@ class StatusPage:
         return Response(rendered.json, headers=headers, media_type="application/json")
 
     async def _current(self) -> RenderedStatus:
-        """What was rendered a moment ago, or anew; without a database the last, which says when it was made."""
+        """The cached or newly rendered status.
+
+        If the database is unavailable, the last one, with the time when it was rendered.
+        """
         real_now = self._renderer.db.deployment.clock.real_now()
         if self._rendered is None or real_now - self._rendered.made_at > _KEPT_FOR:
             try:
@@ -152,7 +155,7 @@ class StatusPage:
 
 
 class StatusWriter:
-    """Writes the status to files while a worker runs, on the machine of each."""
+    """Writes the status page to files on each worker's machine."""
 
     def __init__(self, renderer: StatusRenderer, folder: Path, telemetry: Telemetry) -> None:
         self._renderer = renderer
@@ -160,7 +163,7 @@ class StatusWriter:
         self._telemetry = telemetry
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Write now, and every minute until ``stop``."""
+        """Write the files now, and every minute until ``stop`` is set."""
         while not stop.is_set():
             try:
                 await self.write()
@@ -170,7 +173,7 @@ class StatusWriter:
             await wait_until_set(stop, _PERIOD_SECONDS)
 
     async def write(self) -> None:
-        """Write both files, each whole or not at all. A copy that was not released writes none."""
+        """Write both files, replacing each in one step. An inactive database copy writes nothing."""
         if self._renderer.db.deployment.identity.active:
             await asyncio.to_thread(_write_files, self._folder, await self._renderer.render())
 

@@ -38,7 +38,7 @@ _BATCH: Final = 100
 _LISTS: Final[Mapping[str, RecordList]] = {one.path: one for one in LISTS}
 
 
-class OfExport(msgspec.Struct, frozen=True):
+class ExportJobDetails(msgspec.Struct, frozen=True):
     """The details of a job about one file."""
 
     partner: UUID
@@ -51,8 +51,8 @@ class RemoveFile(msgspec.Struct, frozen=True):
     key: str
 
 
-PREPARE: Final = JobKind("csv_exports.prepare", OfExport)
-NOTIFY: Final = JobKind("csv_exports.notify", OfExport)
+PREPARE: Final = JobKind("csv_exports.prepare", ExportJobDetails)
+NOTIFY: Final = JobKind("csv_exports.notify", ExportJobDetails)
 REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
 
 
@@ -100,12 +100,12 @@ async def request_export(tx: Tx, member: Member, declared: RecordList, query: st
     )
     if not await store_exports.insert_export(tx, partner, made, MOST_EXPORTS):
         return None
-    await PREPARE.enqueue(tx, OfExport(partner.id, made.id), lane=f"csv_exports:{partner.id}")
+    await PREPARE.enqueue(tx, ExportJobDetails(partner.id, made.id), lane=f"csv_exports:{partner.id}")
     return made
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def prepare_export(parts: JobDependencies, work: JobContext, job: JobOf[OfExport]) -> Result:
+async def prepare_export(parts: JobDependencies, work: JobContext, job: JobOf[ExportJobDetails]) -> Result:
     """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
     partner = Partner(job.details.partner)
     async with work.db.read() as tx:
@@ -167,7 +167,7 @@ async def _next_expiry(tx: Tx) -> datetime | None:
 tasks.periodic("csv_exports.delete", _next_expiry, delete_expired, every=timedelta(days=1))
 
 
-async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[OfExport]) -> Email | None:
+async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[ExportJobDetails]) -> Email | None:
     """The email with the link, never what the file says; None where there is nobody or nothing to tell of."""
     partner = Partner(job.details.partner)
     export = await store_exports.find_export(tx, partner, job.details.export)

@@ -53,7 +53,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 
 @request_tasks.job(service.REQUEST)
 async def request_confirmation(
-    contacts: NonprofitContacts, work: JobContext, job: JobOf[service.OfVerification]
+    contacts: NonprofitContacts, work: JobContext, job: JobOf[service.VerificationJobDetails]
 ) -> Result:
     """Ask the nonprofit, where its address is known."""
     async with work.db.write() as tx:
@@ -66,14 +66,14 @@ async def request_confirmation(
 
 
 @tasks.job(service.ERASE_NAMES)
-async def erase_names(work: JobContext, job: JobOf[service.OfVerification]) -> Result:
+async def erase_names(work: JobContext, job: JobOf[service.VerificationJobDetails]) -> Result:
     """Delete the details of who answered."""
     async with work.db.write() as tx:
         await service.erase_names(tx, job.details.verification)
     return JobDone()
 
 
-async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendRequest]) -> Email | None:
+async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendConfirmationEmail]) -> Email | None:
     """The email to the nonprofit, in the language that it was asked in."""
     mail_id = job.details.mail
     if (asked := await service.find_confirmation_page(tx, mail_id)) is None:

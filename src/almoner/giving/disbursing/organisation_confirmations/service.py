@@ -28,23 +28,23 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class SendRequest(msgspec.Struct, frozen=True):
+class SendConfirmationEmail(msgspec.Struct, frozen=True):
     """The email to send."""
 
     mail: UUID
 
 
-SEND: Final = JobKind("confirmations.send", SendRequest)
+SEND: Final = JobKind("confirmations.send", SendConfirmationEmail)
 
 
-class OfVerification(msgspec.Struct, frozen=True):
+class VerificationJobDetails(msgspec.Struct, frozen=True):
     """The verification."""
 
     verification: UUID
 
 
-REQUEST: Final = JobKind("confirmations.ask", OfVerification)
-ERASE_NAMES: Final = JobKind("confirmations.forget_names", OfVerification)
+REQUEST: Final = JobKind("confirmations.ask", VerificationJobDetails)
+ERASE_NAMES: Final = JobKind("confirmations.forget_names", VerificationJobDetails)
 BATCH: Final = 1000  # S4
 _HASHED: Final = "monetary_donation_confirmation_email"
 _OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
@@ -75,7 +75,7 @@ async def request_confirmation(
     if wanted is new:
         await store.insert(tx, new)
     mail = await store.insert_mail(tx, wanted.id, email_hash)
-    await SEND.enqueue(tx, SendRequest(mail))
+    await SEND.enqueue(tx, SendConfirmationEmail(mail))
     return wanted
 
 
@@ -91,7 +91,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     """Have it asked right after the commit, where its address is known."""
-    await REQUEST.enqueue(tx, OfVerification(verification_id), unique=str(verification_id))
+    await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique=str(verification_id))
 
 
 async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
@@ -169,7 +169,7 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """Schedule the deletion of the names of who answered, 30 days after a verification has ended (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
-        await ERASE_NAMES.enqueue(tx, OfVerification(verification_id), due=due)
+        await ERASE_NAMES.enqueue(tx, VerificationJobDetails(verification_id), due=due)
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:

@@ -56,7 +56,7 @@ scan_tasks: Final = TasksWith[Scanning]()
 
 
 @scan_tasks.job(service.SCAN)
-async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
+async def scan(parts: Scanning, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Have one scanned."""
     document_id = job.details.document
     async with work.db.read() as tx:
@@ -82,7 +82,7 @@ async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]
 
 
 @tasks.job(service.REMOVE)
-async def remove(stored: Stored, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
+async def remove(stored: Stored, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
     async with work.db.read() as tx:

@@ -40,14 +40,14 @@ from almoner.validation.applications.documents.store import record_verification_
 TYPE: Final = "validationrequestdocument"
 
 
-class OfDocument(msgspec.Struct, frozen=True):
+class DocumentJobDetails(msgspec.Struct, frozen=True):
     """The document."""
 
     document: UUID
 
 
-SCAN: Final = JobKind("documents.scan", OfDocument)
-REMOVE: Final = JobKind("documents.remove", OfDocument)
+SCAN: Final = JobKind("documents.scan", DocumentJobDetails)
+REMOVE: Final = JobKind("documents.remove", DocumentJobDetails)
 
 DOCUMENT: Final = UploadDeclaration(
     "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
@@ -87,7 +87,7 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         raise RateExceeded(domain.RETRY_SECONDS)
     await store.insert(tx, partner, document)
     if status == "pending_scan":
-        await SCAN.enqueue(tx, OfDocument(document.id), unique=str(document.id))
+        await SCAN.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
     return document
 
 
@@ -108,7 +108,7 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
-    await REMOVE.enqueue(tx, OfDocument(document.id), unique=str(document.id))
+    await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
     return document
 
 
@@ -167,7 +167,7 @@ async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat
         tx, domain.SCANNED, domain.DocumentScanned(document.id, threat is None), partner=document.partner_id
     )
     if threat:
-        await REMOVE.enqueue(tx, OfDocument(document.id), unique=str(document.id))
+        await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
 
 
 async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
