@@ -82,7 +82,6 @@ create table register_load (
     carried_over integer not null default 0 check (carried_over >= 0),
     check ((status = 'quarantined') = (reasons <> '{}'))
 );
-create index register_load_registry on register_load (registry_id, id);
 create index register_load_source on register_load (source, id);
 comment on column register_load.unnumbered is 'rows that the register deliberately publishes without a number';
 comment on column register_load.ignored_changes is 'numbers of which only ignored columns changed';

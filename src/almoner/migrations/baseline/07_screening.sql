@@ -38,7 +38,6 @@ create table watchlist_load (
     constraint watchlist_load_organisations check (organisation_categories <@ categories),
     constraint watchlist_load_persons check (person_categories <@ categories)
 );
-create index watchlist_load_of_list on watchlist_load (list, id);
 comment on column watchlist_load.published_at is 'publication time of the list, where its files or its importer say so';
 comment on column watchlist_load.sha256 is 'of the hashes of its files, in their order';
 comment on column watchlist_load.organisation_categories is 'categories in which it lists organisations';
