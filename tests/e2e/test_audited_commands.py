@@ -22,7 +22,7 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner
-from tests.support import bank, bmf, camt, emails, factories, refunds, transfers
+from tests.support import bank, bmf, camt, emails, factories, refunds, submissions, transfers
 from tests.support import claims as charities
 from tests.support import giving as donors
 from tests.support.client import Client, data
@@ -34,6 +34,7 @@ from tests.support.requests import asked
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 from tests.support.terminal import in_process, leaves, operator
+from tests.support.validation import UNHEARD_OF
 from tests.support.watchlists import listing, matched, write
 
 NOTE = ("--note", "by telephone")
@@ -236,10 +237,10 @@ async def a_flag(world: World, nonprofit: str) -> None:
 
 async def the_queue(world: World) -> None:
     asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
-    numbers = ("53-0196605", "13-1623829")  # nothing is known of them: no rule may decide
-    accepted, rejected = [
-        data(await world.api.post("/v1/validation-requests", {**asked, "registryId": number})) for number in numbers
-    ]
+    unheard = {**asked, "registryId": "53-0196605"}  # nothing is known of it: no rule may decide
+    accepted = data(await world.api.post("/v1/validation-requests", unheard))
+    configuration = await submissions.configured(world.api, "validation_request")
+    case = (await submissions.applied(world.api, configurationId=configuration, **UNHEARD_OF))["validationRequestId"]
     await world.service.drain()
     await world.does("reviews", "show", accepted["id"])
     await world.does("reviews", "release", accepted["id"])
@@ -247,8 +248,9 @@ async def the_queue(world: World) -> None:
     await world.does("reviews", "accept", accepted["id"], *NOTE)
     made = data(await world.api.get(f"/v1/validation-requests/{accepted['id']}"))
     await world.does("organisations", "publish", made["organisationId"], *NOTE)
-    await world.does("reviews", "show", rejected["id"])
-    await world.does("reviews", "reject", rejected["id"], "--reason", "other", *NOTE)
+    await world.does("reviews", "show", case)
+    await world.does("reviews", "request", case, "--evidence", "governing_document")
+    await world.does("reviews", "reject", case, "--reason", "other", *NOTE)
 
 
 async def settlements_and_held_money(world: World) -> None:

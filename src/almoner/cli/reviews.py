@@ -18,6 +18,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.form import evidence_requests
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
@@ -198,6 +199,32 @@ async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
     kind, subject_id = _read(tx, text)
     with _there(text):
         return (await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)).partner_id
+
+
+@commands.command("request")
+@as_operator(_ROLE)
+async def request_evidence(
+    tx: Tx,
+    officer: Caller,
+    subject: SubjectId,
+    evidence: Annotated[
+        str | None, typer.Option(help="What the applicant must provide. Without it, the command lists the choices.")
+    ] = None,
+) -> Output:
+    """Ask an applicant for evidence instead of rejecting the case.
+
+    Claim the case first. The applicant gets an email with a link to upload it. The case stays open.
+    """
+    kind, subject_id = _read(tx, subject)
+    with _there(subject):
+        if evidence is None:
+            return Table(
+                ("evidence",), [[one] for one in await evidence_requests.list_requestable(tx, kind, subject_id)]
+            )
+        handler = REVIEW_HANDLERS[kind]
+        asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, officer.id)
+    await officer.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
+    return f"The applicant of {subject} has been asked for it."
 
 
 @commands.command("reopen")

@@ -37,10 +37,10 @@ async def request_evidence(
 
     Raises NotFound, ReviewRefused.
     """
-    check = _CHECKS[kind]
-    held = await submissions.lock_pending(tx, check, subject_id)
+    check = _CHECKS.get(kind)
+    held = await submissions.lock_pending(tx, check, subject_id) if check else []
     subject = await reviews.ensure_claimed(tx, case, subject_id, by)
-    if not held:
+    if check is None or not held:
         raise NothingToRequest("No application waits for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
     for one in held:
