@@ -24,14 +24,18 @@ _LABEL: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorSetup:
-    """The data to set up an authenticator app: the secret, its ``otpauth:`` URI and a QR code.
-
-    ``qr``: a ``data:`` URL of a dark-on-white SVG for an ``img`` element.
-    """
+    """The data to set up an authenticator app: the secret, its ``otpauth:`` URI and a QR code."""
 
     secret: str
     uri: str
-    qr: str
+
+    @property
+    def qr(self) -> str:
+        """A ``data:`` URL of a dark-on-white SVG for an ``img`` element, drawn by the page that shows it."""
+        import segno  # on first use
+
+        made = segno.make(self.uri, error="m", micro=False)
+        return str(made.svg_data_uri(scale=5, border=4, dark="#000", light="#fff"))
 
 
 async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
@@ -109,9 +113,6 @@ async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, address
     await service.record_audit_entry(
         tx, person, service.audit_context_of_person(tx, person, address), "authenticator.shown"
     )
-    import segno  # on first use
-
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)
     groups = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
-    qr = segno.make(uri, error="m", micro=False).svg_data_uri(scale=5, border=4, dark="#000", light="#fff")
-    return AuthenticatorSetup(groups, uri, qr)
+    return AuthenticatorSetup(groups, uri)
