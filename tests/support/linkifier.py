@@ -7,6 +7,7 @@ joiner belongs to none of them.
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 
 _ENDS = re.compile(r"[\s\u2060<>\"“”„«»()（）「」『』、，；]+")
@@ -27,7 +28,13 @@ _AFTER_IDEOGRAPHIC = frozenset({"テスト", "公司", "中国", "みんな"})
 
 def find_links(text: str) -> list[str]:
     """The runs of characters that would become a link, or hold one."""
-    return [run for run in _ENDS.split(text) if any(each.search(run) for each in _ADDRESSES) or _has_host(run)]
+    return [run for run in _ENDS.split(text) if _holds_link(run)]
+
+
+@cache
+def _holds_link(run: str) -> bool:
+    """Found once of each run: mails say much the same, whatever was typed."""
+    return any(each.search(run) for each in _ADDRESSES) or _has_host(run)
 
 
 def _has_host(run: str) -> bool:
