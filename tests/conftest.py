@@ -35,6 +35,7 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
 
+gc.disable()  # until all is imported, of which nothing is garbage
 closed_network.close()
 hashing.set_hash_cost(LEAST_COST)
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # as the service runs
@@ -76,6 +77,7 @@ def pytest_collection_finish() -> None:
     """What was imported stays: no look for garbage goes through it again, and there are few, as in a server."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
