@@ -16,6 +16,7 @@ import asyncpg
 import psutil
 
 from almoner import migrations
+from almoner.platform.database import postgres
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.session_settings import SESSION_SETTINGS
 from almoner.platform.observability import selfcheck
@@ -89,7 +90,7 @@ async def unmigrated(server: PostgresServer) -> AsyncIterator[TestDatabase]:
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
     try:
-        await _prepare(connection)
+        await _prepare(server, connection)
         await connection.execute(f"create database {name} owner {OWNER}")
         try:
             yield TestDatabase(server, name)
@@ -101,7 +102,7 @@ async def unmigrated(server: PostgresServer) -> AsyncIterator[TestDatabase]:
 
 async def _template(server: PostgresServer, connection: "asyncpg.Connection[asyncpg.Record]") -> str:
     template = _template_name()
-    await _prepare(connection)
+    await _prepare(server, connection)
     await _drop_stale(connection, template)
     if not await connection.fetchval("select true from pg_database where datname = $1", template):
         unfinished = f"{template}_unfinished"
@@ -121,12 +122,14 @@ async def _without_nights(owner_dsn: str) -> None:
         await owner.close()
 
 
-async def _prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def _prepare(server: PostgresServer, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Roles, and a server that need not survive a power cut and plans each statement of a connection once."""
+    await connection.execute("set scram_iterations = 1")  # who connects pays for those of the role's password
     for role in (OWNER, APP):
         if not await connection.fetchval("select true from pg_roles where rolname = $1", role):
             await connection.execute(f"create role {role} login password '{PASSWORD}'")
     if await connection.fetchval("show plan_cache_mode") == "auto":
+        await connection.execute(f"alter role {postgres.SUPERUSER} password '{server.password}'")
         for setting in _FAST:
             await connection.execute(f"alter system set {setting}")
         await connection.execute("select pg_reload_conf()")

@@ -76,7 +76,7 @@ class Emptied:
     async def used(self) -> AsyncIterator[Service]:
         """The service, with nothing in it."""
         yield self._service
-        found = [*await card_numbers.in_database(self._service.database), *card_numbers.in_lines(self._service.lines)]
+        found = [*await card_numbers.seen_by(self._superuser), *card_numbers.in_lines(self._service.lines)]
         await self._superuser.execute(_EMPTY)
         for heads in self._service.services.settings.audit_heads_folder.iterdir():
             heads.unlink()
