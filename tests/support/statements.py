@@ -9,7 +9,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
-from functools import wraps
+from functools import cache, wraps
 from types import FrameType
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from tests.support.cluster import PROJECT
 
 FOLDER: Final = PROJECT / ".cache" / "statements"
 SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
+TESTS: Final = str(PROJECT / "tests")
 LAYER: Final = tuple(SOURCE + f"platform/database/{name}.py" for name in ("transactions", "deadlines"))
 MOST_SHAPES: Final = 12
 """Of one text: beyond so many, another one tells nothing new."""
@@ -61,13 +62,21 @@ def _caller() -> str | None:
     frame: FrameType | None = sys._getframe(3)
     while frame is not None:
         code = frame.f_code
-        if code.co_filename.startswith(SOURCE):
-            if code.co_filename not in LAYER:
-                return f"{code.co_filename[len(SOURCE) :]}:{code.co_qualname}"
-        elif code.co_filename.startswith(str(PROJECT / "tests")):
+        place = _place(code.co_filename)
+        if place is None:
             return None
+        if place:
+            return f"{place}:{code.co_qualname}"
         frame = frame.f_back
     return None
+
+
+@cache
+def _place(file: str) -> str | None:
+    """Of the service, a file's place in it; none for a test; empty for what stands between them."""
+    if file.startswith(SOURCE):
+        return "" if file in LAYER else file[len(SOURCE) :]
+    return None if file.startswith(TESTS) else ""
 
 
 def _shape(value: object) -> Shape:
