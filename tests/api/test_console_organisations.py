@@ -99,12 +99,12 @@ async def test_the_record_tells_history_sources_and_screening(
     assert "Renamed: Name QUILLWORT RELIEF FUND SALTGRASS AID FUND" in said
     assert "irs-bmf" in said
     assert "Accepted in USD" in said
-    assert "Never compared with watch lists" in said
+    assert "Never screened against watch lists" in said
     await decided(service, api, name="Saltgrass Aid Fund", registryId=RENAMED)
     data(await api.post("/v1/monitoring-subscriptions", {"organisationId": own}))
     await service.drain()
     await admin.open(f"{PATH}/{own}")
-    assert "Never compared" not in words(admin)
+    assert "Never screened" not in words(admin)
     gone = await factories.nonprofit(service, name="Lapsed Fund", active=False)
     await admin.open(f"{PATH}/{gone}")
     assert "Refused: the organisation is not active" in words(admin)
@@ -159,7 +159,7 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     assert (await admin.get(page)).status_code == 403, "a reviewer decides"
     assert (await reviewer.get(f"{PATH}/{own}/brand")).status_code == 403
     await act(reviewer, page, note="Seen at Companies House", websites="https://hope.example.org")
-    assert "Published. Every partner can find it" in words(reviewer)
+    assert "Published. All partners can now find the organisation" in words(reviewer)
     assert "https://hope.example.org" in words(reviewer)
     assert "is published" in await closed(reviewer, page)
     assert await entries(service, "organisation.published", own) == 1
