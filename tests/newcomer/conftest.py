@@ -61,9 +61,9 @@ def installed(private: Clone) -> Clone:
     return private
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bare(place: Path) -> Iterator[Clone]:
-    """A clone in which nothing was done yet."""
-    made = clones.clone(Path(tempfile.mkdtemp(dir=place)) / "almoner", None)
+    """A clone in which nothing was done yet, and nothing is: what is refused there leaves nothing."""
+    made = clones.clone(place / "bare" / "almoner", None)
     yield made
-    shutil.rmtree(made.path.parent)
+    assert not (made.path / ".venv").exists()

@@ -35,13 +35,18 @@ def test_first_start_below_a_private_folder_with_a_path_of_150_characters(privat
     assert {folder: folder.stat().st_mode for folder in above} == modes  # no parent was opened for the database
 
 
-def test_first_start_of_an_ordinary_user(ordinary: Clone) -> None:
+def test_first_start_of_an_ordinary_user_and_make_clean_which_removes_all_that_it_made(ordinary: Clone) -> None:
     with ordinary.started("make", "run") as started:
         started.until("Ready after")
         _answers_as_promised(ordinary, started)
         made_by = {path.owner() for path in (ordinary.path / "var").iterdir()}
+        refused = ordinary.run("make", "clean")
+        assert "stop it first" in refused.stdout
+        assert ordinary.sandbox_file.exists()
     assert made_by == {ordinary.path.owner()}
     assert not ordinary.processes()
+    assert ordinary.run("make", "clean").returncode == 0
+    assert not (ordinary.path / "var").exists()
 
 
 def _answers_as_promised(clone: Clone, started: Started) -> None:

@@ -61,18 +61,17 @@ with local.complete_settings(settings.read_settings()) as complete:
 def test_a_database_of_another_form_than_the_code(installed: Clone, place: Path) -> None:
     data = str(place / "other")
     assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=data).returncode == 0
-    for revision, wrong in {
-        "r9999": "The database is at revision r9999, newer than this version of Almoner",
-        "r0001": "The database is at revision r0001, from before Almoner 0.1.0, and cannot be carried over",
-    }.items():
+    serve, migrate = (".venv/bin/almoner", "serve"), (".venv/bin/almoner", "migrate")
+    newer = "The database is at revision r9999, newer than this version of Almoner"
+    older = "The database is at revision r0001, from before Almoner 0.1.0, and cannot be carried over"
+    # Those that migrate look in one place, those that serve in another.
+    for revision, wrong, commands in (
+        ("r9999", newer, (("make", "run"), serve, (".venv/bin/almoner", "worker"), migrate)),
+        ("r0001", older, (serve, migrate)),
+    ):
         changed = installed.run(".venv/bin/python", "-c", SET_REVISION, revision, ALMONER_DATA_DIR=data)
         assert changed.returncode == 0, changed.stdout
-        for command in (
-            ("make", "run"),
-            (".venv/bin/almoner", "serve"),
-            (".venv/bin/almoner", "worker"),
-            (".venv/bin/almoner", "migrate"),
-        ):
+        for command in commands:
             reported = installed.run(*command, ALMONER_DATA_DIR=data)
             assert reported.returncode != 0
             (line,) = _lines(reported.stdout)

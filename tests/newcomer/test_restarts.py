@@ -53,15 +53,7 @@ def test_ctrl_c_leaves_nothing_and_the_second_start_makes_nothing_anew_and_keeps
         assert _is_there(installed, category)
 
 
-def test_a_service_manager_stops_it_with_sigterm(installed: Clone) -> None:
-    with installed.started(".venv/bin/almoner", "run") as started:
-        started.until("Ready after")
-        started.process.terminate()
-        started.process.wait(STOP_SECONDS)
-    _nothing_left(installed)
-
-
-def test_killed_alone_and_then_with_everything_it_finds_its_data_again(installed: Clone) -> None:
+def test_killed_alone_and_then_with_everything_it_finds_its_data_again_and_sigterm_stops_it(installed: Clone) -> None:
     with installed.started("make", "run") as started:
         started.until("Ready after")
         category = _make_category(installed, "kept over a kill")
@@ -78,21 +70,10 @@ def test_killed_alone_and_then_with_everything_it_finds_its_data_again(installed
                 process.kill()
         psutil.wait_procs(victims, STOP_SECONDS)
         started.process.wait(STOP_SECONDS)
-    with installed.started("make", "run") as started:
+    with installed.started(".venv/bin/almoner", "run") as started:  # as a service manager starts and stops it
         started.until("Ready after")
         assert _is_there(installed, category)
         assert _is_there(installed, another)
+        started.process.terminate()
+        started.process.wait(STOP_SECONDS)
     _nothing_left(installed)
-
-
-def test_make_clean_removes_the_data(ordinary: Clone) -> None:
-    with ordinary.started("make", "run") as started:
-        started.until("Ready after")
-        refused = ordinary.run("make", "clean")
-        assert "stop it first" in refused.stdout
-        before = ordinary.sandbox()["secretKey"]
-    assert ordinary.run("make", "clean").returncode == 0
-    assert not (ordinary.path / "var").exists()
-    with ordinary.started("make", "run") as started:
-        started.until("Ready after")
-        assert ordinary.sandbox()["secretKey"] != before
