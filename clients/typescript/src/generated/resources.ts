@@ -206,7 +206,7 @@ export class DonationRequestsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation requests, newest first unless sorted by due date.
+   * List donation requests, newest first or by due date.
    *
    * A donation request asks you to transfer the money for direct donations.
    *
@@ -263,7 +263,7 @@ export class DonationSubscriptionsResource {
   constructor(private readonly core: Core) {}
 
   /**
-   * List donation subscriptions, newest first unless sorted by next donation.
+   * List donation subscriptions, newest or next due first.
    *
    * A donation subscription is the plan of a donor's regular donations.
    *

@@ -602,7 +602,7 @@ class AsyncDonationRequestsResource:
         sort: Literal["id", "dueAt"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationRequest]:
-        """List donation requests, newest first unless sorted by due date.
+        """List donation requests, newest first or by due date.
 
         A donation request asks you to transfer the money for direct donations.
 
@@ -787,7 +787,7 @@ class AsyncDonationSubscriptionsResource:
         sort: Literal["id", "nextDonationAt"] | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[DonationSubscription]:
-        """List donation subscriptions, newest first unless sorted by next donation.
+        """List donation subscriptions, newest or next due first.
 
         A donation subscription is the plan of a donor's regular donations.
 

@@ -22,7 +22,7 @@ routes = Routes("Donation requests", moves_money=True)
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestResponse]:
-    """List donation requests, newest first unless sorted by due date.
+    """List donation requests, newest first or by due date.
 
     A donation request asks you to transfer the money for direct donations.
     """

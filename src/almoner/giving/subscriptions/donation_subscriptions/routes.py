@@ -30,7 +30,7 @@ routes = Routes("Donation subscriptions", moves_money=True)
 async def list_donation_subscriptions(
     call: ApiCall, query: DonationSubscriptionsQuery
 ) -> ListResponse[DonationSubscriptionResponse]:
-    """List donation subscriptions, newest first unless sorted by next donation.
+    """List donation subscriptions, newest or next due first.
 
     A donation subscription is the plan of a donor's regular donations.
     """
