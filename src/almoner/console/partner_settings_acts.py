@@ -214,7 +214,7 @@ class _Acts:
                 ActField(
                     "name",
                     "Name of the issuer",
-                    hint="Leave empty to use the partner.",
+                    hint="Leave empty to use the partner's name.",
                     required=False,
                     value=issuer.name or "",
                 ),
