@@ -22,6 +22,7 @@ _OURS = (
     "documents",
     "files",
     "audit-heads",
+    "status",
 )
 
 
