@@ -39,7 +39,7 @@ DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
 async def changed(service: Service, organisation: str) -> None:
     """Its followers are told, as after a load or a new branding."""
     async with service.db.write() as tx:
-        await organisations.emit_display_changed(tx, uuid(service, organisation, "organisation"))
+        await organisations.emit_public_details_changed(tx, uuid(service, organisation, "organisation"))
     await service.drain()
 
 

@@ -175,7 +175,7 @@ async def test_a_plan_moves_to_the_successor_when_its_donor_agrees(
     await reach(service, (await plan.record())["nextDonationAt"])
     assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
     async with service.db.write() as tx:
-        moved = await subscriptions.accept_organisation(tx, tenant.partner, plan.uuid, AGREEMENT)
+        moved = await subscriptions.accept_successor_organisation(tx, tenant.partner, plan.uuid, AGREEMENT)
         assert moved.organisation_id == ids[1]
     record = await plan.record()
     assert (record["status"], record["organisationId"]) == ("active", successor)

@@ -43,11 +43,12 @@ async def giving(own: Service) -> AsyncIterator[Giving]:
     await api.close()
 
 
-async def postings(giving: Giving, held_id: UUID) -> list[tuple[str, int, str]]:
+async def postings(giving: Giving, unallocated_payment_id: UUID) -> list[tuple[str, int, str]]:
     """What was posted for it, in order."""
     async with giving.service.db.read() as tx:
         rows = await tx.fetch(
-            "select kind, amount_minor, currency from ledger_transfer where owner_id = $1 order by id", held_id
+            "select kind, amount_minor, currency from ledger_transfer where owner_id = $1 order by id",
+            unallocated_payment_id,
         )
     return [tuple(row) for row in rows]
 

@@ -427,7 +427,7 @@ async def gift_aid_claims(world: World) -> None:
     status, reported = await world.typed(
         *claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01"
     )
-    assert (status, reported) == (0, "There is nothing to claim.\n")
+    assert (status, reported) == (0, "No donations can be claimed.\n")
     assert sums in await world.does(*claims, "withdraw", first, *NOTE)
     assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
     assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)

@@ -150,11 +150,11 @@ class Back:
             await self._tell_of_dispute(payment, 2)
         for refund_id in await self.ids("select id from refund where status = 'pending' and payment_id is null"):
             await self._end_by_hand(refund_id)
-        for held_id in await self.ids(
+        for unallocated_payment_id in await self.ids(
             f"select id from unallocated_payment where status = 'refunding' and provider <> '{BANK_TRANSFER}'"
         ):
             async with self.db.write() as tx:
-                await suspense.begin_refund(tx, held_id, "the dispute was won", "officer")
+                await suspense.begin_refund(tx, unallocated_payment_id, "the dispute was won", "officer")
 
     async def expect_back(self, balances: Counter[str], posted: Counter[str], held: set[str]) -> None:
         """What went back of all payments; what each gift bears of it is ``withdrawn``."""

@@ -36,7 +36,7 @@ def _search(typed: str) -> int:
     groups = spelling.build_query_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
     for ways in (
         *spelling.all_terms_query(groups),
-        *(spelling.most_terms_query(groups, missing) or () for missing in (1, 2)),
+        *(spelling.all_but_n_terms_query(groups, missing) or () for missing in (1, 2)),
     ):
         asked += [terms for way in ways for terms in way]
     ranking = ResultRanker(query)

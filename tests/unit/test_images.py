@@ -64,14 +64,15 @@ def test_an_image_to_show_is_small_and_a_jpeg_unless_it_is_transparent() -> None
 def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
     written = BytesIO()
     assert image_checks.rewrite_image(
-        file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, 20, square=True
+        file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, 20, pad_to_square=True
     )
     made = Image.open(written)
     assert (made.size, made.mode, made.format) == ((20, 20), "RGBA", "PNG")
     assert made.getpixel((0, 10)) == (0, 0, 0, 0) or made.getpixel((10, 0)) == (0, 0, 0, 0)
     again = BytesIO()
     assert (
-        image_checks.rewrite_image(picture(size=(8, 8)), image_checks.JPEG, again, 20, square=True) == image_checks.JPEG
+        image_checks.rewrite_image(picture(size=(8, 8)), image_checks.JPEG, again, 20, pad_to_square=True)
+        == image_checks.JPEG
     )
 
 

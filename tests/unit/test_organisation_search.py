@@ -157,13 +157,13 @@ def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> Non
         SearchQuery.parse("red cross club "), WordSuggestions({"red": 1, "cross": 2, "club": 3})
     )
     red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
-    assert spelling.most_terms_query(made, 1) == ((red, cross), (red, club), (cross, club))
-    assert spelling.most_terms_query(made[:2], 1) is None
+    assert spelling.all_but_n_terms_query(made, 1) == ((red, cross), (red, club), (cross, club))
+    assert spelling.all_but_n_terms_query(made[:2], 1) is None
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
     )
     assert spelling.is_affordable_query(common)
-    assert spelling.most_terms_query(common, 1) is None
+    assert spelling.all_but_n_terms_query(common, 1) is None
 
 
 def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:

@@ -248,9 +248,11 @@ async def test_u2_a_refused_file_is_refused_for_its_true_reason(
     assert refused.value.cause == cause
 
 
-async def rendered(checker: UploadChecker, content: bytes, side: int, page: int = 1, quarters: int = 0) -> Image.Image:
+async def rendered(
+    checker: UploadChecker, content: bytes, side: int, page: int = 1, quarter_turns: int = 0
+) -> Image.Image:
     with received(content) as file:
-        result = await checker.check(file, None, longest_side=side, page=page, quarters=quarters)
+        result = await checker.check(file, None, longest_side=side, pdf_page=page, quarter_turns=quarter_turns)
     with result.content:
         assert result.media_type == JPEG
         return Image.open(BytesIO(result.content.read())).copy()
@@ -280,10 +282,10 @@ async def test_a_page_of_a_pdf_is_drawn_with_its_words_and_fields(checker: Uploa
     assert is_dark(image, (0, 0, 200, 200)), "words in a font that the file has not"
     assert is_dark(image, (240, 0, 400, 200)), "what was typed into its form"
     assert not is_dark(image, (0, 140, 200, 200))
-    turned = await rendered(checker, drawn_pdf(), 400, quarters=1)
+    turned = await rendered(checker, drawn_pdf(), 400, quarter_turns=1)
     assert turned.size == (200, 400)
     assert is_dark(turned, (0, 240, 200, 400)), "the right side is below"
-    assert (await rendered(checker, hostile_files.picture(size=(60, 40)), 30, quarters=3)).size == (20, 30)
+    assert (await rendered(checker, hostile_files.picture(size=(60, 40)), 30, quarter_turns=3)).size == (20, 30)
 
 
 async def test_the_size_of_a_drawn_page_is_bounded(checker: UploadChecker) -> None:

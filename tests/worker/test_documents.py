@@ -182,7 +182,9 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         blobs = BlobStore(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
-        scan = documents_jobs.scan_tasks.using(documents_jobs.Scanning(blobs, None)).handlers[documents.SCAN.name]
+        scan = documents_jobs.scan_tasks.using(documents_jobs.ScanDependencies(blobs, None)).handlers[
+            documents.SCAN.name
+        ]
         async with here.service.db.write() as tx:
             waiting = await documents.store_document(
                 tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key)

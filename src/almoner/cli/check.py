@@ -70,7 +70,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
     async def database() -> list[CheckResult]:
         try:
             (await migrations.state(given.dsn)).refuse_unless_servable()
-            await pooler_check.refuse_lossy_pooler(given.dsn)
+            await pooler_check.ensure_pooler_supported(given.dsn)
             report = await inspection.inspect_database(given.dsn, Vault(given.master_key_bytes), clock)
         except Exception as error:
             if (explained := failures.explain_error(error)) is None:

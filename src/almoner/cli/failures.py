@@ -35,7 +35,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit.heads import ExportFailed
 from almoner.platform.database.key_check import WrongMasterKey
-from almoner.platform.database.pooler_check import LossyPooler
+from almoner.platform.database.pooler_check import PoolerNotSupported
 from almoner.platform.database.programs import DatabaseUnavailable
 from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -53,7 +53,7 @@ _PRINTED_AS_IS = (
     MigrationRefused,
     ImportInterrupted,
     ImportRefused,
-    LossyPooler,
+    PoolerNotSupported,
     NoSuchUnallocatedPayment,
     ClearExceptionError,
     UnallocatedPaymentError,

@@ -74,7 +74,7 @@ async def draft_claim(
     if len(made.left_out) > _SHOWN:
         parts.append(f"{len(made.left_out) - _SHOWN:,} more are left out. Fix these first.")
     if made.claim is None:
-        parts.append("There is nothing to claim.")
+        parts.append("No donations can be claimed.")
     else:
         claim_id = tx.ids.text(_TYPE, made.claim.id)
         await officer.record_audit_entry(

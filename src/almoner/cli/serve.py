@@ -163,7 +163,7 @@ async def _serve(
     given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_servable()
-    await pooler_check.refuse_lossy_pooler(complete.dsn)
+    await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     (asked, hurried), stop = stop_on_signals(), asyncio.Event()
@@ -229,7 +229,7 @@ def work() -> None:
 
 async def _work(given: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_servable()
-    await pooler_check.refuse_lossy_pooler(complete.dsn)
+    await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     stop, _ = stop_on_signals()

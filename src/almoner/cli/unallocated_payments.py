@@ -95,12 +95,12 @@ async def refund(
     noted = _checked(note)
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
-    held_id = parse_id(tx, _TYPE, held)
+    unallocated_payment_id = parse_id(tx, _TYPE, held)
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
     if provider_refund is not None:
-        refunded = await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
+        refunded = await suspense.record_manual_refund(tx, unallocated_payment_id, provider_refund, noted, officer.id)
     else:
-        refunded = await suspense.begin_refund(tx, held_id, noted, officer.id)
+        refunded = await suspense.begin_refund(tx, unallocated_payment_id, noted, officer.id)
     return f"{held} is {_status(refunded)}."
 
 
@@ -113,8 +113,8 @@ async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -
     to the amount received.
     """
     noted = _checked(note)
-    held_id = parse_id(tx, _TYPE, held)
-    donation = await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)
+    unallocated_payment_id = parse_id(tx, _TYPE, held)
+    donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, officer.id)
     return f"{held} has been applied to {tx.ids.text('donation', donation.id)}."
 
 
@@ -126,8 +126,8 @@ async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output
     Use this command for a payment that was not meant for us. Nothing is refunded.
     """
     noted = _checked(note)
-    held_id = parse_id(tx, _TYPE, held)
-    return f"{held} is {_status(await suspense.write_off(tx, held_id, noted, officer.id))}."
+    unallocated_payment_id = parse_id(tx, _TYPE, held)
+    return f"{held} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, officer.id))}."
 
 
 def _checked(note: str) -> str:

@@ -15,7 +15,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS
 from almoner.console.differences import MarkedValue, mark_differences
 from almoner.console.links import ADMINISTRATORS, DATA_READERS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -25,7 +25,7 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.record_tables import Column, readable
-from almoner.validation.decisions.reviews.domain import ComparedValue
+from almoner.validation.decisions.reviews.domain import ValueComparison
 
 MERGES: Final = f"{ORGANISATIONS}/merges"
 _SUGGESTED: Final = 20
@@ -104,7 +104,7 @@ class MergePages:
         """Starlette routes."""
         roles = sorted(DATA_READERS)
         return [
-            *ListPages(self._context).routes(self._list),
+            *ListRouteBuilder(self._context).routes(self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare, *roles, methods=["GET"]),
             *ActPages(self._context).routes(self._act("merge"), self._act("separate")),
         ]
@@ -240,7 +240,7 @@ async def _name(tx: Tx, text: str) -> str:
 
 
 def _marked(pair: _Pair) -> list[MarkedValue]:
-    return [mark_differences(ComparedValue(label, one, [other] if other else [])) for label, one, other in pair.rows]
+    return [mark_differences(ValueComparison(label, one, [other] if other else [])) for label, one, other in pair.rows]
 
 
 def _who(pair: _Pair) -> str:

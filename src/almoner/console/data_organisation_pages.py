@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import RecordPage, RecordTable, show_record
 from almoner.console.partner_ids import names_of_partners
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -93,7 +93,7 @@ class OrganisationPages:
     def routes(self) -> list[Route]:
         """Starlette routes. Fixed paths come before paths with an ID."""
         return [
-            *ListPages(self._context).routes(self._unpublished, self._list),
+            *ListRouteBuilder(self._context).routes(self._unpublished, self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
         ]
 
@@ -123,7 +123,7 @@ class OrganisationPages:
     async def _load_unpublished(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         before = self._context.parse_id(ID, query.cursor) if query.cursor else None
         async with self._context.db.read() as tx:
-            found = await organisations.list_unpublished(tx, before, query.limit + 1)
+            found = await organisations.list_unpublished_organisations(tx, before, query.limit + 1)
             shown = found[: query.limit]
             partners = await names_of_partners(tx, [one.partner_id for one in shown])
             rows = [

@@ -17,7 +17,7 @@ from almoner.console.data_upload_pages import UploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ListPages
+from almoner.console.lists import ListRouteBuilder
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.database.transactions import Tx
 
@@ -44,7 +44,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
-    lists, acts = ListPages(context), ActPages(context)
+    lists, acts = ListRouteBuilder(context), ActPages(context)
     return [
         *acts.routes(*RegisterActs(context).acts()),
         *UploadPages(context).routes(),

@@ -9,7 +9,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import RegisterImport
@@ -30,7 +30,7 @@ class RegisterPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(

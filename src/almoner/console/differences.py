@@ -10,7 +10,7 @@ from anyascii import anyascii
 from markupsafe import Markup, escape
 
 from almoner.kit.scripts import scripts_in_text
-from almoner.validation.decisions.reviews.domain import ComparedValue
+from almoner.validation.decisions.reviews.domain import ValueComparison
 
 _LONGEST: Final = 2000
 _MOST_LISTED: Final = 12
@@ -35,7 +35,7 @@ class MarkedValue:
     letters: Sequence[str]
 
 
-def mark_differences(compared: ComparedValue) -> MarkedValue:
+def mark_differences(compared: ValueComparison) -> MarkedValue:
     """Build the row for a compared value."""
     stated = (compared.stated or "")[:_LONGEST]
     listed = [one[:_LONGEST] for one in compared.listed]

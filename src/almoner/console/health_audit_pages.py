@@ -15,7 +15,7 @@ from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.audit_words import DEPLOYMENT_ACTIONS
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import heads as audit_heads
@@ -35,7 +35,7 @@ class AuditPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(

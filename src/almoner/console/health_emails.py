@@ -13,7 +13,7 @@ from almoner.access.notifications.domain import NoSuchUndeliverableEmail, Undeli
 from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -30,7 +30,7 @@ class HealthEmails:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,

@@ -170,7 +170,7 @@ async def _audit_line(tx: Tx) -> HealthLine:
     lag = await audit_chain.chain_lag_seconds(tx)
     if lag <= _MAX_AUDIT_LAG:
         return HealthLine("Audit log", "healthy", "All audit log entries are in the hash chain", path="/audit-log")
-    found = f"Audit log entries have been waiting for {lag:.0f} s to be added to their chain"
+    found = f"The oldest audit log entry that is not in the hash chain yet is {lag:.0f} s old"
     return HealthLine(
         "Audit log", "failing", found, "Check that a worker is running. See docs/runbooks/audit.md.", "/audit-log"
     )

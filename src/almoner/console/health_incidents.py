@@ -12,7 +12,7 @@ from almoner.access.operators import service as operators
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.service_status_page import PATH as STATUS_PATH
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
@@ -41,7 +41,7 @@ class HealthIncidents:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,

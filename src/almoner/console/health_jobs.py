@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -29,7 +29,7 @@ class HealthJobs:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,

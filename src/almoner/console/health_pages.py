@@ -18,7 +18,7 @@ from almoner.console.health_incidents import HealthIncidents
 from almoner.console.health_jobs import HealthJobs
 from almoner.console.health_receivers import HealthReceivers
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
-from almoner.console.lists import ListPages
+from almoner.console.lists import ListRouteBuilder
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import dispatcher
@@ -76,7 +76,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _HealthPages(context)
     everybody = sorted(EVERYBODY)
-    lists, acts = ListPages(context), ActPages(context)
+    lists, acts = ListRouteBuilder(context), ActPages(context)
     return [
         *acts.routes(pages.run_act()),
         context.route(OVERVIEW, pages.overview, *everybody, methods=["GET"]),

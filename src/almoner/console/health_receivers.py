@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.context import ConsoleContext
 from almoner.console.links import EVERYBODY
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.platform.jobs import dead_jobs
 from almoner.platform.pages.record_tables import Column, Fact, Filter
@@ -28,7 +28,7 @@ class HealthReceivers:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,

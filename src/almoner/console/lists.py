@@ -132,8 +132,8 @@ def page_by_position(found: Sequence[tuple[datetime, UUID, ListRow]], limit: int
     return ListPage([row for *_, row in shown], following, total)
 
 
-class ListPages:
-    """The pages of lists."""
+class ListRouteBuilder:
+    """Builds the routes of list pages and of their CSV files."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.acts import ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_downloads import Download, DownloadFile, DownloadPages
 from almoner.console.money_records import (
     FIRST,
@@ -222,7 +222,7 @@ class DisbursementPages:
             (DisbursementError,),
         )
         return [
-            *ListPages(context).routes(self._declared()),
+            *ListRouteBuilder(context).routes(self._declared()),
             context.route(f"{_PATH}/run", self.run, *FINANCE, fresh=True),
             *DownloadPages(context).routes(remittance),
             *ActPages(context).routes(*self._kind.declare_acts(context)),

@@ -12,7 +12,7 @@ from almoner.access.operators import service as operators
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_downloads import Download, DownloadFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
@@ -152,7 +152,7 @@ class PaymentFilePages:
         context = self._context
         download = Download(f"{_PATH}/{{id}}/download", self._about_download, self._write, (PaymentFileError,))
         return [
-            *ListPages(context).routes(self._list),
+            *ListRouteBuilder(context).routes(self._list),
             context.route(f"{_PATH}/bank-answer", self.import_answer, *FINANCE, fresh=True, upload=BANK_FILE),
             *DownloadPages(context).routes(download),
             *ActPages(context).routes(self._new(), *_KIND.declare_acts(context)),

@@ -14,8 +14,8 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
-    ListPages,
     ListQuery,
+    ListRouteBuilder,
     ListRow,
     page_by_position,
     parse_position,
@@ -244,7 +244,7 @@ class GiftAidClaimPages:
             f"{_PATH}/{{id}}/schedule", self._about_schedule, self._write_schedule, (GiftAidClaimError,)
         )
         return [
-            *ListPages(context).routes(self._adjustments, self._list),
+            *ListRouteBuilder(context).routes(self._adjustments, self._list),
             *DownloadPages(context).routes(schedule),
             *ActPages(context).routes(draft, *_KIND.declare_acts(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
@@ -387,7 +387,7 @@ class GiftAidClaimPages:
             raise IncorrectParams("charity: there is no organisation with this ID") from None
         left = [f"{tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:20]]
         if made.claim is None:
-            raise GiftAidClaimError(" ".join(["There is nothing to claim.", *left]))
+            raise GiftAidClaimError(" ".join(["No donations can be claimed.", *left]))
         claim_id = tx.ids.text(_TYPE, made.claim.id)
         await officer.record_audit_entry(
             tx,

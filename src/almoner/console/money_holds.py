@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     FIRST,
     Officer,
@@ -74,7 +74,7 @@ class HoldPages:
             (DisbursementError,),
             fresh=True,
         )
-        return [*ListPages(self._context).routes(self._list), *ActPages(self._context).routes(release)]
+        return [*ListRouteBuilder(self._context).routes(self._list), *ActPages(self._context).routes(release)]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:

@@ -13,7 +13,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import ActField, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, SignedAmount
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, SignedAmount
 from almoner.console.money_records import (
     NOTE,
     Officer,
@@ -234,7 +234,7 @@ class LinePages:
         """Starlette routes."""
         acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListPages(self._context).routes(self._list), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         filters = LineFilters(

@@ -11,7 +11,7 @@ from almoner.access.operators import service as operators
 from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     NOTE,
     Officer,
@@ -226,7 +226,7 @@ class PayeeAccountPages:
             f"{_PATH}/propose", FINANCE, self._describe_proposal, self._propose, (PayeeAccountError,), fresh=True
         )
         return [
-            *ListPages(context).routes(self._list),
+            *ListRouteBuilder(context).routes(self._list),
             *ActPages(context).routes(propose, *_KIND.declare_acts(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]

@@ -15,8 +15,8 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
-    ListPages,
     ListQuery,
+    ListRouteBuilder,
     ListRow,
     page_by_position,
     parse_position,
@@ -218,7 +218,7 @@ class RefundPages:
         """Starlette routes."""
         acts = ActPages(self._context).routes(self._new(), *_KIND.declare_acts(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListPages(self._context).routes(self._list, self._failed), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *acts, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         shown, provider = parse_choice(query, "status", tuple(_STATUSES)), query.filters.get("provider")

@@ -13,8 +13,8 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
-    ListPages,
     ListQuery,
+    ListRouteBuilder,
     ListRow,
     SignedAmount,
     page_by_position,
@@ -133,7 +133,7 @@ class SettlementPages:
             fresh=True,
         )
         return [
-            *ListPages(context).routes(self._unmatched(), self._payouts(), self._reports()),
+            *ListRouteBuilder(context).routes(self._unmatched(), self._payouts(), self._reports()),
             context.route(f"{_PATH}/import", self.import_report, *FINANCE, fresh=True, upload=BANK_FILE),
             *ActPages(context).routes(dismiss, explain),
         ]

@@ -1,4 +1,4 @@
-"""Pages about bank statements: upload a file, preview its effects, then book or discard it.
+"""Pages about bank statements: upload a file, preview what it would change, then book it or discard it.
 
 Also lists missing statements.
 """
@@ -16,8 +16,8 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
-    ListPages,
     ListQuery,
+    ListRouteBuilder,
     ListRow,
     SignedAmount,
     page_by_position,
@@ -100,7 +100,7 @@ class StatementPages:
             f"{_PATH}/{{id}}/explain", FINANCE, self._describe_gap, self._explain, (StatementError,), fresh=True
         )
         return [
-            *ListPages(context).routes(self._gap_list, self._list),
+            *ListRouteBuilder(context).routes(self._gap_list, self._list),
             context.route(f"{_PATH}/upload", self.upload, *FINANCE, fresh=True, upload=BANK_FILE),
             context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, fresh=True),
             *ActPages(context).routes(explain),
@@ -155,7 +155,7 @@ class StatementPages:
         )
 
     async def preview(self, visitor: Visitor) -> Response:
-        """Show a preview of an uploaded file. The operator can then book or discard it."""
+        """Preview what an uploaded bank statement would change. From there, an operator books it or discards it."""
         upload_id = self._context.parse_id(_UPLOAD, visitor.path.rpartition("/")[2])
         async with self._context.db.read() as tx:
             kept, content = await bank_statements.get_upload(tx, upload_id)

@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.acts import ActField, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     Officer,
     RecordAct,
@@ -205,7 +205,7 @@ class UnallocatedPaymentPages:
         """Starlette routes."""
         acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListPages(self._context).routes(self._list), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         status = parse_choice(query, "status", sorted(UNALLOCATED_PAYMENT.states()))

@@ -18,7 +18,7 @@ from almoner.console.acts import ActPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
@@ -48,7 +48,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     acts = ActPages(context)
     roles = sorted(ADMINISTRATORS)
     return [
-        *ListPages(context).routes(pages.declared()),
+        *ListRouteBuilder(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
         *acts.routes(*settings_acts(context), *member_acts(context)),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),

@@ -15,7 +15,7 @@ from almoner.console.acts import Act, ActPage, ActPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Fact
@@ -33,7 +33,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _SessionPages(context)
-    return [*ListPages(context).routes(pages.declared()), *ActPages(context).routes(pages.end_act())]
+    return [*ListRouteBuilder(context).routes(pages.declared()), *ActPages(context).routes(pages.end_act())]
 
 
 class _SessionPages:

@@ -68,7 +68,7 @@ class DocumentPages:
         Shows an error if it cannot be rendered.
         """
         _, _, _, name = self._cases.case_of(visitor)
-        zoom, quarters, number = _asked(visitor, "2")
+        zoom, quarter_turns, number = _asked(visitor, "2")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
             link = documents.download_url(tx, document)
@@ -82,9 +82,9 @@ class DocumentPages:
             raise NotFound
 
         def address(**changed: object) -> str:
-            return f"{visitor.path}?{urlencode(_address(zoom, quarters, number) | changed)}"
+            return f"{visitor.path}?{urlencode(_address(zoom, quarter_turns, number) | changed)}"
 
-        turned = {step: _TURNS[(quarters + step) % 4] for step in (1, 3)}
+        turned = {step: _TURNS[(quarter_turns + step) % 4] for step in (1, 3)}
         return await self._context.show(
             visitor,
             "review_document.html",
@@ -96,7 +96,7 @@ class DocumentPages:
             link=link,
             page_number=number,
             page_count=pages,
-            picture=f"{visitor.path}.image?{urlencode(_address(zoom, quarters, number))}",
+            picture=f"{visitor.path}.image?{urlencode(_address(zoom, quarter_turns, number))}",
             larger=address(zoom=int(zoom) + 1) if zoom != "3" else None,
             smaller=address(zoom=int(zoom) - 1) if zoom != "1" else None,
             previous=address(page=number - 1) if number > 1 else None,
@@ -117,28 +117,28 @@ class DocumentPages:
 
     async def picture(self, visitor: Visitor) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""
-        zoom, quarters, number = _asked(visitor, "1")
+        zoom, quarter_turns, number = _asked(visitor, "1")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
             name = tx.ids.text(documents.TYPE, document.id)
             await self._context.record_audit_entry(
                 tx, visitor, document.partner_id, "review.document_shown", name, page=number
             )
-        made = await self._render(document, _SIDES[zoom], number, quarters)
+        made = await self._render(document, _SIDES[zoom], number, quarter_turns)
         if made is None:
             raise NotFound
         with made.content as content:
             headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
             return Response(content.read(), headers=headers, media_type=made.media_type)
 
-    async def _render(self, document: Document, side: int, number: int, quarters: int) -> CheckedFile | None:
+    async def _render(self, document: Document, side: int, number: int, quarter_turns: int) -> CheckedFile | None:
         """Render a page as an image. None if it cannot be rendered."""
         services = self._context.services
         with TemporaryFile() as received:
             try:
                 async for part in services.blobs.read(document.storage_key):
                     received.write(part)
-                return await services.intake.render_page(received, side, page=number, quarters=quarters)
+                return await services.intake.render_page(received, side, pdf_page=number, quarter_turns=quarter_turns)
             except (BlobMissing, FiletypeNotSupported):
                 return None
 
@@ -152,5 +152,5 @@ def _asked(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
     return zoom, _TURNS.index(turn), int(page)
 
 
-def _address(zoom: str, quarters: int, number: int) -> dict[str, object]:
-    return {"zoom": zoom, "turn": _TURNS[quarters], "page": number}
+def _address(zoom: str, quarter_turns: int, number: int) -> dict[str, object]:
+    return {"zoom": zoom, "turn": _TURNS[quarter_turns], "page": number}

@@ -12,7 +12,15 @@ from almoner.access.operators import service as operators
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import REVIEWERS
-from almoner.console.lists import ConsoleList, ListPage, ListPages, ListQuery, ListRow, page_by_position, parse_position
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListQuery,
+    ListRouteBuilder,
+    ListRow,
+    page_by_position,
+    parse_position,
+)
 from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
@@ -78,7 +86,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     cases = CasePages(context)
     return [
-        *ListPages(context).routes(_ReviewQueue(context).declared()),
+        *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
         *SecondLookPages(context).routes(),
         *VerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),

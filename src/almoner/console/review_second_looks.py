@@ -17,8 +17,8 @@ from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
-    ListPages,
     ListQuery,
+    ListRouteBuilder,
     ListRow,
     page_by_position,
     parse_position,
@@ -56,7 +56,7 @@ class SecondLookPages:
     def routes(self) -> list[Route]:
         """Starlette routes. They come before the routes of cases, which would match these paths too."""
         return [
-            *ListPages(self._context).routes(self._list()),
+            *ListRouteBuilder(self._context).routes(self._list()),
             *ActPages(self._context).routes(self._answer()),
             self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
             self._context.route(_FIGURES, self.figures, *sorted(ADMINISTRATORS), methods=["GET"]),

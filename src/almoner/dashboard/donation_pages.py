@@ -194,7 +194,7 @@ class DonationPages:
         partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
-            found = await store.list_views(tx, partner, donation_id, _VIEWS)
+            found = await store.list_donor_views(tx, partner, donation_id, _VIEWS)
             known = await people.find_many(tx, member_realm(partner), {view.person_id for view in found})
         return [
             {

@@ -14,12 +14,12 @@ _SEARCH_BATCH: Final = 500
 
 
 async def _next_deletion_at(tx: Tx) -> datetime | None:
-    oldest = await store.oldest_view_at(tx)
+    oldest = await store.oldest_donor_view_at(tx)
     return None if oldest is None else oldest + VIEW_RETENTION
 
 
 async def _delete_old_views(tx: Tx) -> int:
-    return await store.delete_views(tx, tx.now - VIEW_RETENTION, _BATCH)
+    return await store.delete_donor_views(tx, tx.now - VIEW_RETENTION, _BATCH)
 
 
 async def _search_update_due_at(tx: Tx) -> datetime | None:

@@ -118,7 +118,7 @@ async def _size_limits(tx: Tx, partner: Partner, visitor: Visitor) -> list[SizeL
         SizeLimit(
             "dashboard.limits.views",
             "/views",
-            len(await store_views.list_views(tx, partner, visitor.person.id)),
+            len(await store_views.list_saved_views(tx, partner, visitor.person.id)),
             MOST_VIEWS,
         ),
     ]

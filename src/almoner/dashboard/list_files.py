@@ -105,7 +105,7 @@ class ListFiles:
         shown = [ids.parse(declared.id_type, record["id"]) for record in records if record["email"]]
         if found := [one for one in shown if one is not None]:
             async with self._db.write() as tx:
-                await store.insert_views(tx, Partner(member.realm.id), member.person.id, found)
+                await store.insert_donor_views(tx, Partner(member.realm.id), member.person.id, found)
 
 
 def shows_donors(member: Member, declared: RecordList) -> bool:

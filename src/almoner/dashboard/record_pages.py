@@ -149,7 +149,7 @@ class RecordPages:
         if not declared.filters:
             return []
         async with self._context.db.read() as tx:
-            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
         return [view for view in views if view.list == declared.path]
 
     async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:

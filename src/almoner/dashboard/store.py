@@ -9,7 +9,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def insert_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
+async def insert_donor_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
     """Store that a person was shown whose donations these are."""
     await tx.execute(
         """
@@ -23,7 +23,7 @@ async def insert_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Se
     )
 
 
-async def list_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorView]:
+async def list_donor_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorView]:
     """The last views of one record, the newest first."""
     rows = await tx.fetch(
         """
@@ -38,14 +38,14 @@ async def list_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> l
 
 
 @across_partners("sweep")
-async def oldest_view_at(tx: Tx) -> datetime | None:
+async def oldest_donor_view_at(tx: Tx) -> datetime | None:
     """When the oldest view was, None without any."""
     oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
     return oldest
 
 
 @across_partners("held")
-async def delete_views(tx: Tx, until: datetime, limit: int) -> int:
+async def delete_donor_views(tx: Tx, until: datetime, limit: int) -> int:
     """Delete views of before ``until``, at most ``limit``; how many they were."""
     return len(
         await tx.fetch(

@@ -6,7 +6,7 @@ from almoner.dashboard.domain import SavedView
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def list_views(tx: Tx, partner: Partner, person_id: UUID) -> list[SavedView]:
+async def list_saved_views(tx: Tx, partner: Partner, person_id: UUID) -> list[SavedView]:
     """All views of a person, by list and name."""
     rows = await tx.fetch(
         """
@@ -19,7 +19,7 @@ async def list_views(tx: Tx, partner: Partner, person_id: UUID) -> list[SavedVie
     return [SavedView(*row) for row in rows]
 
 
-async def insert_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> bool:
+async def insert_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> bool:
     """Store a view; False if the person has one of this name for the list."""
     made = await tx.fetchval(
         """
@@ -56,7 +56,7 @@ async def rename_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView
     return bool(renamed)
 
 
-async def delete_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> None:
+async def delete_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> None:
     """Delete a view."""
     await tx.execute(
         "delete from saved_view where partner_id = $1 and person_id = $2 and id = $3", partner.id, person_id, view.id

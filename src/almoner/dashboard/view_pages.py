@@ -50,13 +50,13 @@ class ViewPages:
             declared = self._list_of(visitor, visitor.form_value("list"))
             query, name = _query(declared, visitor), _name(visitor)
             async with self._context.db.write() as tx:
-                views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+                views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
                 view = SavedView(tx.new_id(), declared.path, name, query)
                 problem = await self._save(tx, visitor, view, len(views))
             if not problem:
                 return redirect_to(f"{visitor.place.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
-            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
         return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
 
     async def rename(self, visitor: Visitor) -> Response:
@@ -81,7 +81,7 @@ class ViewPages:
         if not visitor.form:
             return self._render(visitor, "view_delete.html", "", view=view)
         async with self._context.db.write() as tx:
-            await store_views.delete_view(tx, partner_of_visitor(visitor), visitor.person.id, view)
+            await store_views.delete_saved_view(tx, partner_of_visitor(visitor), visitor.person.id, view)
             await self._record(tx, visitor, "saved_view.deleted", view)
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
@@ -93,7 +93,7 @@ class ViewPages:
             return "dashboard.views.problem.unfiltered"
         if stored >= MOST_VIEWS:
             return "dashboard.views.problem.limit"
-        if not await store_views.insert_view(tx, partner_of_visitor(visitor), visitor.person.id, view):
+        if not await store_views.insert_saved_view(tx, partner_of_visitor(visitor), visitor.person.id, view):
             return "dashboard.views.problem.taken"
         await self._record(tx, visitor, "saved_view.created", view)
         return ""
@@ -108,7 +108,7 @@ class ViewPages:
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         wanted: UUID = self._context.parse_id(ID_TYPE, name)
         async with self._context.db.read() as tx:
-            views = await store_views.list_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
         found = next((one for one in views if one.id == wanted), None)
         if found is None:
             raise NotFound

@@ -80,7 +80,7 @@ class SandboxClock:
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
                 moment = await self._background.next_due_at(tx)
-                waits_at = await self._background.clock_waits_at(tx)
+                waits_at = await self._background.sandbox_clock_limit(tx)
             if moment is None:
                 break
             if waits_at is not None and moment >= waits_at + _RETRY_TIME and self._clock.offset > start:
@@ -99,7 +99,7 @@ class SandboxClock:
     async def _reachable(self, ahead: timedelta) -> timedelta:
         """As far as the clock may go now; the moment before what it has to wait for."""
         async with self._background.db.read() as tx:
-            waits_at = await self._background.clock_waits_at(tx)
+            waits_at = await self._background.sandbox_clock_limit(tx)
         ticked = self._clock.now() - self._clock.offset
         if waits_at is None or waits_at > ticked + ahead:
             return ahead

@@ -30,12 +30,15 @@ def simulated_appeal_actions(db: Database) -> SimulatedActions:
 
     async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateBody) -> ResponseRecord:
         return await decided(
-            partner, appeal_id, appeals.uphold_decision, ReviewDecision("rejected", "decision_stands", "sandbox", _NOTE)
+            partner,
+            appeal_id,
+            appeals.uphold_original_decision,
+            ReviewDecision("rejected", "decision_stands", "sandbox", _NOTE),
         )
 
     async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateBody) -> ResponseRecord:
         return await decided(
-            partner, appeal_id, appeals.reverse_decision, ReviewDecision("accepted", None, "sandbox", _NOTE)
+            partner, appeal_id, appeals.reverse_original_decision, ReviewDecision("accepted", None, "sandbox", _NOTE)
         )
 
     return {("appeal", "uphold"): uphold, ("appeal", "reverse"): reverse}

@@ -215,7 +215,7 @@ class PostgresStorage(AsyncScimStorage):
                 await self._record(kind, id_, "deleted")
             else:
                 group = await members.get_group_for_update(self._tx, self._partner, id_)
-                gone = await members.update_group(self._tx, group, people=())
+                gone = await members.update_group(self._tx, group, members=())
                 await members.delete_group(self._tx, self._partner, id_)
                 details = scim_audit.group_audit_details(self._tx.ids, removed=gone.removed, role=group.role)
                 await self._record(kind, id_, "deleted", details)
@@ -234,7 +234,7 @@ class PostgresStorage(AsyncScimStorage):
     async def _change_group(self, row: StoredResource, profile: dict[str, Any], resource: Resource[Any]) -> None:
         who = resources.member_ids(self._tx.ids, resource)
         group = await members.get_group_for_update(self._tx, self._partner, row.id)
-        done = await members.update_group(self._tx, group, profile=profile, people=who)
+        done = await members.update_group(self._tx, group, profile=profile, members=who)
         if done.group.version != group.version:
             names = scim_audit.changed_attributes(row.profile, profile)
             details = scim_audit.group_audit_details(

@@ -96,16 +96,16 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
 
 
 async def list_requests_page(
-    tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None, size: int
+    tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None, size: int
 ) -> ApiRequestPage:
     """One page, newest first. A page that is not full has a next one where more requests are left to look through."""
-    if wanted.request_id is not None:
-        found = await store_requests.find_request(tx, partner, wanted.request_id)
+    if filters.request_id is not None:
+        found = await store_requests.find_request(tx, partner, filters.request_id)
         return ApiRequestPage([] if found is None else [found], None)
-    requests = await store_requests.list_newest(tx, partner, wanted, before, size + 1)
+    requests = await store_requests.list_newest(tx, partner, filters, before, size + 1)
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
-    return ApiRequestPage(requests, await store_requests.find_search_end(tx, partner, wanted, before))
+    return ApiRequestPage(requests, await store_requests.find_oldest_searched_request(tx, partner, filters, before))
 
 
 async def count_refused_requests(tx: Tx, partner: Partner) -> RequestCounts:

@@ -60,29 +60,31 @@ select request_id from api_request where {_RANGE} and status >= 400 {_NEWEST_FIR
 
 
 async def list_newest(
-    tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None, limit: int
+    tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None, limit: int
 ) -> list[ApiRequest]:
     """The newest matches. Looks through the ``SEARCHED_REQUESTS`` before that one, however few of them match."""
     rows = await tx.fetch(
-        _LIST_FAILED if wanted.outcome == "failed" else _LIST,
-        *_bounds(partner, wanted, before),
+        _LIST_FAILED if filters.outcome == "failed" else _LIST,
+        *_bounds(partner, filters, before),
         SEARCHED_REQUESTS,
-        wanted.method,
-        wanted.route,
-        wanted.status,
-        wanted.error_code,
-        wanted.key_id,
-        wanted.outcome == "succeeded",
+        filters.method,
+        filters.route,
+        filters.status,
+        filters.error_code,
+        filters.key_id,
+        filters.outcome == "succeeded",
         limit,
     )
     return [_request(row) for row in rows]
 
 
-async def find_search_end(tx: Tx, partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> UUID | None:
-    """The last request in the range that ``list_newest`` scans; None if it scans all requests."""
+async def find_oldest_searched_request(
+    tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None
+) -> UUID | None:
+    """The oldest request that ``list_newest`` searches; None if it searches all that there are."""
     found: UUID | None = await tx.fetchval(
-        _END_FAILED if wanted.outcome == "failed" else _END,
-        *_bounds(partner, wanted, before),
+        _END_FAILED if filters.outcome == "failed" else _END,
+        *_bounds(partner, filters, before),
         SEARCHED_REQUESTS - 1,
     )
     return found
@@ -121,9 +123,9 @@ def _counts(moments: Sequence[datetime], rows: Sequence[Record], end: UUID | Non
     return RequestCounts(moments, counted, None if end is None else moment_of_id(end))
 
 
-def _bounds(partner: Partner, wanted: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:
-    since = _LOWEST_ID if wanted.since is None else lowest_id_at(wanted.since)
-    until = _HIGHEST_ID if wanted.before is None else lowest_id_at(wanted.before)
+def _bounds(partner: Partner, filters: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:
+    since = _LOWEST_ID if filters.since is None else lowest_id_at(filters.since)
+    until = _HIGHEST_ID if filters.before is None else lowest_id_at(filters.before)
     return (partner.id, since, min(until, before or _HIGHEST_ID))
 
 

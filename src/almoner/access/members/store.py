@@ -205,11 +205,11 @@ async def update_group(
     tx: Tx,
     group: Group,
     profile: Profile | None,
-    people: Sequence[UUID],
+    people_to_add: Sequence[UUID],
     *,
-    leave: Sequence[UUID] | None,
+    people_to_remove: Sequence[UUID] | None,
 ) -> GroupChange | None:
-    """Update a locked group: profile, people to add, and people to remove (``leave``; None: all others).
+    """Update a locked group: its profile and its members. ``people_to_remove``: None removes all who are not added.
 
     Whoever is nobody of this partner does not come. None when nothing is different now.
     """
@@ -237,8 +237,8 @@ async def update_group(
         group.partner_id,
         group.id,
         profile,
-        people,
-        leave,
+        people_to_add,
+        people_to_remove,
         tx.now,
     )
     return GroupChange(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None

@@ -72,7 +72,7 @@ async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingContent,
     if shown == before:
         return
     await store.update(tx, organisation_id, shown)
-    await organisations.emit_display_changed(tx, organisation_id)
+    await organisations.emit_public_details_changed(tx, organisation_id)
     left = before.image_keys - shown.image_keys
     for key in left - await store.image_keys_in_use(tx, left):
         await media.delete(tx, key)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.nonprofits.legal_status import domain, store
 from almoner.nonprofits.legal_status.domain import LegalStatus, NumberStatus, OverrideReason, SourceReport
-from almoner.nonprofits.legal_status.store import StatusSource, StatusSubject
+from almoner.nonprofits.legal_status.store import LegalStatusSource, LegalStatusSubject
 from almoner.platform.database.transactions import Tx
 
 _BATCH: Final = 2_000
@@ -45,8 +45,8 @@ async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> Number
 async def _evaluate(
     tx: Tx,
     registry_id: UUID,
-    subject: StatusSubject,
-    sources: Sequence[StatusSource],
+    subject: LegalStatusSubject,
+    sources: Sequence[LegalStatusSource],
     reported: Mapping[str, SourceReport],
 ) -> LegalStatus:
     """The legal status of a subject whose source is known."""
@@ -91,7 +91,7 @@ async def find_status_overrides(
 
 async def _override_candidates(
     tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Collection[str] | None
-) -> AsyncIterator[Sequence[StatusSubject]]:
+) -> AsyncIterator[Sequence[LegalStatusSubject]]:
     if numbers is not None:
         ordered = sorted(numbers)
         for first in range(0, len(ordered), _BATCH):
@@ -103,13 +103,13 @@ async def _override_candidates(
         yield subjects
 
 
-def _reports_of(subject: StatusSubject, sources: Sequence[StatusSource]) -> dict[str, SourceReport]:
+def _reports_of(subject: LegalStatusSubject, sources: Sequence[LegalStatusSource]) -> dict[str, SourceReport]:
     """What each source says; one that is loaded and has no entry says that it does not list the number."""
     entries = {entry["source"]: entry for entry in subject.entries}
     return {source.code: _report_of(source, entries.get(source.code), subject) for source in sources}
 
 
-def _report_of(source: StatusSource, entry: Mapping[str, Any] | None, subject: StatusSubject) -> SourceReport:
+def _report_of(source: LegalStatusSource, entry: Mapping[str, Any] | None, subject: LegalStatusSubject) -> SourceReport:
     if entry is None:
         dated = subject.data_as_of if source.code == subject.source else source.data_as_of
         return SourceReport(source.code, dated, unverified=source.unverified)

@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class StatusSource:
+class LegalStatusSource:
     """A loaded source and the date of its newest data."""
 
     code: str
@@ -24,8 +24,8 @@ class StatusSource:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusSubject:
-    """An organisation with its entries in all sources.
+class LegalStatusSubject:
+    """The organisation whose legal status is determined, with its entries in all sources.
 
     ``data_as_of`` is the day of the data that list it or would list it.
     """
@@ -40,7 +40,7 @@ class StatusSubject:
 
 
 @across_partners("registers")
-async def list_sources(tx: Tx, registry_id: UUID) -> list[StatusSource]:
+async def list_sources(tx: Tx, registry_id: UUID) -> list[LegalStatusSource]:
     """List the loaded sources of a registry."""
     rows = await tx.fetch(
         """
@@ -50,7 +50,7 @@ async def list_sources(tx: Tx, registry_id: UUID) -> list[StatusSource]:
         """,
         registry_id,
     )
-    return [StatusSource(*row) for row in rows]
+    return [LegalStatusSource(*row) for row in rows]
 
 
 _SUBJECT: Final = """
@@ -69,14 +69,14 @@ _SUBJECT: Final = """
 
 
 @across_partners("registers")
-async def find_subject(tx: Tx, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
+async def find_subject(tx: Tx, organisation_id: UUID, codes: Sequence[str]) -> LegalStatusSubject | None:
     """One body with what these sources say of it."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
 
 
 @across_partners("registers")
-async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, codes: Sequence[str]) -> StatusSubject:
+async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, codes: Sequence[str]) -> LegalStatusSubject:
     """A published body by its number with what these sources say of it; of a number without one, what they say."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
@@ -98,13 +98,13 @@ async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, code
     entries = [
         {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in reported
     ]
-    return StatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
+    return LegalStatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
 
 
 @across_partners("registers")
 async def find_central_organisation(
     tx: Tx, registry_id: UUID, group_key: str, codes: Sequence[str]
-) -> StatusSubject | None:
+) -> LegalStatusSubject | None:
     """The central body of a group: a listed one before others, then the least number."""
     row = await tx.fetchrow(
         f"""
@@ -136,7 +136,9 @@ async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes:
 
 
 @across_partners("registers")
-async def list_subjects(tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]) -> list[StatusSubject]:
+async def list_subjects(
+    tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]
+) -> list[LegalStatusSubject]:
     """List the published organisations with these numbers."""
     rows = await tx.fetch(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
@@ -150,7 +152,7 @@ async def list_subjects(tx: Tx, registry_id: UUID, codes: Sequence[str], numbers
 @across_partners("registers")
 async def list_override_candidates(
     tx: Tx, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
-) -> list[StatusSubject]:
+) -> list[LegalStatusSubject]:
     """Bodies after an id that another list may overrule, or that are overruled: by id."""
     rows = await tx.fetch(
         f"""
@@ -173,8 +175,8 @@ async def list_override_candidates(
 OVERRIDING_SOURCES: Final = ("irs-revocations", "irs-990n")
 
 
-def _subject(row: Record) -> StatusSubject:
-    return StatusSubject(
+def _subject(row: Record) -> LegalStatusSubject:
+    return LegalStatusSubject(
         row["id"],
         row["number_key"],
         row["group_key"],

@@ -136,4 +136,6 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_o
     ]
     await store.insert_field_changes(tx, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
-        await organisations.emit_display_changed(tx, left)  # nothing of its own row changed, but it answers for fewer
+        await organisations.emit_public_details_changed(
+            tx, left
+        )  # nothing of its own row changed, but it answers for fewer

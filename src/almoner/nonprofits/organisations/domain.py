@@ -199,8 +199,8 @@ class UnlistedOrganisation:
 
 
 @dataclass(frozen=True, slots=True)
-class UnpublishedOrganisation:
-    """An unlisted organisation that one partner alone sees."""
+class UnpublishedOrganisationRecord:
+    """An organisation that only the partner that created it can see, with what lists show of it."""
 
     id: UUID
     partner_id: UUID
@@ -299,14 +299,14 @@ class Branding:
 
 
 @dataclass(frozen=True, slots=True)
-class DisplayChanged:
-    """The internal event that an organisation's branding changed."""
+class PublicDetailsChanged:
+    """The internal event that what is shown of an organisation changed, such as its branding."""
 
     organisation: UUID
 
 
-DISPLAY_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", DisplayChanged)
-"""Reported when the branding of an organisation changes."""
+PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", PublicDetailsChanged)
+"""Emitted when what is shown of an organisation changes, but not its register data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from almoner.nonprofits.organisations import service
-from almoner.nonprofits.organisations.domain import DISPLAY_CHANGED, DisplayChanged
+from almoner.nonprofits.organisations.domain import PUBLIC_DETAILS_CHANGED, PublicDetailsChanged
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, TasksWith
@@ -27,7 +27,9 @@ async def notify_followers_of_load(
     return JobDone()
 
 
-@tasks.reacts_to(DISPLAY_CHANGED)
-async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[DisplayChanged]) -> None:
-    """Notify followers of organisations whose branding changed, once for several changes in quick succession."""
+@tasks.reacts_to(PUBLIC_DETAILS_CHANGED)
+async def on_public_details_changed(
+    followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[PublicDetailsChanged]
+) -> None:
+    """Notify followers of these organisations, once for several changes in quick succession."""
     await service.notify_followers(tx, followers, list(dict.fromkeys(one.organisation for one in changed)))

@@ -36,12 +36,12 @@ _EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result: how it was 
 routes = Routes("Organisations")
 
 
-class HistoryQuery(PageQuery):
-    """History has no filters."""
+class OrganisationHistoryQuery(PageQuery):
+    """Query parameters of an organisation's history: paging only."""
 
 
-class MilestonesQuery(PageQuery):
-    """Milestones have no filters."""
+class OrganisationMilestonesQuery(PageQuery):
+    """Query parameters of an organisation's milestones: paging only."""
 
 
 @routes.get(
@@ -80,7 +80,7 @@ async def get_organisation(call: ApiCall, id: OrganisationId, query: Organisatio
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
 async def list_organisation_history(
-    call: ApiCall, id: OrganisationId, query: HistoryQuery
+    call: ApiCall, id: OrganisationId, query: OrganisationHistoryQuery
 ) -> ListResponse[OrganisationChangeResponse]:
     """List the changes of an organisation.
 
@@ -124,7 +124,7 @@ async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> Organi
 async def list_organisation_milestones(
     call: ApiCall,
     id: OrganisationId,
-    query: MilestonesQuery,
+    query: OrganisationMilestonesQuery,
 ) -> ListResponse[MilestoneResponse]:
     """List the goals that an organisation publishes."""
     page = call.requested_page(query)

@@ -177,7 +177,7 @@ async def _search_words(search: _Search) -> _Attempt:
     for missing in (1, 2):
         if best.best >= ranking.confidence_threshold(query):
             break
-        if (most := spelling.most_terms_query(spelling.required_terms(groups), missing)) is not None:
+        if (most := spelling.all_but_n_terms_query(spelling.required_terms(groups), missing)) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )

@@ -23,11 +23,11 @@ from almoner.nonprofits.organisations import (
 )
 from almoner.nonprofits.organisations.domain import (
     Branding,
-    DisplayChanged,
     Milestone,
     Namesake,
     Organisation,
     OrganisationChange,
+    PublicDetailsChanged,
     RegistryNumberTaken,
     UnlistedOrganisation,
 )
@@ -41,7 +41,9 @@ from almoner.nonprofits.organisations.store import list_merged_records as list_m
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
 from almoner.nonprofits.organisations.store_namesakes import count_namesakes as count_namesakes
-from almoner.nonprofits.organisations.store_unlisted import list_unpublished as list_unpublished
+from almoner.nonprofits.organisations.store_unlisted import (
+    list_unpublished_organisations as list_unpublished_organisations,
+)
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
@@ -275,9 +277,9 @@ async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
     await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowers(load_id), unique=str(load_id))
 
 
-async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
-    """Notify the followers of an organisation, once, that its branding changed."""
-    await outbox.emit_internal(tx, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
+async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
+    """Notify the followers of an organisation that what is shown of it changed, such as its branding."""
+    await outbox.emit_internal(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChanged(organisation_id))
 
 
 async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:

@@ -231,9 +231,9 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
     ]
 
 
-def exceeds_count_limit(asked: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCURRENCES) -> bool:
+def exceeds_count_limit(terms: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCURRENCES) -> bool:
     """Whether there are certainly more results than are counted; with less above, probably."""
-    return len(asked) == 1 and asked[0].weight > above
+    return len(terms) == 1 and terms[0].weight > above
 
 
 def all_terms_query(
@@ -283,20 +283,21 @@ def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggest
     return ways or None
 
 
-def is_affordable_query(asked: Sequence[QueryTerm], missing: int = 0) -> bool:
-    """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
-    return sum(sorted(one.weight for one in asked)[: missing + 1]) <= _MAX_SCANNED_OCCURRENCES // (missing + 1)
+def is_affordable_query(terms: Sequence[QueryTerm], missing_count: int = 0) -> bool:
+    """Whether a query for names that may lack ``missing_count`` of the terms is fast enough."""
+    scanned = sum(sorted(one.weight for one in terms)[: missing_count + 1])
+    return scanned <= _MAX_SCANNED_OCCURRENCES // (missing_count + 1)
 
 
-def most_terms_query(asked: Sequence[QueryTerm], missing: int) -> QueryAlternatives | None:
-    """The ways of what lacks ``lacking`` of the groups; None with few to keep or too common ones.
+def all_but_n_terms_query(terms: Sequence[QueryTerm], missing_count: int) -> QueryAlternatives | None:
+    """Query for all but ``missing_count`` of the terms; None if too few remain or they are too common.
 
     A place that is typed with a name is no word that the name lacks.
     """
-    if len(asked) < missing + 2 or not is_affordable_query(asked, missing):
+    if len(terms) < missing_count + 2 or not is_affordable_query(terms, missing_count):
         return None
-    terms = [one.name_or_place_query() for one in sorted(asked, key=lambda one: one.weight)]
-    return tuple(combinations(terms, len(terms) - missing))
+    queries = [one.name_or_place_query() for one in sorted(terms, key=lambda one: one.weight)]
+    return tuple(combinations(queries, len(queries) - missing_count))
 
 
 def any_term_query(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:

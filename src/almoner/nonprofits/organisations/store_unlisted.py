@@ -8,7 +8,7 @@ from asyncpg import UniqueViolationError
 
 from almoner.nonprofits.organisations.domain import (
     UnlistedOrganisation,
-    UnpublishedOrganisation,
+    UnpublishedOrganisationRecord,
     normalise_search_text,
 )
 from almoner.platform.database.across_partners import across_partners
@@ -58,7 +58,9 @@ async def find_owner(tx: Tx, organisation_id: UUID) -> UUID | None:
 
 
 @across_partners("operators")
-async def list_unpublished(tx: Tx, before: UUID | None, limit: int) -> list[UnpublishedOrganisation]:
+async def list_unpublished_organisations(
+    tx: Tx, before: UUID | None, limit: int
+) -> list[UnpublishedOrganisationRecord]:
     """Organisations that one partner alone sees, newest first; ``before``: the last ID seen."""
     rows = await tx.fetch(
         """
@@ -69,7 +71,7 @@ async def list_unpublished(tx: Tx, before: UUID | None, limit: int) -> list[Unpu
         before or _LAST,
         limit,
     )
-    return [UnpublishedOrganisation(**row) for row in rows]
+    return [UnpublishedOrganisationRecord(**row) for row in rows]
 
 
 @across_partners("registers")

@@ -48,19 +48,19 @@ class ServerState:
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
-    """The deployment's generation as stored beside its documents: a number and a random value, and its time."""
+class DeploymentGeneration:
+    """A generation of a deployment, as stored beside its documents: a number, a random value and its time."""
 
     number: int
     value: UUID
     at: datetime
 
-    def encode(self) -> bytes:
-        """The stored form."""
+    def to_bytes(self) -> bytes:
+        """Encode it as stored."""
         return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
 
     @classmethod
-    def parse(cls, content: bytes) -> "Generation":
+    def from_bytes(cls, content: bytes) -> "DeploymentGeneration":
         """Parse the stored form; an unreadable one equals no known generation."""
         try:
             number, value, at = content.decode().split()
@@ -98,11 +98,11 @@ class DeploymentClaim:
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
-    def recent_generation(self, back: int) -> Generation:
+    def recent_generation(self, back: int) -> DeploymentGeneration:
         """The newest generation, or one of those before it."""
-        return Generation(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
+        return DeploymentGeneration(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
 
-    def includes_generation(self, outside: Generation) -> bool:
+    def includes_generation(self, outside: DeploymentGeneration) -> bool:
         """Whether the stored generation is this deployment's own, current or former."""
         back = self.generation - outside.number
         if back < 0:
@@ -117,7 +117,7 @@ _ELSEWHERE: Final = "its files were copied: its server was reached at another ad
 
 
 def classify_database(
-    claim: DeploymentClaim | None, server: ServerState, outside: Generation | None, others: Sequence[str]
+    claim: DeploymentClaim | None, server: ServerState, outside: DeploymentGeneration | None, others: Sequence[str]
 ) -> str:
     """Judge from the claim, the server and the storage whether the database is live, new or a copy."""
     if claim is None:
@@ -145,7 +145,7 @@ class CopyFinding:
 
     claim: DeploymentClaim | None
     server: ServerState
-    outside: Generation | None
+    outside: DeploymentGeneration | None
     verdict: str
     storage_error: Exception | None
 
@@ -166,7 +166,7 @@ async def inspect_database(db: Database, marks: DeploymentRecords, address: str)
 
 async def _read_marks(
     marks: DeploymentRecords, claim: DeploymentClaim | None
-) -> tuple[Generation | None, list[str], Exception | None]:
+) -> tuple[DeploymentGeneration | None, list[str], Exception | None]:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             if claim is None:
@@ -174,7 +174,7 @@ async def _read_marks(
             content = await marks.read_deployment_record(str(claim.id))
     except (StorageUnavailable, TimeoutError) as error:
         return None, [], error
-    return None if content is None else Generation.parse(content), [], None
+    return None if content is None else DeploymentGeneration.from_bytes(content), [], None
 
 
 async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) -> CopyFinding:
@@ -198,14 +198,16 @@ async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> Deplo
 
 
 async def supersede_former_deployment(
-    marks: DeploymentRecords, former: DeploymentClaim, outside: Generation | None
+    marks: DeploymentRecords, former: DeploymentClaim, outside: DeploymentGeneration | None
 ) -> None:
     """Mark the original deployment as taken over, so that it stops wherever it is started.
 
     Raises StorageUnavailable.
     """
     number = max(former.generation, outside.number if outside else 0) + _FAR
-    await marks.write_deployment_record(str(former.id), Generation(number, uuid4(), former.generation_at).encode())
+    await marks.write_deployment_record(
+        str(former.id), DeploymentGeneration(number, uuid4(), former.generation_at).to_bytes()
+    )
 
 
 def server_address(dsn: str) -> str:

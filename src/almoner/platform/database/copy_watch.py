@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from almoner.platform.database import copy_detection
-from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
+from almoner.platform.database.copy_detection import DeploymentClaim, DeploymentGeneration, ServerState
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopyNotice, UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
@@ -57,7 +57,11 @@ class CopyWatch:
             claim = await copy_detection.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
             raise UnreleasedDatabaseCopy
-        if content is None or claim.id != self._identity.id or not claim.includes_generation(Generation.parse(content)):
+        if (
+            content is None
+            or claim.id != self._identity.id
+            or not claim.includes_generation(DeploymentGeneration.from_bytes(content))
+        ):
             raise StorageUnavailable("nothing is removed while the storage of documents does not know this deployment")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -113,7 +117,7 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
-                await self._marks.write_deployment_record(str(raised.id), raised.recent_generation(back).encode())
+                await self._marks.write_deployment_record(str(raised.id), raised.recent_generation(back).to_bytes())
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 

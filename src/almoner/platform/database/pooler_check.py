@@ -11,12 +11,12 @@ _STATEMENT: Final = "select $1::integer"
 _HELD: Final = 4
 
 
-class LossyPooler(Exception):
-    """The message says what to do."""
+class PoolerNotSupported(Exception):
+    """The connection pooler loses prepared statements between transactions. The message says what to do."""
 
 
-async def refuse_lossy_pooler(dsn: str) -> None:
-    """Raises LossyPooler; OSError or asyncpg.PostgresError where the database cannot be reached.
+async def ensure_pooler_supported(dsn: str) -> None:
+    """Raises PoolerNotSupported; OSError or asyncpg.PostgresError where the database cannot be reached.
 
     Two open connections of one session mean that there is a pooler. While others hold the session in which a statement
     was prepared, the statement must still be known.
@@ -26,7 +26,7 @@ async def refuse_lossy_pooler(dsn: str) -> None:
         if await _session(opened[0]) == await _session(opened[1]):
             await _refuse_unless_known_elsewhere(dsn, opened)
     except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError):
-        raise LossyPooler(
+        raise PoolerNotSupported(
             "A pooler in front of the database forgets prepared statements between transactions: use its session mode, "
             "or PgBouncer 1.21 or newer with max_prepared_statements. See docs/guides/postgresql.md."
         ) from None

@@ -165,7 +165,7 @@ def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
 
 
 def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Schema:
-    folded: Schema = components.map_schema(property_, components.fold_null)
+    folded: Schema = components.map_schema(property_, components.collapse_nullable_union)
     if not components.is_leaf(folded):
         return folded
     kept = _with_identifiers(known.texts.example(place, name), known.ids)

@@ -225,8 +225,8 @@ def is_leaf(schema: Schema) -> bool:
     return texts and not records and not telling & schema.keys()
 
 
-def fold_null(schema: Schema) -> Schema:
-    """A value that may be null has a list of types instead of two schemas, where it is no named schema."""
+def collapse_nullable_union(schema: Schema) -> Schema:
+    """Write a nullable type as one schema with a list of types, instead of an ``anyOf`` with null."""
     options = schema.get("anyOf", ())
     given = [option for option in options if option.get("type") != "null"]
     if len(given) != 1 or len(options) != 2 or not isinstance(given[0].get("type"), str):

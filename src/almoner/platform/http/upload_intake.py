@@ -49,8 +49,8 @@ class UploadIntake:
                 declared.media_types,
                 field=declared.field,
                 longest_side=declared.longest_side,
-                square=declared.square,
-                fields=uploaded.fields,
+                pad_to_square=declared.pad_to_square,
+                form_fields=uploaded.fields,
             )
             try:
                 if not declared.stored:
@@ -77,10 +77,12 @@ class UploadIntake:
                 raise
 
     async def render_page(
-        self, content: BinaryIO, longest_side: int, *, page: int = 1, quarters: int = 0
+        self, content: BinaryIO, longest_side: int, *, pdf_page: int = 1, quarter_turns: int = 0
     ) -> CheckedFile:
         """A page of a stored PDF, or a picture, made anew to be shown. Raises FiletypeNotSupported."""
-        return await self._checker.check(content, None, longest_side=longest_side, page=page, quarters=quarters)
+        return await self._checker.check(
+            content, None, longest_side=longest_side, pdf_page=pdf_page, quarter_turns=quarter_turns
+        )
 
     async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
         """A picture made anew, by the confined process; nothing else is taken. Raises FiletypeNotSupported."""

@@ -29,15 +29,15 @@ _MAX_PARTS: Final = 20
 class UploadDeclaration:
     """The upload that an endpoint accepts: form field, size limit, media types.
 
-    ``longest_side``: what an image is scaled down to, in pixels. ``square``: and made a square of, with nothing to be
-    seen beside it. ``stored``: it is put into the storage, and the handler gets a ``Stored`` in place of a ``Checked``.
+    ``longest_side``: what an image is scaled down to, in pixels. ``pad_to_square``: with a transparent margin.
+    ``stored``: it is put into the storage, and the handler gets a ``StoredFile`` in place of a ``CheckedFile``.
     """
 
     field: str
     max_bytes: int
     media_types: tuple[str, ...]
     longest_side: int | None = None
-    square: bool = False
+    pad_to_square: bool = False
     stored: bool = False
 
 

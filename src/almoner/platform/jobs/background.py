@@ -53,9 +53,9 @@ class BackgroundWorker:
         overdue = sum(moment <= tx.now for moment in await self.sweeper.next_due_times(tx))
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
-    async def clock_waits_at(self, tx: Tx) -> datetime | None:
-        """The time beyond which the sandbox clock does not move until all due work is done."""
-        return await self.sweeper.clock_waits_at(tx)
+    async def sandbox_clock_limit(self, tx: Tx) -> datetime | None:
+        """The time that the sandbox clock may not pass until the work due by then is done; None without a limit."""
+        return await self.sweeper.sandbox_clock_limit(tx)
 
     async def next_due_at(self, tx: Tx) -> datetime | None:
         """When the next work will be due."""

@@ -57,15 +57,15 @@ class Schedule:
 
     ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
     is 0.
-    ``every``: sweeps that only tidy up run at most once in each such period, at its end. ``clock_waits_at``: the moment
-    that the sandbox's clock does not move past until what is due then is done.
+    ``every``: sweeps that only tidy up run at most once in each such period, at its end. ``sandbox_clock_limit``:
+    the time that the sandbox clock may not pass until the work due by then is done.
     """
 
     name: str
     next_due: Callable[[Tx], Awaitable[datetime | None]]
     run: Callable[[Tx], Awaitable[int]]
     every: timedelta | None = None
-    clock_waits_at: Callable[[Tx], Awaitable[datetime | None]] | None = None
+    sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
         """When the job is due next; None if nothing is in sight. What is due now does not wait for a period's end."""
@@ -178,10 +178,10 @@ class Tasks:
         sweep: Sweep,
         *,
         every: timedelta | None = None,
-        clock_waits_at: Due | None = None,
+        sandbox_clock_limit: Due | None = None,
     ) -> None:
         """Declare a periodic job; see ``Schedule``."""
-        self._schedules.append(Schedule(name, due, sweep, every, clock_waits_at))
+        self._schedules.append(Schedule(name, due, sweep, every, sandbox_clock_limit))
 
 
 class TasksWith(Generic[_P]):

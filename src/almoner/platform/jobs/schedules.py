@@ -115,10 +115,10 @@ class ScheduleRunner:
         due = [await schedule.due_at(tx) for schedule in self._schedules]
         return [moment for moment in due if moment is not None]
 
-    async def clock_waits_at(self, tx: Tx) -> datetime | None:
-        """The time beyond which the sandbox clock does not move automatically."""
-        waits = [await one.clock_waits_at(tx) for one in self._schedules if one.clock_waits_at is not None]
-        return min((moment for moment in waits if moment is not None), default=None)
+    async def sandbox_clock_limit(self, tx: Tx) -> datetime | None:
+        """The time that the sandbox clock may not pass until the work due by then is done; None without a limit."""
+        limits = [await one.sandbox_clock_limit(tx) for one in self._schedules if one.sandbox_clock_limit is not None]
+        return min((moment for moment in limits if moment is not None), default=None)
 
 
 async def last_run_at(tx: Tx, name: str) -> datetime | None:

@@ -79,7 +79,7 @@ class Telemetry:
         self.register_data_age, self.register_loads = _register_metrics(self.registry)
         self.watchlists = WatchlistMetrics(self.registry)
         self.reviews = ReviewMetrics(self.registry)
-        self.payees = PayeeMetrics(self.registry)
+        self.payees = PayeeCheckMetrics(self.registry)
         self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _selfcheck_metrics(self.registry)
         self.disk = DiskMetrics(self.registry)
         self.failed_checks = _check_metric(self.registry)
@@ -246,8 +246,8 @@ class ReviewMetrics:
         )
 
 
-class PayeeMetrics:
-    """What keeps nonprofits from being paid, of the whole deployment: ``what`` is verification, flag or account."""
+class PayeeCheckMetrics:
+    """Open checks that block disbursements to nonprofits, by kind: ``verification``, ``flag`` or ``account``."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(
@@ -261,10 +261,10 @@ class PayeeMetrics:
             registry=registry,
         )  # fmt: skip
 
-    def set(self, what: str, count: int, seconds: float) -> None:
-        """How many wait, and how long the oldest has."""
-        self._open.labels(what).set(count)
-        self._oldest.labels(what).set(max(0.0, seconds))
+    def set_open(self, kind: str, count: int, oldest_seconds: float) -> None:
+        """Set how many checks of a kind are open, and the age of the oldest."""
+        self._open.labels(kind).set(count)
+        self._oldest.labels(kind).set(max(0.0, oldest_seconds))
 
 
 class ReconciliationMetrics:
@@ -280,10 +280,10 @@ class ReconciliationMetrics:
             ("what",), registry=registry,
         )  # fmt: skip
 
-    def set(self, what: str, count: int, seconds: float) -> None:
-        """How much waits, and how long the oldest has."""
-        self._open.labels(what).set(count)
-        self._oldest.labels(what).set(max(0.0, seconds))
+    def set_open(self, kind: str, count: int, oldest_seconds: float) -> None:
+        """Set how many items of a kind are not reconciled, and the age of the oldest."""
+        self._open.labels(kind).set(count)
+        self._oldest.labels(kind).set(max(0.0, oldest_seconds))
 
 
 def _job_metrics(registry: CollectorRegistry) -> tuple[Counter, Counter]:

@@ -94,9 +94,11 @@ async def _record_attempt(
     parts: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
 ) -> None:
     async with db.write() as tx:
-        failed = await store_refresh.count_refresh_failures(tx, planned.source) + 1 if status == "failed" else 0
-        again = retry_delay(failed, planned.every) if failed else None
-        await store_refresh.record_refresh_attempt(tx, planned.source, status, reason, failed, again)
+        failures = 0
+        if status == "failed":
+            failures = await store_refresh.count_consecutive_refresh_failures(tx, planned.source) + 1
+        retry_after = retry_delay(failures, planned.every) if failures else None
+        await store_refresh.record_refresh_attempt(tx, planned.source, status, reason, failures, retry_after)
     parts.telemetry.log(
         "watchlist_refresh",
         db.deployment.clock.real_now(),
@@ -107,14 +109,14 @@ async def _record_attempt(
     )
 
 
-async def is_scheduled(tx: Tx, code: str) -> bool:
+async def is_scheduled(tx: Tx, watchlist_code: str) -> bool:
     """Whether the schedule names the list."""
-    return await store_refresh.is_scheduled(tx, code)
+    return await store_refresh.is_scheduled(tx, watchlist_code)
 
 
-async def enqueue_refresh(tx: Tx, code: str) -> None:
+async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
     """Have a list fetched and loaded now, if its publisher sends something else."""
-    await REFRESH.enqueue(tx, RefreshWatchlist(code), lane=_LANE, unique=code)
+    await REFRESH.enqueue(tx, RefreshWatchlist(watchlist_code), lane=_LANE, unique=watchlist_code)
 
 
 async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | None:

@@ -53,32 +53,37 @@ async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
-async def is_scheduled(tx: Tx, code: str) -> bool:
+async def is_scheduled(tx: Tx, watchlist_code: str) -> bool:
     """Whether the schedule names the list."""
-    return bool(await tx.fetchval("select exists (select from watchlist_refresh where list = $1)", code))
+    return bool(await tx.fetchval("select exists (select from watchlist_refresh where list = $1)", watchlist_code))
 
 
-async def count_refresh_failures(tx: Tx, code: str) -> int:
-    """How often in a row it could not be fetched until now."""
-    return await tx.fetchval("select failures from watchlist_refresh where list = $1", code) or 0
+async def count_consecutive_refresh_failures(tx: Tx, watchlist_code: str) -> int:
+    """How many of the last refreshes of a watch list failed in a row."""
+    return await tx.fetchval("select failures from watchlist_refresh where list = $1", watchlist_code) or 0
 
 
 async def record_refresh_attempt(
-    tx: Tx, code: str, status: Status, reason: str | None, failed: int, again: timedelta | None
+    tx: Tx,
+    watchlist_code: str,
+    status: Status,
+    reason: str | None,
+    consecutive_failures: int,
+    retry_after: timedelta | None,
 ) -> None:
-    """How a try went. ``failed``: how often in a row; ``again``: when to try before the interval is over."""
+    """Record the result of a refresh. ``retry_after``: when to try again before the interval is over."""
     await tx.execute(
         """
         update watchlist_refresh set attempted_at = $2::timestamptz, status = $3, failures = $4, reason = $5,
             due_at = least(due_at, $2::timestamptz + $6::interval)
         where list = $1
         """,
-        code,
+        watchlist_code,
         tx.now,
         status,
-        failed,
+        consecutive_failures,
         reason,
-        again,
+        retry_after,
     )
 
 

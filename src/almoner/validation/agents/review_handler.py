@@ -14,13 +14,13 @@ from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, RepresentationRequest
 from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.decisions.reviews.domain import (
-    ComparedValue,
     EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    ValueComparison,
 )
 
 
@@ -117,15 +117,15 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
     ]
 
 
-async def _compared(tx: Tx, found: AgentVerification) -> list[ComparedValue]:
+async def _compared(tx: Tx, found: AgentVerification) -> list[ValueComparison]:
     """What the applicant says beside what is known of the nonprofit."""
     if found.organisation is None:
         return []
     known = await organisations.get(tx, Partner(found.partner_id), found.organisation.id)
     own = [found.organisation.email] if found.organisation.email else []
     return [
-        ComparedValue("Email address", found.email, own),
-        ComparedValue("Website", found.organisation_website, known.websites),
+        ValueComparison("Email address", found.email, own),
+        ValueComparison("Website", found.organisation_website, known.websites),
     ]
 
 

@@ -323,35 +323,37 @@ did so until after that moment.
 """
 
 
-async def first_erasure_due_at(tx: Tx, ended: EndReason, appealed_until: datetime) -> datetime | None:
+async def first_erasure_due_at(tx: Tx, end_reason: EndReason, appealed_before: datetime) -> datetime | None:
     """When the oldest ended verification with personal data ended."""
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
+        f"select processed_at from {_ERASABLE[end_reason]} order by processed_at limit 1", appealed_before
     )
     return found
 
 
-async def erase_personal_data(tx: Tx, ended: EndReason, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
-    """Erase personal data of verifications that ended so until then; returns them with their partners.
+async def erase_personal_data(
+    tx: Tx, end_reason: EndReason, ended_before: datetime, limit: int
+) -> list[tuple[UUID, UUID]]:
+    """Erase personal data of verifications that ended for this reason before a time; returns them and their partners.
 
     They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was
     made before it held the row.
     """
     held = await tx.fetch(
         f"""
-        select id from {_ERASABLE[ended]} and processed_at <= $1
+        select id from {_ERASABLE[end_reason]} and processed_at <= $1
         order by processed_at limit $2 for no key update skip locked
         """,
-        ended_until,
+        ended_before,
         limit,
     )
     rows = await tx.fetch(
         f"""
-        with old as (select id from {_ERASABLE[ended]} and v.id = any($2::uuid[]))
+        with old as (select id from {_ERASABLE[end_reason]} and v.id = any($2::uuid[]))
         update agent_verification a set first_name = null, last_name = null, email = null, title = null
         from old where a.id = old.id returning a.id, a.partner_id
         """,
-        ended_until,
+        ended_before,
         [row["id"] for row in held],
     )
     return [(row["id"], row["partner_id"]) for row in rows]

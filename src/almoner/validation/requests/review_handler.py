@@ -11,13 +11,13 @@ from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import record_page
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
-    ComparedValue,
     EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    ValueComparison,
 )
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REJECTION_REASONS, EvaluationStep, ValidationRequest
@@ -100,7 +100,7 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
 
 
-async def _compared(tx: Tx, request: ValidationRequest) -> list[ComparedValue]:
+async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]:
     """What was asked beside what the register says of the number."""
     asked = request.details
     lines = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
@@ -112,13 +112,13 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ComparedValue]:
     ]
     listed = await organisations.find_record_by_number(tx, request.registry_id, request.number_key)
     if listed is None:
-        return [ComparedValue(label, value) for label, value in stated]
+        return [ValueComparison(label, value) for label, value in stated]
     former = await organisations.list_former_names(tx, listed.id)
     names = [listed.name, *(f"{name} (other name)" for name in listed.listed_names[1:])]
     names += [f"{name} (former name)" for name in former]
     address = [listed.address] if listed.address else []
     found = (names, [listed.registry_number], address, list(listed.websites))
-    return [ComparedValue(label, value, of) for (label, value), of in zip(stated, found, strict=True)]
+    return [ValueComparison(label, value, of) for (label, value), of in zip(stated, found, strict=True)]
 
 
 async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]
 
 
 async def update_group(
-    tx: Tx, group: Group, *, profile: Profile | None = None, people: Iterable[UUID] | None = None
+    tx: Tx, group: Group, *, profile: Profile | None = None, members: Iterable[UUID] | None = None
 ) -> GroupChange:
     """Replace a locked group's profile, its whole member list, or both.
 
@@ -101,19 +101,19 @@ async def update_group(
     """
     if profile is not None:
         _check_profile(profile)
-    if people is None:
-        return await _update_group(tx, group, profile, (), leave=())
-    return await _update_group(tx, group, profile, people, leave=None)
+    if members is None:
+        return await _update_group(tx, group, profile, (), people_to_remove=())
+    return await _update_group(tx, group, profile, members, people_to_remove=None)
 
 
 async def add_people_to_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
     """Add members to a locked group; those already in it stay once."""
-    return await _update_group(tx, group, None, people, leave=())
+    return await _update_group(tx, group, None, people, people_to_remove=())
 
 
 async def remove_people_from_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
     """Remove people from a locked group; those not in it are ignored."""
-    return await _update_group(tx, group, None, (), leave=sorted(set(people)))
+    return await _update_group(tx, group, None, (), people_to_remove=sorted(set(people)))
 
 
 async def set_role_for_group_members(
@@ -321,9 +321,15 @@ def _text(tx: Tx, person: Person) -> str:
 
 
 async def _update_group(
-    tx: Tx, group: Group, profile: Profile | None, people: Iterable[UUID], *, leave: Sequence[UUID] | None
+    tx: Tx,
+    group: Group,
+    profile: Profile | None,
+    people_to_add: Iterable[UUID],
+    *,
+    people_to_remove: Sequence[UUID] | None,
 ) -> GroupChange:
-    changed = await store.update_group(tx, group, profile, sorted(set(people)), leave=leave)
+    added = sorted(set(people_to_add))
+    changed = await store.update_group(tx, group, profile, added, people_to_remove=people_to_remove)
     return changed or GroupChange(replace(group, members=None))
 
 

@@ -261,14 +261,14 @@ async def _record_opened(
             why = f"{provider} reports a dispute of {format_amount(found.money)}, more than the remaining amount"
             await disbursements.enqueue_hold(tx, subject.donation, found.id, why)
         return None
-    donation_id, held_id = subject.ids
+    donation_id, unallocated_payment_id = subject.ids
     dispute = Dispute(
         id=tx.new_id(),
         provider=provider,
         provider_payment=payment,
         provider_dispute=found.id,
         donation_id=donation_id,
-        unallocated_payment_id=held_id,
+        unallocated_payment_id=unallocated_payment_id,
         money=found.money,
         status=DisputeStatus.OPEN,
         reason=found.reason,

@@ -252,10 +252,10 @@ def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, mo
     return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
-def unallocated_payment_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_payment_transfers(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a payment that pays no donation."""
     debit, credit = clearing_account(provider, money.currency), suspense_account(provider, money.currency)
-    return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
+    return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, unallocated_payment_id, debit, credit, money.minor)]
 
 
 def settlement_transfers(
@@ -327,28 +327,32 @@ def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, mo
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_started_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_refund_started_transfers(
+    unallocated_payment_id: UUID, provider: str, money: Money
+) -> list[LedgerTransfer]:
     """Postings for the start of an unallocated payment's refund."""
     debit, credit = suspense_account(provider, money.currency), refunds_account(provider, money.currency)
-    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
+    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_sent_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_refund_sent_transfers(
+    unallocated_payment_id: UUID, provider: str, money: Money
+) -> list[LedgerTransfer]:
     """Postings for an unallocated payment's refund that the provider sent."""
     debit, credit = refunds_account(provider, money.currency), clearing_account(provider, money.currency)
-    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
+    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def unallocated_write_off_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_write_off_transfers(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings that take an unallocated payment off the ledger because it is not ours."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
-    return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
+    return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def transfers_for_allocating_payment(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def transfers_for_allocating_payment(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings that move an unallocated payment to a donation."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
-    return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
+    return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, unallocated_payment_id, debit, credit, money.minor)]
 
 
 def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> list[LedgerTransfer]:

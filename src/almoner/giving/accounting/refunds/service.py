@@ -194,7 +194,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
     if (refund_id := await store.find_by_provider_refund(tx, provider, found.id)) is None:
-        if await store.has_unidentified_refund(tx, provider, found.payment):
+        if await store.has_refund_without_provider_id(tx, provider, found.payment):
             raise RetryLater
         if found.why is not None:
             tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))

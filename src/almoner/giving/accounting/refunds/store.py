@@ -212,8 +212,8 @@ async def find_by_provider_refund(tx: Tx, provider: str, name: str) -> UUID | No
     return found
 
 
-async def has_unidentified_refund(tx: Tx, provider: str, payment: str) -> bool:
-    """Whether the payment has a pending refund whose ID at the provider is not known yet."""
+async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment: str) -> bool:
+    """Whether the payment has a pending refund, which has no ID at the provider yet."""
     return bool(
         await tx.fetchval(
             """
@@ -221,7 +221,7 @@ async def has_unidentified_refund(tx: Tx, provider: str, payment: str) -> bool:
                            where p.provider = $1 and p.provider_payment = $2 and r.status = 'pending')
             """,
             provider,
-            payment,
+            provider_payment,
         )
     )
 

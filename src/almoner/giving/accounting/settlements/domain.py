@@ -192,42 +192,42 @@ class PaymentMatch:
     reported: frozenset[UUID] = frozenset()
 
 
-def mismatch_reason(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
+def mismatch_reason(line: ReportLine, payment_match: PaymentMatch) -> Mismatch | None:
     """Why a report line cannot be booked; None if it can."""
     if line.kind in DISPUTE_KINDS:
-        ours = known.unallocated is not None or known.payment is not None
-        disputed = match_dispute(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
+        ours = payment_match.unallocated is not None or payment_match.payment is not None
+        disputed = match_dispute(line, payment_match) if ours else Mismatch.UNKNOWN_PAYMENT
         return disputed if isinstance(disputed, Mismatch) else None
-    if known.unallocated is not None:
-        return _unallocated_mismatch(line, known.unallocated, counted=known.already_booked)
-    if known.payment is None:
+    if payment_match.unallocated is not None:
+        return _unallocated_mismatch(line, payment_match.unallocated, counted=payment_match.already_booked)
+    if payment_match.payment is None:
         return Mismatch.UNKNOWN_PAYMENT
     if line.kind is LineKind.REFUND:
-        found = match_refund(line, known)
+        found = match_refund(line, payment_match)
         return found if isinstance(found, Mismatch) else None
-    if known.donation is None or known.donation.payment_id != known.payment.id:
+    if payment_match.donation is None or payment_match.donation.payment_id != payment_match.payment.id:
         return Mismatch.NOT_PAID
-    if known.already_booked or known.donation.settlement is not None:
+    if payment_match.already_booked or payment_match.donation.settlement is not None:
         return Mismatch.SETTLED_BEFORE
-    return _amount_mismatch(line, known.payment.money)
+    return _amount_mismatch(line, payment_match.payment.money)
 
 
-def match_refund(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
+def match_refund(line: ReportLine, payment_match: PaymentMatch) -> Refund | Mismatch:
     """The donation refund that a report line belongs to, or why there is none."""
-    sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
+    sent = [one for one in payment_match.refunds if not line.refund or one.provider_refund == line.refund]
     if not sent:
         return Mismatch.NOT_REFUNDED
     if line.gross.currency != sent[0].money.currency:
         return Mismatch.OTHER_CURRENCY
-    undrawn = [one for one in sent if one.id not in known.debited_refunds]
+    undrawn = [one for one in sent if one.id not in payment_match.debited_refunds]
     if not undrawn:
         return Mismatch.SETTLED_BEFORE
     return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
-def match_dispute(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
+def match_dispute(line: ReportLine, payment_match: PaymentMatch) -> Dispute | Mismatch:
     """The dispute that a report line belongs to, or why there is none."""
-    named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
+    named = [one for one in payment_match.disputes if not line.refund or one.provider_dispute == line.refund]
     if not named:
         return Mismatch.NOT_DISPUTED
     if line.kind is LineKind.DISPUTE_WON:
@@ -236,7 +236,7 @@ def match_dispute(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
         return Mismatch.NOT_WON
     if line.gross.currency != named[0].money.currency:
         return Mismatch.OTHER_CURRENCY
-    untold = [one for one in named if one.id not in known.reported]
+    untold = [one for one in named if one.id not in payment_match.reported]
     if not untold:
         return Mismatch.SETTLED_BEFORE
     return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)

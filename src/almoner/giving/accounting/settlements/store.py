@@ -193,13 +193,13 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
                                      refund_id, waived_fee_minor, provider_refund, dispute_id, created_at, checked_at,
                                      status_changed_at)
         select id, settlement_id, provider, currency, kind, payment, gross, fee, net,
-               case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, refund_id,
-               spared, provider_refund, dispute_id, $12, $12, $12
+               case when reason is null then 'matched' else 'exception' end, reason, payment_id,
+               unallocated_payment_id, refund_id, spared, provider_refund, dispute_id, $12, $12, $12
         from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
                     $8::bigint[], $9::bigint[], $10::text[], $11::uuid[], $13::uuid[], $14::uuid[], $15::text[],
                     $16::bigint[], $17::uuid[])
             as given (id, settlement_id, provider, currency, kind, payment, gross, fee, net, reason, payment_id,
-                      held_id, refund_id, provider_refund, spared, dispute_id)
+                      unallocated_payment_id, refund_id, provider_refund, spared, dispute_id)
         on conflict on constraint settlement_line_once do nothing
         """,
         [one.id for one in lines],
@@ -231,12 +231,13 @@ async def update_reconciliation_exceptions(
         """
         update settlement_line l
         set status = case when given.reason is null then 'matched' else 'exception' end, reason = given.reason,
-            payment_id = given.payment_id, unallocated_payment_id = given.held_id, refund_id = given.refund_id,
-            waived_fee_minor = given.spared, dispute_id = given.dispute_id, checked_at = $5,
+            payment_id = given.payment_id, unallocated_payment_id = given.unallocated_payment_id,
+            refund_id = given.refund_id, waived_fee_minor = given.spared, dispute_id = given.dispute_id,
+            checked_at = $5,
             status_changed_at = case when given.reason is null then $5 else l.status_changed_at end
         from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::uuid[], $7::bigint[],
                     $8::uuid[])
-            as given (id, reason, payment_id, held_id, refund_id, spared, dispute_id)
+            as given (id, reason, payment_id, unallocated_payment_id, refund_id, spared, dispute_id)
         where l.id = given.id and l.status = 'exception'
         """,
         [one.id for one in lines],

@@ -33,9 +33,9 @@ class _RefundUnallocatedPayment:
 
     name = LEASE_KIND
 
-    def __init__(self, provider: PaymentProvider, held_id: UUID) -> None:
+    def __init__(self, provider: PaymentProvider, unallocated_payment_id: UUID) -> None:
         self._provider = provider
-        self._held_id = held_id
+        self._held_id = unallocated_payment_id
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Nothing to ask unless a refund was decided and is not recorded yet."""
@@ -58,6 +58,6 @@ class _RefundUnallocatedPayment:
         return FlowDone(None)
 
 
-async def refund_unallocated_payment(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
+async def refund_unallocated_payment(db: Database, provider: PaymentProvider, unallocated_payment_id: UUID) -> None:
     """Have the provider send unallocated money back; when this returns, that is recorded. Raises ProviderFailure."""
-    await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, held_id))
+    await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, unallocated_payment_id))

@@ -52,9 +52,9 @@ UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 _log: Final = get_logger("almoner.giving")
 
 
-def refund_idempotency_key(tx: Tx, held_id: UUID) -> str:
+def refund_idempotency_key(tx: Tx, unallocated_payment_id: UUID) -> str:
     """The provider's idempotency key of a refund: made from our own row (I6)."""
-    return f"{tx.deployment.environment}:refund:{encode_uuid(held_id)}"
+    return f"{tx.deployment.environment}:refund:{encode_uuid(unallocated_payment_id)}"
 
 
 async def record_unallocated_payment(
@@ -85,16 +85,16 @@ async def record_unallocated_payment(
         ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
 
 
-async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
+async def get(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
     """Get one unallocated payment. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.find(tx, held_id)) is None:
+    if (held := await store.find(tx, unallocated_payment_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
-async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
+async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
     """Get one unallocated payment, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.get_for_update(tx, held_id)) is None:
+    if (held := await store.get_for_update(tx, unallocated_payment_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
@@ -117,40 +117,44 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     return await handle_due_rows(tx, "suspense.decide", store.lock_due, decide, limit)
 
 
-async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """Start the refund of an unallocated payment on an operator's decision, or retry a refused one.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, held_id)
+    held = await get_for_update(tx, unallocated_payment_id)
     if held.status == "refunding" and held.is_by_bank:
         raise UnallocatedPaymentError(
             "This refund goes by bank transfer. Send it, then record it with --provider-refund or import the statement."
         )
     if held.status == "refunding":
-        await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now))
+        await store.insert_decision(
+            tx, OfficerDecision(unallocated_payment_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)
+        )
         await queue.enqueue_jobs(tx, [_refund_job(held)])
         return held
     _ensure_undecided(held)
     _ensure_posted(held)
-    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.REFUND, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.REFUND, note, by, tx.now))
     ledger.post_at_commit(tx, await _begin_refunds(tx, [held], by, note))
-    return await get(tx, held_id)
+    return await get(tx, unallocated_payment_id)
 
 
-async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note: str, by: str) -> UnallocatedPayment:
+async def record_manual_refund(
+    tx: Tx, unallocated_payment_id: UUID, provider_refund: str, note: str, by: str
+) -> UnallocatedPayment:
     """Record that an operator refunded it in the provider's dashboard.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, held_id)
+    held = await get_for_update(tx, unallocated_payment_id)
     transfers: list[LedgerTransfer] = []
     if held.status != "refunding":
         _ensure_undecided(held)
         _ensure_posted(held)
-        await store.mark_decided(tx, [held_id], "refunding", by, note)
+        await store.mark_decided(tx, [unallocated_payment_id], "refunding", by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
-    decided = OfficerDecision(held_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
+    decided = OfficerDecision(unallocated_payment_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
     await store.insert_decision(tx, decided)
     try:
         await _finish_refund(tx, held, provider_refund, transfers)
@@ -160,14 +164,14 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
         raise UnallocatedPaymentError(
             f"{provider_refund} is already recorded for another unallocated payment. Check the reference."
         ) from refused
-    return await get(tx, held_id)
+    return await get(tx, unallocated_payment_id)
 
 
-async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """Take an unallocated payment off the ledger because it is not ours. Raises UnallocatedPaymentError."""
-    held = await get_for_update(tx, held_id)
+    held = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(held)
-    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.DISMISS, note, by, tx.now))
     try:
         transfers = await _write_off(tx, [held], by, note)
     except CheckViolationError as refused:
@@ -177,15 +181,15 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
             "The provider has already paid this money out to our bank account, so you can only refund it."
         ) from refused
     ledger.post_at_commit(tx, transfers)
-    return await get(tx, held_id)
+    return await get(tx, unallocated_payment_id)
 
 
-async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """Record an operator's decision to apply an unallocated payment to a donation.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, held_id)
+    held = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(held)
     if not held.is_by_bank or held.payment_id is None:
         raise UnallocatedPaymentError(
@@ -193,7 +197,7 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
         )
     if held.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.ACCEPT, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.ACCEPT, note, by, tx.now))
     return held
 
 
@@ -208,9 +212,9 @@ async def apply_to_donation(
     )
 
 
-async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
+async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> None:
     """Record that the provider refunded the payment; idempotent."""
-    held = await get_for_update(tx, held_id)
+    held = await get_for_update(tx, unallocated_payment_id)
     if held.status == "refunding":
         await _finish_refund(tx, held, provider_refund, [])
 

@@ -70,15 +70,17 @@ async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
     )
 
 
-async def find(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
+async def find(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment | None:
     """Find one unallocated payment."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", held_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", unallocated_payment_id)
     return _unallocated_payment(row) if row else None
 
 
-async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
+async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment | None:
     """Get one unallocated payment, locked until the transaction ends."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", unallocated_payment_id
+    )
     return _unallocated_payment(row) if row else None
 
 
@@ -165,7 +167,7 @@ async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, n
     return int(status.rpartition(" ")[2])
 
 
-async def mark_applied(tx: Tx, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def mark_applied(tx: Tx, unallocated_payment_id: UUID, payment_id: UUID, by: str, note: str) -> None:
     """A person has made it a donation, with this payment."""
     await tx.execute(
         """
@@ -174,7 +176,7 @@ async def mark_applied(tx: Tx, held_id: UUID, payment_id: UUID, by: str, note: s
             applied_payment_id = $2
         where id = $1 and status = 'held'
         """,
-        held_id,
+        unallocated_payment_id,
         payment_id,
         by,
         note,
@@ -205,7 +207,7 @@ async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     return [_unallocated_payment(row) for row in rows]
 
 
-async def mark_refunded(tx: Tx, held_id: UUID, provider_refund: str) -> bool:
+async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> bool:
     """The provider has sent it back; False when that was known, or is not so decided."""
     return bool(
         await tx.fetchval(
@@ -213,7 +215,7 @@ async def mark_refunded(tx: Tx, held_id: UUID, provider_refund: str) -> bool:
             update unallocated_payment set status = 'refunded', status_changed_at = $4, provider_refund = $2
             where id = $1 and status = any($3) returning true
             """,
-            held_id,
+            unallocated_payment_id,
             provider_refund,
             UNALLOCATED_PAYMENT.source_states_of("refunded"),
             tx.now,

@@ -266,7 +266,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
     for (what, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
-        telemetry.unreconciled.set(what, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
+        telemetry.unreconciled.set_open(what, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
 
 
 async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) -> None:

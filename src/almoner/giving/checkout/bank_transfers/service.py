@@ -60,12 +60,12 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     return confirmed
 
 
-async def apply_to_donation(tx: Tx, held_id: UUID, note: str, by: str) -> Donation:
+async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> Donation:
     """Turn an unallocated transfer into the donation it was meant for, on an operator's decision.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await suspense.ensure_applicable(tx, held_id, note, by)
+    held = await suspense.record_decision_to_apply(tx, unallocated_payment_id, note, by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None
     if meant is not None and meant.money.currency != held.money.currency:  # whatever else it is held for
         raise UnallocatedPaymentError(OTHER_CURRENCY)

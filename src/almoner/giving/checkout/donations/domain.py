@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.dedications.domain import DedicationEmail
@@ -246,6 +246,13 @@ class DisbursementBatch:
     partner_id: UUID
     organisation_id: UUID
     currency: str
+
+
+class AddedDonations(NamedTuple):
+    """The number of donations that were added to a disbursement, and their total in minor units."""
+
+    donations: int
+    total_minor: int
 
 
 @dataclass(frozen=True, slots=True)

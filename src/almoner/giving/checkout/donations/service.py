@@ -17,6 +17,7 @@ from almoner.giving.checkout.donations.creation import change_donor as change_do
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
 from almoner.giving.checkout.donations.creation import restore_donation
 from almoner.giving.checkout.donations.domain import (
+    AddedDonations,
     DisbursementBatch,
     Donation,
     DonationOrigin,
@@ -384,11 +385,10 @@ async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch, max_total_minor
 
 async def add_to_disbursement(
     tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
-) -> tuple[int, Money]:
-    """Add settled donations to a locked disbursement, up to ``max_total_minor``; returns number and sum."""
+) -> AddedDonations:
+    """Add up to ``limit`` settled donations, of at most ``max_total_minor``, to a locked disbursement."""
     partner = Partner(batch.partner_id)
-    count, minor = await store_money.add_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
-    return count, Money(minor, batch.currency)
+    return await store_money.add_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
 
 
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:

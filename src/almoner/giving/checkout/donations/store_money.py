@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
+from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementBatch, Donation
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
@@ -100,15 +100,15 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 
 async def add_to_disbursement(
     tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
-) -> tuple[int, int]:
-    """Add the oldest settled donations to a disbursement, up to ``max_total_minor``. Returns their number and sum.
+) -> AddedDonations:
+    """Add the oldest settled donations, up to ``limit`` and ``max_total_minor``, to a disbursement.
 
-    The payout is held; donations that somebody else holds are stepped around.
+    The disbursement is locked. Donations that another transaction has locked are skipped.
     """
     row = await tx.fetchrow(
         ADD_TO_DISBURSEMENT, partner.id, batch.organisation_id, batch.currency, disbursement_id, limit, max_total_minor
     )
-    return (row["donations"], row["minor"]) if row else (0, 0)
+    return AddedDonations(row["donations"], row["minor"]) if row else AddedDonations(0, 0)
 
 
 @across_partners("held")

@@ -71,7 +71,7 @@ class OpenedLink:
 
     def address(self, **changed: str) -> str:
         """The page again, with what the address fills in, and other values for some of its parameters."""
-        kept = {**prefill.kept_parameters(self.request.query_params), **changed}
+        kept = {**prefill.preserved_parameters(self.request.query_params), **changed}
         return f"{self.path}?{urlencode(kept)}" if kept else self.path
 
 
@@ -396,7 +396,7 @@ class GivingLinkPages:
             "image": f"/media/{opened.link.image_key}" if opened.link.image_key else None,
             "url": self._url(opened.link),
             "action": opened.path,
-            "carried": prefill.kept_parameters(query),
+            "carried": prefill.preserved_parameters(query),
             "query": text,
             "searched": searched or opened.link.category_id is not None,
             "found": [self._card(opened, one, language) for one in found if one.id in open_ids],

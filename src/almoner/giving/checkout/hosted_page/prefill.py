@@ -26,8 +26,8 @@ def is_prefilled(query: Mapping[str, str]) -> bool:
     return any(query.get(name) for name in _FILLED)
 
 
-def kept_parameters(query: Mapping[str, str]) -> dict[str, str]:
-    """The parameters that go along from page to page."""
+def preserved_parameters(query: Mapping[str, str]) -> dict[str, str]:
+    """The query parameters that later pages need, too."""
     return {name: clean_text(query[name])[:MAX_LENGTH] for name in _KEPT if query.get(name)}
 
 

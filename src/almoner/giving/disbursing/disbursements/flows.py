@@ -52,12 +52,12 @@ def _no_totals(currency: str) -> DisbursementTotals:
 
 
 async def hold_disbursements_by_rule(
-    db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: DisbursementRules
+    db: Database, partner: Partner, organisation_id: UUID, *, cause: str, note: str, rules: DisbursementRules
 ) -> None:
-    """Hold disbursements to a nonprofit for a rule's reason, once."""
+    """Hold disbursements to a nonprofit automatically, once for each cause, such as a dispute's ID."""
     async with db.write() as tx:
         await store.lock_holds(tx, organisation_id)
-        if not await store.was_held_by_rule(tx, organisation_id, name):
+        if not await store.was_held_by_rule(tx, organisation_id, cause):
             await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=_BY_RULE, rules=rules)
             tx.after_commit(lambda: _log.error("payouts_held", why=note))
 

@@ -103,7 +103,7 @@ async def place_hold(parts: JobDependencies, work: JobContext, job: JobOf[PlaceH
     wanted = job.details
     partner = Partner(wanted.partner)
     await flows.hold_disbursements_by_rule(
-        work.db, partner, wanted.organisation, name=wanted.name, note=wanted.note, rules=parts.rules
+        work.db, partner, wanted.organisation, cause=wanted.cause, note=wanted.note, rules=parts.rules
     )
     return JobDone()
 

@@ -65,11 +65,11 @@ COLLECT: Final = JobKind("payouts.collect", CollectBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
-    """The partner and nonprofit to put on hold, once for each ``name``, and why."""
+    """Whose disbursements to which nonprofit to hold, once for each ``cause`` (the ID of what happened), and why."""
 
     partner: UUID
     organisation: UUID
-    name: str
+    cause: str
     note: str
 
 
@@ -147,11 +147,12 @@ async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRul
         await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
         if (held := await store.lock_open(tx, partner, batch)) is None:
             return True  # another run has just sent it
-    count, money = await donations.add_to_disbursement(tx, batch, held.id, limit, MAX_MINOR - held.money.minor)
-    if count:
+    added = await donations.add_to_disbursement(tx, batch, held.id, limit, MAX_MINOR - held.money.minor)
+    if added.donations:
         await verifications.begin_verification_on_payment(tx, partner, batch.organisation_id)
-    await _update_batch(tx, held, held.money + money, held.donations + count, rules)
-    return count == limit
+    total = held.money + Money(added.total_minor, batch.currency)
+    await _update_batch(tx, held, total, held.donations + added.donations, rules)
+    return added.donations == limit
 
 
 async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, rules: DisbursementRules) -> Disbursement:
@@ -309,10 +310,10 @@ async def hold_disbursements(
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def enqueue_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
-    """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit."""
-    note = f"{tx.ids.text('donation', donation.id)}: {why}, {name}"
-    await HOLD.enqueue(tx, PlaceHold(donation.partner_id, donation.organisation_id, name, note), unique=name)
+async def enqueue_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
+    """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit, once for each cause."""
+    note = f"{tx.ids.text('donation', donation.id)}: {reason}, {cause}"
+    await HOLD.enqueue(tx, PlaceHold(donation.partner_id, donation.organisation_id, cause, note), unique=cause)
 
 
 async def release_holds(

@@ -325,14 +325,14 @@ async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 
 @across_partners("held")
-async def was_held_by_rule(tx: Tx, organisation_id: UUID, name: str) -> bool:
-    """Whether a rule has ever placed a hold on a nonprofit for this cause."""
+async def was_held_by_rule(tx: Tx, organisation_id: UUID, cause: str) -> bool:
+    """Whether disbursements to a nonprofit were ever held automatically for this cause, which the note names."""
     return bool(
         await tx.fetchval(
             "select exists (select from disbursement_hold "
             "where organisation_id = $1 and held and position($2 in note) > 0)",
             organisation_id,
-            name,
+            cause,
         )
     )
 

@@ -366,9 +366,9 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How many verifications and flags wait, and since when."""
-    for what, (count, at) in (await store_findings.count_waiting(tx)).items():
-        since = at and (at - domain.LIFETIME if what == "verification" else at)
-        telemetry.payees.set(what, count, (tx.now - since).total_seconds() if since else 0.0)
+    for kind, (count, at) in (await store_findings.count_waiting(tx)).items():
+        since = at and (at - domain.LIFETIME if kind == "verification" else at)
+        telemetry.payees.set_open(kind, count, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:

@@ -17,7 +17,7 @@ _FOLLOW: Final = JobKind("donation_subscriptions.follow", Nothing)
 tasks: Final = Tasks()
 
 tasks.periodic(
-    "donation_subscriptions.wake", service.next_due_at, service.wake, clock_waits_at=service.next_unfinished_at
+    "donation_subscriptions.wake", service.next_due_at, service.wake, sandbox_clock_limit=service.next_unfinished_at
 )
 tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure_at, subscriptions.erase_donors)
 

@@ -121,7 +121,7 @@ async def follow_successor(tx: Tx, subscription_id: UUID) -> None:
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
         plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
-    await subscriptions.propose_organisation(tx, plan, successor)
+    await subscriptions.propose_successor_organisation(tx, plan, successor)
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
@@ -187,7 +187,7 @@ async def _stop(
     plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
     successor = await _find_successor(tx, plan, organisation)
     if successor is not None and plan.proposed_organisation_id is None:
-        plan = await subscriptions.propose_organisation(tx, plan, successor)
+        plan = await subscriptions.propose_successor_organisation(tx, plan, successor)
     return plan
 
 

@@ -426,14 +426,16 @@ async def set_payment_method(tx: Tx, provider: str, plan: DonationSubscription, 
     await notify_donor(tx, plan, "payment_method_changed")
 
 
-async def propose_organisation(tx: Tx, plan: DonationSubscription, organisation_id: UUID) -> DonationSubscription:
-    """Ask the donor of a locked plan whether it may be for the nonprofit's successor."""
-    plan = await save(tx, replace(plan, proposed_organisation_id=organisation_id))
-    await notify_donor(tx, plan, "organisation_proposed")
-    return plan
+async def propose_successor_organisation(
+    tx: Tx, subscription: DonationSubscription, successor_id: UUID
+) -> DonationSubscription:
+    """Ask the donor of a locked subscription to agree to donate to the nonprofit's successor instead."""
+    proposed = await save(tx, replace(subscription, proposed_organisation_id=successor_id))
+    await notify_donor(tx, proposed, "organisation_proposed")
+    return proposed
 
 
-async def accept_organisation(
+async def accept_successor_organisation(
     tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement
 ) -> DonationSubscription:
     """The donor agrees that the plan is for the nonprofit that was proposed. Raises NotFound, InvalidState."""
@@ -450,7 +452,7 @@ async def accept_organisation(
     return plan
 
 
-async def decline_organisation(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
+async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
     """The donor does not want to give to the nonprofit that was proposed: the plan ends. Raises as above."""
     plan = await get_for_update(tx, partner, subscription_id)
     if plan.proposed_organisation_id is None:

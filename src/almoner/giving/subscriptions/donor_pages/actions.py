@@ -145,20 +145,20 @@ async def decline_change(tx: Tx, posted: SubmittedForm) -> Problems:
     return {}
 
 
-async def accept_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
+async def accept_successor_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
     plan, proposed = posted.shown.plan, posted.shown.proposed
     named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
     if proposed is None or posted.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
     agreement = posted.agreement(plan.money, plan.frequency, proposed)
-    await subscriptions.accept_organisation(tx, posted.partner, plan.id, agreement)
+    await subscriptions.accept_successor_organisation(tx, posted.partner, plan.id, agreement)
     return {}
 
 
-async def decline_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
+async def decline_successor_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
     """Do not give to another nonprofit: the plan ends."""
-    await subscriptions.decline_organisation(tx, posted.partner, posted.shown.plan.id)
+    await subscriptions.decline_successor_organisation(tx, posted.partner, posted.shown.plan.id)
     return {}
 
 
@@ -180,8 +180,8 @@ ACTIONS: Final[Mapping[str, DonorAction]] = {
     "resume": DonorAction(resume, "resume"),
     "confirm": DonorAction(confirm_change, "changed"),
     "decline": DonorAction(decline_change, "decline"),
-    "accept": DonorAction(accept_organisation, "changed"),
-    "refuse": DonorAction(decline_organisation, "cancel"),
+    "accept": DonorAction(accept_successor_organisation, "changed"),
+    "refuse": DonorAction(decline_successor_organisation, "cancel"),
 }
 """The actions by the last part of their path."""
 DONE: Final = frozenset({*(one.done for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"})

@@ -62,28 +62,29 @@ class UploadChecker:
     async def check(
         self,
         content: BinaryIO,
-        kinds: Sequence[str] | None,
+        media_types: Sequence[str] | None,
         *,
         field: str = "file",
         longest_side: int | None = None,
-        square: bool = False,
-        page: int | None = None,
-        quarters: int = 0,
-        fields: Mapping[str, str] | None = None,
+        pad_to_square: bool = False,
+        pdf_page: int | None = None,
+        quarter_turns: int = 0,
+        form_fields: Mapping[str, str] | None = None,
     ) -> CheckedFile:
-        """Check a file in a child process; images are re-encoded. ``kinds``: accepted media types.
+        """Check a file in a child process; images are re-encoded. ``media_types``: those accepted.
 
-        What it is declared as does not matter: clients say image/jpg, or nothing. ``page``: of a PDF, which page is
-        rendered to an image instead of checking all of it. ``quarters``: turns of an image by 90 degrees, clockwise.
+        What it is declared as does not matter: clients say image/jpg, or nothing. ``pdf_page``: render this
+        page to an image instead of checking the whole PDF. ``quarter_turns``: clockwise turns by 90 degrees.
+        ``form_fields``: the text fields sent with the file, which are returned with it.
 
         Raises FiletypeNotSupported, ServiceUnavailable.
         """
         task = {
-            "kinds": None if kinds is None else list(kinds),
+            "kinds": None if media_types is None else list(media_types),
             "longestSide": longest_side,
-            "square": square,
-            "page": page,
-            "quarters": quarters,
+            "padToSquare": pad_to_square,
+            "page": pdf_page,
+            "quarterTurns": quarter_turns,
         }
         async with self._line.slot():
             started = monotonic()
@@ -107,7 +108,7 @@ class UploadChecker:
                 if stored is not target:
                     target.close()
         flags, pages = tuple(stated["flags"]), stated.get("pages", 1)
-        return CheckedFile(stated["mediaType"], size, digest, stored, flags, fields or {}, pages)
+        return CheckedFile(stated["mediaType"], size, digest, stored, flags, form_fields or {}, pages)
 
     def close(self) -> None:
         """Stop the process that checks files."""

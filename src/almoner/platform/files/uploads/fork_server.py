@@ -110,7 +110,7 @@ def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, An
         raise FileRefused("is none of " + ", ".join(kinds or [kind for _, kind in _SIGNATURES]), "type")
     if found == _PDF and task["page"] is not None:
         page = BytesIO()
-        pages = pdf_pages.render_page(content, task["page"], page, longest_side, quarters=task["quarters"])
+        pages = pdf_pages.render_page(content, task["page"], page, longest_side, quarter_turns=task["quarterTurns"])
         with os.fdopen(target, "wb") as file:
             file.write(page.getbuffer())
         return {"mediaType": image_checks.JPEG, "flags": [], "rewritten": True, "pages": pages}
@@ -122,7 +122,7 @@ def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, An
         return {"mediaType": found, "flags": flags, "rewritten": repaired is not None}
     written = BytesIO()
     media_type = image_checks.rewrite_image(
-        content, found, written, longest_side, square=task["square"], quarters=task["quarters"]
+        content, found, written, longest_side, pad_to_square=task["padToSquare"], quarter_turns=task["quarterTurns"]
     )
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
@@ -149,7 +149,7 @@ def _preload_parsers() -> None:
         image, made = BytesIO(), BytesIO()
         Image.new(mode, (8, 6)).save(image, kind, exif=Image.Exif())
         image_checks.rewrite_image(image.getvalue(), found, made, 4)
-        image_checks.rewrite_image(image.getvalue(), found, made, 4, square=True)
+        image_checks.rewrite_image(image.getvalue(), found, made, 4, pad_to_square=True)
         image_checks.rewrite_image(image.getvalue(), found, made, None)
     image_checks.rewrite_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
     pdf_pages.start()

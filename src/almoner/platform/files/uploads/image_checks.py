@@ -48,13 +48,18 @@ MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be op
 
 
 def rewrite_image(
-    content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False, quarters: int = 0
+    content: bytes,
+    found: str,
+    target: BinaryIO,
+    longest_side: int | None,
+    *,
+    pad_to_square: bool = False,
+    quarter_turns: int = 0,
 ) -> str:
     """Re-encode the image into ``target``; returns its new media type.
 
     With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
-    ``square``: what is none is put into the middle of one that is transparent, a PNG. ``quarters``: how often it is
-    turned by 90 degrees, clockwise.
+    ``pad_to_square``: with a transparent margin, as a PNG. ``quarter_turns``: clockwise turns by 90 degrees.
     Raises Refused; a parser may raise anything at what was made to break it.
     """
     if found == HEIC:
@@ -68,10 +73,10 @@ def rewrite_image(
         opened = opened.reduce(2)
     picture: Image.Image = opened if turn is None else opened.transpose(turn)
     del opened
-    if quarters:
-        picture = picture.transpose(_CLOCKWISE[quarters])
+    if quarter_turns:
+        picture = picture.transpose(_CLOCKWISE[quarter_turns])
     transparent = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
-    if square and picture.width != picture.height:
+    if pad_to_square and picture.width != picture.height:
         upright = _strip_pixels(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
         _pad_to_square(upright).save(target, "PNG", optimize=True)
         return PNG

@@ -28,34 +28,34 @@ def start() -> None:
     pdfium.FPDF_InitLibraryWithConfig(pdfium.FPDF_LIBRARY_CONFIG(_CONFIGURATION_VERSION, no_fonts, None, 0))
 
 
-def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarters: int = 0) -> int:
+def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarter_turns: int = 0) -> int:
     """Write page ``number``, the first is 1, as a JPEG whose longer side has so many pixels.
 
-    Returns how many pages there are. ``quarters``: turns by 90 degrees, clockwise. Raises FileRefused.
+    Returns how many pages there are. ``quarter_turns``: turns by 90 degrees, clockwise. Raises FileRefused.
     """
     opened = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
     pages: int = pdfium.FPDF_GetPageCount(opened) if opened else 0
     page = pdfium.FPDF_LoadPage(opened, number - 1) if 1 <= number <= pages else None
     if not page:
         raise FileRefused(_NO_PAGE)
-    image_checks.save_jpeg(_draw(opened, page, min(longest_side, _MAX_SIDE), quarters), target)
+    image_checks.save_jpeg(_draw(opened, page, min(longest_side, _MAX_SIDE), quarter_turns), target)
     return pages
 
 
-def _draw(opened: Any, page: Any, side: int, quarters: int) -> Image.Image:
+def _draw(opened: Any, page: Any, side: int, quarter_turns: int) -> Image.Image:
     """The page on white, with its annotations and what was typed into its form, as readers show it."""
     width, height = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
     if not (width > 0 and height > 0):
         raise FileRefused(_NO_PAGE)
-    if quarters % 2:
+    if quarter_turns % 2:
         width, height = height, width
     size = max(1, round(side * width / max(width, height))), max(1, round(side * height / max(width, height)))
     bitmap = pdfium.FPDFBitmap_Create(*size, 0)
     pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, *size, _WHITE)
-    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, *size, quarters, pdfium.FPDF_ANNOT)
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
     form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # in use until the drawing is done
     forms = pdfium.FPDFDOC_InitFormFillEnvironment(opened, form_info)
-    pdfium.FPDF_FFLDraw(forms, bitmap, page, 0, 0, *size, quarters, pdfium.FPDF_ANNOT)
+    pdfium.FPDF_FFLDraw(forms, bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
     stride = pdfium.FPDFBitmap_GetStride(bitmap)
     pixels = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * size[1])
     return Image.frombuffer("RGB", size, pixels, "raw", _BYTE_ORDER, stride, 1)

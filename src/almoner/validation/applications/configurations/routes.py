@@ -24,7 +24,7 @@ from almoner.validation.applications.configurations.schemas import (
 ConfigurationId = Annotated[UUID, PathId("hostedconfiguration")]
 
 _LOGO: Final = UploadDeclaration(
-    "logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, square=True
+    "logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, pad_to_square=True
 )
 
 routes = Routes("Submission configurations")

@@ -36,27 +36,27 @@ _log: Final = get_logger("almoner.validation")
 
 
 @dataclass(frozen=True, slots=True)
-class Scanning:
-    """What scanning needs. Without a scanner documents wait for one."""
+class ScanDependencies:
+    """What scans need. Without a scanner, documents stay unscanned."""
 
     blobs: BlobStore
     scanner: MalwareScanner | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """The storage. ``references``: which of some keys the other records refer to whose files lie there."""
+class StorageDependencies:
+    """What cleanup and verification need. ``references``: each finds the keys that other records use."""
 
     blobs: BlobStore
     references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
 
 
-tasks: Final = TasksWith[Stored]()
-scan_tasks: Final = TasksWith[Scanning]()
+tasks: Final = TasksWith[StorageDependencies]()
+scan_tasks: Final = TasksWith[ScanDependencies]()
 
 
 @scan_tasks.job(service.SCAN)
-async def scan(parts: Scanning, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def scan(parts: ScanDependencies, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Have one scanned."""
     document_id = job.details.document
     async with work.db.read() as tx:
@@ -82,7 +82,7 @@ async def scan(parts: Scanning, work: JobContext, job: JobOf[service.DocumentJob
 
 
 @tasks.job(service.REMOVE)
-async def remove(stored: Stored, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def remove(parts: StorageDependencies, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
     async with work.db.read() as tx:
@@ -90,7 +90,7 @@ async def remove(stored: Stored, work: JobContext, job: JobOf[service.DocumentJo
     if key is None:
         return JobDone()
     try:
-        await stored.blobs.remove(key)
+        await parts.blobs.remove(key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
@@ -99,14 +99,14 @@ async def remove(stored: Stored, work: JobContext, job: JobOf[service.DocumentJo
 
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
-async def sweep(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def sweep(parts: StorageDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    real_now, blobs = work.db.deployment.clock.real_now(), stored.blobs
+    real_now, blobs = work.db.deployment.clock.real_now(), parts.blobs
     try:
-        unknown, newest = await _find_orphans(stored, work)
+        unknown, newest = await _find_orphans(parts, work)
         for listed in unknown:
             if listed.since <= newest and listed.since < real_now - DAY:
                 await _to_trash(blobs, work, listed.key, real_now.date())
@@ -120,9 +120,9 @@ async def sweep(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Resul
     return JobDone()
 
 
-async def _find_orphans(stored: Stored, work: JobContext) -> tuple[list[ListedBlob], datetime]:
+async def _find_orphans(parts: StorageDependencies, work: JobContext) -> tuple[list[ListedBlob], datetime]:
     """Blobs of this deployment that no record has, and since when the newest lies there that one has."""
-    blobs = stored.blobs
+    blobs = parts.blobs
     unknown: list[ListedBlob] = []
     newest = _EPOCH
     batch: list[ListedBlob] = []
@@ -132,7 +132,7 @@ async def _find_orphans(stored: Stored, work: JobContext) -> tuple[list[ListedBl
         async with work.db.read() as tx:
             keys = [listed.key for listed in batch]
             known = await service.list_referenced_blob_keys(tx, keys)
-            for list_referenced in stored.references:
+            for list_referenced in parts.references:
                 known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
@@ -155,12 +155,12 @@ async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> 
 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
-async def verify(stored: Stored, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def verify(parts: StorageDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Verify a sample of documents in full; the self-check reports lost ones."""
     async with work.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:
-        found = {document.id: await _is_intact(stored.blobs, document) for document in sample}
+        found = {document.id: await _is_intact(parts.blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:

@@ -178,7 +178,7 @@ class CheckRecords:
     exclusive_request: bool = False
     nonprofit_asked_at: datetime | None = None
     appeal: LatestAppeal | None = None
-    requested_evidence: Mapping[str, RequestedEvidence] = field(default_factory=dict)
+    requested_evidence: Mapping[Check, RequestedEvidence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

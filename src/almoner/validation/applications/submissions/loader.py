@@ -39,7 +39,7 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     asked = await store.list_representation_request_times(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
     undecided = [row["id"] for row in rows if row["status"] == "pending"]
-    requested = await store.list_requested_evidence(tx, undecided) if undecided else {}
+    requested = await store.list_requested_evidence_by_check(tx, undecided) if undecided else {}
     appeals = await store.list_latest_appeals(tx, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:

@@ -289,8 +289,10 @@ async def list_representation_request_times(tx: Tx, verification_ids: Sequence[U
 
 
 @across_partners("held")
-async def list_requested_evidence(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, dict[str, RequestedEvidence]]:
-    """By submission and check what a reviewer asked for, while no document that can be read has come since."""
+async def list_requested_evidence_by_check(
+    tx: Tx, submission_ids: Sequence[UUID]
+) -> dict[UUID, dict[Check, RequestedEvidence]]:
+    """What reviewers asked for, by submission and check, while no readable document has been uploaded since."""
     rows = await tx.fetch(
         """
         select e.validation_submission_id, e.type, e.evidence, e.requested_at from requested_evidence e
@@ -302,7 +304,7 @@ async def list_requested_evidence(tx: Tx, submission_ids: Sequence[UUID]) -> dic
         """,
         submission_ids,
     )
-    found: dict[UUID, dict[str, RequestedEvidence]] = {}
+    found: dict[UUID, dict[Check, RequestedEvidence]] = {}
     for submission_id, check, evidence, requested_at in rows:
         found.setdefault(submission_id, {})[check] = RequestedEvidence(evidence, requested_at)
     return found

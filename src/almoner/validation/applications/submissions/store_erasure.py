@@ -26,34 +26,34 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
 What an appeal has taken up may take longer, and its end is to be told."""
 
 
-async def first_erasure_due_at(tx: Tx, ended: EndState, appealed_until: datetime) -> datetime | None:
+async def first_erasure_due_at(tx: Tx, end_state: EndState, appealed_before: datetime) -> datetime | None:
     """When the oldest ended submission with personal data ended."""
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
+        f"select processed_at from {_ERASABLE[end_state]} order by processed_at limit 1", appealed_before
     )
     return found
 
 
-async def erase_personal_data(tx: Tx, ended: EndState, ended_until: datetime, limit: int) -> int:
-    """Forget what is personal of those that ended until then; how many they were.
+async def erase_personal_data(tx: Tx, end_state: EndState, ended_before: datetime, limit: int) -> int:
+    """Erase personal data of submissions that ended in this state before a time; returns how many.
 
     They are held first and looked at again: no appeal is seen that was made after the first statement began.
     """
     held = await tx.fetch(
         f"""
-        select id from {_ERASABLE[ended]} and processed_at <= $1
+        select id from {_ERASABLE[end_state]} and processed_at <= $1
         order by processed_at limit $2 for no key update skip locked
         """,
-        ended_until,
+        ended_before,
         limit,
     )
     rows = await tx.fetch(
         f"""
-        with old as (select id from {_ERASABLE[ended]} and s.id = any($2::uuid[]))
+        with old as (select id from {_ERASABLE[end_state]} and s.id = any($2::uuid[]))
         update validation_submission v set first_name = null, last_name = null, email = null, partner_fields = null
         from old where v.id = old.id returning v.id
         """,
-        ended_until,
+        ended_before,
         [row["id"] for row in held],
     )
     return len(rows)

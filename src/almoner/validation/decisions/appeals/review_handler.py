@@ -17,7 +17,6 @@ from almoner.validation.decisions.appeals import domain, service
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    ComparedValue,
     EvidenceStep,
     Fact,
     Kind,
@@ -26,6 +25,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    ValueComparison,
 )
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
@@ -64,7 +64,7 @@ class AppealReviewHandler:
         documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
         title = f"Was it right to refuse {submission.organisation_name}?"
         compared = [
-            ComparedValue(f"{what.capitalize()}: {one.label.lower()}", one.stated, one.listed)
+            ValueComparison(f"{what.capitalize()}: {one.label.lower()}", one.stated, one.listed)
             for what, shown in evidence
             for one in shown.compared
         ]
@@ -98,13 +98,13 @@ class AppealReviewHandler:
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """The refusal was wrong. Raises NotFound, ReviewRefused."""
-        return await service.reverse_decision(tx, scope, subject_id, decision)
+        return await service.reverse_original_decision(tx, scope, subject_id, decision)
 
     async def reject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Uphold the rejection. Raises NotFound, ReviewRefused."""
-        return await service.uphold_decision(tx, scope, subject_id, decision)
+        return await service.uphold_original_decision(tx, scope, subject_id, decision)
 
 
 async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:

@@ -101,16 +101,16 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
     return held, submission
 
 
-async def uphold_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
-    """Uphold the original decision. Raises NotFound, ReviewRefused."""
+async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
+    """Decide an open appeal: the original decision stands. Raises NotFound, ReviewRefused."""
     held, _ = await lock_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)
     return decided
 
 
-async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
-    """Reverse the original decision on each failed check. Raises NotFound, ReviewRefused.
+async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
+    """Decide an open appeal: every failed check is overridden. Raises NotFound, ReviewRefused.
 
     A rejected request is accepted, a rejected agent approved (settled 4). What watch lists and activities say stays as
     it is, and counts as passed for this submission alone.

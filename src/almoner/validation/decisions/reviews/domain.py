@@ -183,8 +183,8 @@ class EvidenceStep:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedValue:
-    """A submitted value next to the listed values of a register or list. ``listed``: empty if there are none."""
+class ValueComparison:
+    """A submitted value, compared with the values of a register or watch list. ``listed``: empty if there are none."""
 
     label: str
     stated: str | None
@@ -199,7 +199,7 @@ class ReviewEvidence:
     facts: Sequence[Fact]
     steps: Sequence[EvidenceStep] = ()
     documents: Sequence[UUID] = ()
-    compared: Sequence[ComparedValue] = ()
+    compared: Sequence[ValueComparison] = ()
     links: Sequence[tuple[str, str]] = ()
 
 

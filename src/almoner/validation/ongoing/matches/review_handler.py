@@ -12,13 +12,13 @@ from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, 
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
 from almoner.validation.decisions.reviews.domain import (
-    ComparedValue,
     EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    ValueComparison,
 )
 from almoner.validation.ongoing.matches import service
 
@@ -152,23 +152,23 @@ SCREENING_HANDLER: Final = ScreeningReviewHandler()
 _MAX_RELATED: Final = 50
 
 
-def _compared(stored: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ComparedValue]:
+def _compared(stored: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
     """The record beside the entry."""
     asked = stored.asked
     at = asked.address
     entries = [one.listed for one in listed]
     place = ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part) if at else None
     return [
-        ComparedValue("Name", "; ".join(asked.names) or None, [name.text for one in entries for name in one.names]),
-        ComparedValue(
+        ValueComparison("Name", "; ".join(asked.names) or None, [name.text for one in entries for name in one.names]),
+        ValueComparison(
             "Countries",
             " ".join(asked.countries) or None,
             [" ".join(one.countries) for one in entries if one.countries],
         ),
-        ComparedValue(
+        ValueComparison(
             "Numbers", ", ".join(asked.identifiers) or None, [number for one in entries for number in one.identifiers]
         ),
-        ComparedValue("Address", place, [address.text for one in entries for address in one.addresses]),
+        ValueComparison("Address", place, [address.text for one in entries for address in one.addresses]),
     ]
 
 
