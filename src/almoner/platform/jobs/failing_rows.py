@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
+from time import monotonic
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
@@ -17,7 +18,12 @@ class _Row(Protocol):
 
 _T = TypeVar("_T")
 _R = TypeVar("_R", bound=_Row)
-_MOST_FAILED: Final = 2000
+_MOST_FAILED: Final = 200
+"""Rows that may fail in one transaction, which holds their locks; the next one begins behind them."""
+_MOST_RESTING: Final = 20_000
+_REST_SECONDS: Final = 300.0
+_resting: Final[dict[str, dict[UUID, float]]] = {}
+"""Rows that have failed in this process, and when each may be tried again, by sweep."""
 _log: Final = get_logger("almoner.jobs")
 
 
@@ -49,14 +55,18 @@ async def handle_due_rows(
 ) -> int:
     """Handle the first batch of due rows that has any that do not fail; returns how many did not.
 
-    Those that fail stay due, and are the first of the next batch, too: ``lock_due`` is given them, to pass over them.
+    Those that fail stay due. They are tried and logged again after five minutes: ``lock_due`` is given those that rest,
+    to pass over them.
     """
-    failed: list[UUID] = []
-    while len(failed) < _MOST_FAILED and (due := await lock_due(tx, limit, failed)):
+    now, failed = monotonic(), 0
+    resting = {row: until for row, until in _resting.get(sweep, {}).items() if until > now}
+    _resting[sweep] = resting
+    while failed < _MOST_FAILED and len(resting) < _MOST_RESTING and (due := await lock_due(tx, limit, list(resting))):
         bad = await handle_rows(tx, sweep, due, handle)
+        resting.update((row.id, now + _REST_SECONDS) for row in bad)
         if len(bad) < len(due):
             return len(due) - len(bad)
-        failed += [row.id for row in bad]
+        failed += len(bad)
     return 0
 
 
