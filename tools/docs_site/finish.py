@@ -74,7 +74,8 @@ def _list_page(path: str, text: str, title: str = "") -> str:
     """A page with its title and first sentence; tables, samples and lists are none."""
     _, own, rest = re.split(r"^# (.+)$", _as_markdown(text), maxsplit=1, flags=re.MULTILINE)
     paragraph = next(
-        (one for one in rest.strip().split("\n\n") if re.match(r"(?!Made from)(?:[A-Z`*]\w|[A-Z] )", one)), ""
+        (one for one in rest.strip().split("\n\n") if re.match(r"(?!This page is generated)(?:[A-Z`*]\w|[A-Z] )", one)),
+        "",
     )
     sentence = re.split(r"(?<=[.:])\s", _LINK.sub(r"\1", " ".join(paragraph.split())))[0].rstrip(":")
     return f"- [{title.strip() or own}]({path})" + (f": {sentence}" if sentence else "")
