@@ -203,6 +203,11 @@ def test_a_wrong_setting_is_told_in_a_sentence(world: World, name: str, value: s
     is_a_sentence(world.run("serve", **{name: value}), SETTINGS[name][value])
 
 
+def test_the_folder_of_the_status_page_matters_to_workers_only(world: World) -> None:
+    is_a_sentence(world.run("worker", STATUS_DIR="FILE"), "ALMONER_STATUS_DIR")
+    is_a_sentence(world.run("serve", STATUS_DIR="FILE", PORT="BUSY"), "in use")
+
+
 def _environment(world: World) -> dict[str, str]:
     given = {name.upper(): ",".join(v) if isinstance(v, list) else v for name, v in PRODUCTION.items() if v}
     given |= {

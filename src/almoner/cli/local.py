@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from almoner.migrations import APP_ROLE
 from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
+from almoner.platform.jobs.processes import Role
 from almoner.settings import PREFIX, Settings, UnsafeSettings
 
 _OWNER_ROLE = "almoner_owner"
@@ -60,12 +61,12 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
     unfinished.replace(file)
 
 
-def ensure_folders(given: Settings) -> None:
-    """Create the folders in the settings. Raises UnsafeSettings if a folder cannot be used."""
+def ensure_folders(given: Settings, role: Role) -> None:
+    """Create the folders that the role writes to. Raises UnsafeSettings if a folder cannot be used."""
     folders = {"DATA_DIR": given.data_dir}
     if given.audit_heads is not None:
         folders["AUDIT_HEADS"] = given.audit_heads
-    if given.status_dir is not None:
+    if given.status_dir is not None and role != "server":
         folders["STATUS_DIR"] = given.status_dir
     if given.documents_url and "://" not in given.documents_url:
         folders["DOCUMENTS_URL"] = Path(given.documents_url)

@@ -56,7 +56,7 @@ def run() -> None:
     started = time.monotonic()
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings()
+    given = read_settings_with_warnings("server and worker")
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = open_server_sockets(given)

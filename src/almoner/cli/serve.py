@@ -135,10 +135,10 @@ def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[sock
     )
 
 
-def read_settings_with_warnings() -> Settings:
+def read_settings_with_warnings(role: Role) -> Settings:
     """Read the settings, and warn on stderr about unknown variables."""
     given = settings.read_settings()
-    local.ensure_folders(given)
+    local.ensure_folders(given, role)
     for sentence in settings.unknown_settings():
         typer.echo(sentence, err=True)
     return given
@@ -153,7 +153,7 @@ def serve() -> None:
     """
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings()
+    given = read_settings_with_warnings("server")
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
@@ -218,7 +218,7 @@ def work() -> None:
     """
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings()
+    given = read_settings_with_warnings("worker")
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
         own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}
