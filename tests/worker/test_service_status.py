@@ -1,14 +1,22 @@
 """The public status page: what it says, its files, and what is served without a database."""
 
+import asyncio
 import json
+import os
 import stat
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 
+import asyncpg
+import pytest
 from starlette.routing import Router
 
 from almoner.access.people.domain import OPERATORS
 from almoner.console.health_facts import load_lines
-from almoner.console.service_status_page import StatusPage, StatusRenderer
+from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusRenderer
+from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat
@@ -17,6 +25,7 @@ from almoner.platform.observability.deployment_checks import CheckResult
 from almoner.wiring import build_status_writer
 from tests.support.client import Client
 from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
 from tests.support.service import Service, serving
 
 
@@ -24,6 +33,22 @@ async def beat(service: Service, *checks: CheckResult) -> None:
     """A sign of life of a process that serves and works."""
     found = list(checks)
     await Heartbeat(service.db, "server and worker", service.services.telemetry, lambda _: None, lambda: found).beat()
+
+
+async def record_checks(service: Service, checks: Sequence[object]) -> None:
+    """Checks as a process of another version records them."""
+    async with service.db.write() as tx:
+        await tx.execute("update process set checks = $1, checked_at = $2", checks, tx.real_now)
+
+
+class CountingRenderer(StatusRenderer):
+    """Counts how often the status was asked of the database."""
+
+    asked = 0
+
+    async def render(self) -> RenderedStatus:
+        self.asked += 1
+        return await super().render()
 
 
 def written(service: Service) -> tuple[str, dict[str, object]]:
@@ -78,20 +103,84 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
             "payments": "delayed",
         }
 
+        async with service.db.write() as tx:
+            still_open = await incidents.create_incident(tx, "Open", "emails", "investigating", "We look.", by)
+            newer = await incidents.create_incident(tx, "Newer", "emails", "investigating", "We look.", by)
+            await incidents.update_incident(tx, newer, "resolved", "Done.", by)
+            shown = await incidents.list_public_incidents(tx, tx.now - timedelta(days=1), 2)
+        assert [one.id for one in shown] == [still_open, newer], "open ones first, however old"
+
+
+async def test_files_of_others_are_neither_followed_nor_left_behind(
+    empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    async with serving(empty_database) as service:
+        folder = service.services.settings.status_folder
+        target, link = tmp_path / "target", folder / f".status.html.{os.getpid()}"
+        target.write_text("kept")
+        link.symlink_to(target)
+        writer = build_status_writer(service.services)
+        await writer.write()
+        assert target.read_text() == "kept"
+        link.unlink()
+        (folder / "status.html").unlink()
+        (folder / "status.html").mkdir()
+        with pytest.raises(OSError, match=r"status\.html"):
+            await writer.write()
+        assert sorted(file.name for file in folder.iterdir()) == ["status.html", "status.json"]
+
+
+async def test_what_another_version_recorded_ends_no_worker(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        await beat(service)
+        owner = await asyncpg.connect(service.database.owner_dsn)
+        await owner.execute("alter table incident drop constraint if exists incident_affected")  # by a newer version
+        await owner.close()
+        async with service.db.write() as tx:
+            await incidents.create_incident(tx, "A fault", "chatbots", "identified", "We mend it.", "operator")
+        failed = {**asdict(CheckResult("mail server", "failed", "no answer")), "since": "yesterday"}
+        await record_checks(service, [failed])
+        writer, stop = build_status_writer(service.services), asyncio.Event()
+        await writer.write()
+        page, found = written(service)
+        assert "Affected: chatbots." in page
+        assert states(found)["emails"] == "outage"
+        await record_checks(service, [None])
+        running = asyncio.create_task(writer.run(stop))
+        await eventually(lambda: running.done() or any(b"status_failed" in line for line in service.lines))
+        stop.set()
+        await running
+
 
 async def test_without_a_connection_the_last_page_is_served(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
         db = Database(await open_pool(empty_database.dsn, 2), service.db.deployment, patience=0.05)
-        client = Client(Router(StatusPage(StatusRenderer(db, frozenset())).routes()), "http://testserver", None)
-        first = await client.get("/status")
-        assert "No server is running" in first.text
-        assert "script" not in first.headers["content-security-policy"]
+        renderer = CountingRenderer(db, frozenset())
+        client = Client(Router(StatusPage(renderer).routes()), "http://testserver", None)
+
+        async def texts() -> set[str]:
+            return {answer.text for answer in await asyncio.gather(*(client.get("/status") for _ in range(4)))}
+
+        async with db.write(), db.write():
+            for _ in range(2):
+                with pytest.raises(ConnectionUnavailable):
+                    await client.get("/status")
+        assert renderer.asked == 1
+        service.clock.advance_wall(seconds=30)
+        (first,) = await texts()
+        assert renderer.asked == 2, "one for all"
+        assert "No server is running" in first
         await beat(service)
-        assert (await client.get("/status")).text == first.text, "kept for seconds"
+        assert await texts() == {first}, "kept for seconds"
+        assert "script" not in (await client.get("/status")).headers["content-security-policy"]
         service.clock.advance_wall(seconds=30)
         async with db.write(), db.write():
-            assert (await client.get("/status")).text == first.text
+            assert await texts() == {first}
+        assert await texts() == {first}
+        assert renderer.asked == 3, "not again at once"
+        service.clock.advance_wall(seconds=30)
         await beat(service)
-        assert "Servers are answering" in (await client.get("/status")).text
+        (text,) = await texts()
+        assert "Servers are answering" in text
         await client.close()
         await db.close()

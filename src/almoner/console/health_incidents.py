@@ -75,7 +75,7 @@ class HealthIncidents:
                 f"{PATH}/{self._context.id_text(ID, one.id)}",
                 (
                     one.title,
-                    AFFECTED[one.affected],
+                    one.affected_name,
                     one.state,
                     one.started_at,
                     one.updates[0].created_at,
@@ -223,7 +223,7 @@ async def _find(tx: Tx, incident_id: UUID) -> Incident:
 
 def _facts(found: Incident) -> list[Fact]:
     return [
-        Fact("Affected", AFFECTED[found.affected]),
+        Fact("Affected", found.affected_name),
         Fact("Status", found.state, "status"),
         Fact("Started", found.started_at.isoformat(), "moment"),
         *([Fact("Resolved", found.resolved_at.isoformat(), "moment")] if found.resolved_at else []),

@@ -52,7 +52,7 @@ class ServicePart:
 
     @property
     def name(self) -> str:
-        """The display name of the status."""
+        """The display name of the part."""
         return AFFECTED[self.key]
 
 

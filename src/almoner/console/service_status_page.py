@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,12 +15,12 @@ from starlette.routing import Route
 
 from almoner.console.service_status import ServiceStatus, load_status
 from almoner.kit.time import iso_timestamp
+from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database
 from almoner.platform.deployment import Deployment
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability import incidents
-from almoner.platform.observability.failures import CONNECTION_ERRORS, DATABASE_ERRORS, failure_log_fields
-from almoner.platform.observability.incidents import AFFECTED
+from almoner.platform.observability.failures import CONNECTION_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.pages import assets, formats
 from almoner.platform.pages.headers import hash_sources, security_headers
@@ -30,7 +31,7 @@ PATH: Final = "/status"
 HTML_FILE: Final = "status.html"
 JSON_FILE: Final = "status.json"
 OLD_AFTER: Final = timedelta(minutes=5)
-"""The age after which the page is outdated. The page's script compares it with the visitor's clock."""
+"""The age after which the page means that the service is unavailable, as its text says."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _PERIOD_SECONDS: Final = 60.0
@@ -68,7 +69,6 @@ class StatusRenderer:
             style=assets.STYLE.content.decode() + assets.DESK_STYLE.content.decode(),
             status=status,
             old_after=OLD_AFTER // timedelta(minutes=1),
-            affected=AFFECTED,
             status_tone=status_tone,
             value_text=readable,
             age=lambda at: formats.format_age(status.now - at, language.locale),
@@ -119,6 +119,8 @@ class StatusPage:
     def __init__(self, renderer: StatusRenderer) -> None:
         self._renderer = renderer
         self._rendered: RenderedStatus | None = None
+        self._tried_at: datetime | None = None
+        self._rendering = asyncio.Lock()
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -140,18 +142,33 @@ class StatusPage:
         return Response(rendered.json, headers=headers, media_type="application/json")
 
     async def _current(self) -> RenderedStatus:
-        """The cached or newly rendered status.
+        """The cached or newly rendered status; one request renders it for all that wait.
 
-        If the database is unavailable, the last one, with the time when it was rendered.
+        If the database is unavailable, the last one, with the time when it was rendered. Raises ConnectionUnavailable
+        if there is none.
         """
-        real_now = self._renderer.db.deployment.clock.real_now()
-        if self._rendered is None or real_now - self._rendered.made_at > _KEPT_FOR:
-            try:
-                self._rendered = await self._renderer.render()
-            except CONNECTION_ERRORS:
-                if self._rendered is None:
-                    raise
+        if self._is_due():
+            async with self._rendering:
+                if self._is_due():
+                    await self._render()
+        if self._rendered is None:
+            raise ConnectionUnavailable("the status could not be loaded a moment ago")
         return self._rendered
+
+    def _is_due(self) -> bool:
+        return self._tried_at is None or self._real_now() - self._tried_at > _KEPT_FOR
+
+    async def _render(self) -> None:
+        try:
+            self._rendered = await self._renderer.render()
+        except CONNECTION_ERRORS:
+            if self._rendered is None:
+                raise
+        finally:
+            self._tried_at = self._real_now()
+
+    def _real_now(self) -> datetime:
+        return self._renderer.db.deployment.clock.real_now()
 
 
 class StatusWriter:
@@ -167,7 +184,7 @@ class StatusWriter:
         while not stop.is_set():
             try:
                 await self.write()
-            except (OSError, *DATABASE_ERRORS) as error:
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with the page ends no worker)
                 real_now = self._renderer.db.deployment.clock.real_now()
                 self._telemetry.log("status_failed", real_now, level="error", **failure_log_fields(error))
             await wait_until_set(stop, _PERIOD_SECONDS)
@@ -181,7 +198,12 @@ class StatusWriter:
 def _write_files(folder: Path, rendered: RenderedStatus) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in ((JSON_FILE, rendered.json), (HTML_FILE, rendered.page)):
-        unfinished = folder / f".{name}.{os.getpid()}"
-        unfinished.write_bytes(content)
-        unfinished.chmod(_MODE)  # the proxy runs as somebody else
-        unfinished.replace(folder / name)
+        descriptor, unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                os.fchmod(descriptor, _MODE)  # the proxy runs as somebody else
+            Path(unfinished).replace(folder / name)
+        except BaseException:
+            Path(unfinished).unlink()
+            raise

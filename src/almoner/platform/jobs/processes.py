@@ -1,10 +1,10 @@
 """Heartbeats of the deployment's processes, with the business clock version they use."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID, uuid4
 
 from almoner import __version__
@@ -146,11 +146,16 @@ async def list_processes(tx: Tx) -> list[LiveProcess]:
             row["version"],
             row["started_at"],
             row["last_seen_at"],
-            [CheckResult(**one) for one in row["checks"]],
+            [_check_result(one) for one in row["checks"]],
             row["checked_at"],
         )
         for row in rows
     ]
+
+
+def _check_result(stored: Mapping[str, Any]) -> CheckResult:
+    """A stored result, without fields that only a newer version knows."""
+    return CheckResult(**{field.name: stored[field.name] for field in fields(CheckResult) if field.name in stored})
 
 
 async def _delete_silent(tx: Tx) -> None:

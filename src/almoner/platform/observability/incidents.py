@@ -65,6 +65,11 @@ class Incident:
         """The state that the last update gave it."""
         return self.updates[0].state
 
+    @property
+    def affected_name(self) -> str:
+        """The affected part as people read it; its key if a newer version reported it."""
+        return AFFECTED.get(self.affected, self.affected)
+
 
 async def create_incident(tx: Tx, title: str, affected: str, state: IncidentState, text: str, written_by: str) -> UUID:
     """Publish a new incident with its first update; returns its ID."""
@@ -123,10 +128,11 @@ async def list_incidents(tx: Tx, before: UUID | None, limit: int) -> list[Incide
 
 
 async def list_public_incidents(tx: Tx, resolved_after: datetime, limit: int) -> list[Incident]:
-    """List open incidents and those resolved after a moment, newest first."""
+    """List open incidents, then those resolved after a moment, each newest first."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from incident where resolved_at is null or resolved_at > $1 order by id desc limit $2
+        select {_COLUMNS} from incident where resolved_at is null or resolved_at > $1
+        order by resolved_at is not null, id desc limit $2
         """,
         resolved_after,
         limit,
