@@ -78,7 +78,7 @@ settings together. The sandbox needs none of them. Production requires the ones 
 
 def render() -> Mapping[str, str]:
     """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
-    server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").links.api
+    server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").base_urls.api
     description = describe_api(_routes(), EVENT_TYPES.values(), Ids(sandbox=True), server)
     return MappingProxyType(
         {

@@ -63,7 +63,7 @@ class _PathDispatcher:
 def describe_server_api(services: Services) -> bytes:
     """The interface description of one server; the work of half a second."""
     deployment = services.db.deployment
-    return describe_api(services.routes, services.events.values(), deployment.ids, deployment.links.api)
+    return describe_api(services.routes, services.events.values(), deployment.ids, deployment.base_urls.api)
 
 
 def _probes(services: Services, description: bytes | None) -> list[Route]:

@@ -23,37 +23,37 @@ CERTIFICATE_NOTICE: Final = timedelta(days=14)
 """How long before it expires a certificate has to be renewed."""
 
 
-def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
+def outside(settings: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
     """Mail server, storage of documents, payment provider, DNS, certificates and disk. ``mail_to``: gets a message."""
 
     async def mail() -> CheckResult:
-        found = await backends.check_mail_server(given, clock, mail_to)
+        found = await backends.check_mail_server(settings, clock, mail_to)
         return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
 
     async def storage() -> CheckResult:
-        place = await backends.check_storage(given)
+        place = await backends.check_storage(settings)
         return CheckResult("document storage", "ok", f"{place}: written, read and removed")
 
     async def stripe() -> CheckResult:
-        if (found := await providers.check_stripe(given)) is None:
+        if (found := await providers.check_stripe(settings)) is None:
             return CheckResult("payment provider", "skipped", "Stripe is not set up")
         return CheckResult("payment provider", "ok" if found[0] else "failed", found[1], _STRIPE_ADVICE)
 
     async def names() -> list[CheckResult]:
-        return [await _resolve(name) for name in _host_names(given)]
+        return [await _resolve(name) for name in _host_names(settings)]
 
     async def certificates() -> list[CheckResult]:
-        places = dict.fromkeys(urlsplit(url)[:2] for url in (given.links.api, given.links.pages))
+        places = dict.fromkeys(urlsplit(url)[:2] for url in (settings.base_urls.api, settings.base_urls.pages))
         hosts = [urlsplit(f"https://{place}") for scheme, place in places if scheme == "https"]
         if not hosts:
             return [CheckResult("certificate", "skipped", "no public URL begins with https")]
         return [await check_certificate(one.hostname or "", one.port or 443, clock.real_now()) for one in hosts]
 
     async def disk() -> CheckResult:
-        free = disk_space.measure_free_space(postgres.possible_homes(given.data_dir))
-        low = disk_space.is_space_low(free, given.disk_reserve_bytes, was_low=False)
+        free = disk_space.measure_free_space(postgres.possible_homes(settings.data_dir))
+        low = disk_space.is_space_low(free, settings.disk_reserve_bytes, was_low=False)
         megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
-        found = f"{megabytes} free for {given.data_dir}"
+        found = f"{megabytes} free for {settings.data_dir}"
         return CheckResult("disk", "failed" if low else "ok", found, disk_space.ADVICE)
 
     return [
@@ -66,9 +66,9 @@ def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequen
     ]
 
 
-def _host_names(given: Settings) -> list[str]:
-    urls = [given.links.api, given.links.pages]
-    urls += [given.mail_url.get_secret_value()] if given.mail_url else []
+def _host_names(settings: Settings) -> list[str]:
+    urls = [settings.base_urls.api, settings.base_urls.pages]
+    urls += [settings.mail_url.get_secret_value()] if settings.mail_url else []
     return list(dict.fromkeys(host for url in urls if (host := urlsplit(url).hostname)))
 
 

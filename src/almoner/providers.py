@@ -126,7 +126,7 @@ async def check_stripe(settings: Settings) -> tuple[bool, str] | None:
     try:
         await provider.fetch("cs_almoner_check")
     except NoSuchPayment:
-        told, endpoint = await provider.describe_webhook_endpoint(f"{settings.links.api}/callbacks/stripe")
+        told, endpoint = await provider.describe_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
         # In the sandbox the Stripe CLI may forward events, which is no endpoint.
         return told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}"
     finally:

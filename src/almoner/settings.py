@@ -381,7 +381,7 @@ class Settings(BaseSettings):
         return self.host in _LOOPBACK_HOSTS
 
     @property
-    def links(self) -> BaseUrls:
+    def base_urls(self) -> BaseUrls:
         """Base addresses of API and pages."""
         api = self.api_url or f"http://localhost:{self.port}"
         return BaseUrls(api=api, pages=self.pages_url or api)
@@ -540,7 +540,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         settings.environment,
         clock,
         Ids(sandbox=settings.sandbox),
-        settings.links,
+        settings.base_urls,
         Vault(settings.master_key_bytes),
         receivers=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),

@@ -24,7 +24,7 @@ async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
 @pytest.fixture
 async def browser(service: Service) -> AsyncIterator[Browser]:
     """The browser of somebody who opens a mailed link."""
-    made = Browser(service.app, service.db.deployment.links.pages)
+    made = Browser(service.app, service.db.deployment.base_urls.pages)
     yield made
     await made.close()
 

@@ -27,7 +27,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
     made: list[Browser] = []
 
     def another() -> Browser:
-        made.append(Browser(service.app, service.db.deployment.links.pages, f"198.{next(_networks)}.100.1"))
+        made.append(Browser(service.app, service.db.deployment.base_urls.pages, f"198.{next(_networks)}.100.1"))
         return made[-1]
 
     yield another

@@ -21,7 +21,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
     made: list[Browser] = []
 
     def another(address: str = "127.0.0.1", agent: str = "Firefox/1 Linux") -> Browser:
-        made.append(Browser(service.app, service.db.deployment.links.pages, address, agent))
+        made.append(Browser(service.app, service.db.deployment.base_urls.pages, address, agent))
         return made[-1]
 
     yield another
@@ -125,7 +125,7 @@ async def test_without_sec_fetch_site_the_origin_decides(
     nobodys: list[dict[str, str]] = [{}, {"Origin": "null"}, {"Origin": "https://evil.example"}]
     for origin in nobodys:
         assert (await one.request("POST", f"{home}/sign-in", headers=origin, data=form)).status_code == 403
-    origin = {"Origin": service.db.deployment.links.pages}
+    origin = {"Origin": service.db.deployment.base_urls.pages}
     assert (await one.request("POST", f"{home}/sign-in", headers=origin, data=form)).status_code == 303
 
 

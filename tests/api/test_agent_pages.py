@@ -40,7 +40,7 @@ def somebody() -> str:
 @pytest.fixture
 async def browser(service: Service) -> AsyncIterator[Browser]:
     """The applicant's browser."""
-    made = Browser(service.app, service.db.deployment.links.pages)
+    made = Browser(service.app, service.db.deployment.base_urls.pages)
     yield made
     await made.close()
 
@@ -48,7 +48,7 @@ async def browser(service: Service) -> AsyncIterator[Browser]:
 @pytest.fixture
 async def elsewhere(service: Service) -> AsyncIterator[Browser]:
     """Another browser, which has seen nothing."""
-    made = Browser(service.app, service.db.deployment.links.pages)
+    made = Browser(service.app, service.db.deployment.base_urls.pages)
     yield made
     await made.close()
 

@@ -64,7 +64,7 @@ async def audited(service: Service, record: dict[str, Any]) -> list[str]:
 
 def stranger(service: Service) -> Browser:
     """A browser that has seen nothing."""
-    return Browser(service.app, service.db.deployment.links.pages, "198.51.100.80")
+    return Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.80")
 
 
 async def test_u1_the_browser_that_sent_the_form_corrects_the_address(service: Service, api: Client) -> None:

@@ -22,7 +22,7 @@ async def sent(service: Service, api: Client, **invite: Any) -> tuple[Form, str]
 
 def browser(service: Service) -> Browser:
     """One that knows nothing."""
-    return Browser(service.app, service.db.deployment.links.pages, "198.51.100.77")
+    return Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.77")
 
 
 async def links(service: Service, api: Client, email: str) -> list[str]:

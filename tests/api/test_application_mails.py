@@ -172,7 +172,7 @@ async def test_mails_about_the_address_speak_the_language_that_was_chosen_on_the
     made = await applied(api, registryId="99-1234567")
     await service.drain()
     link = next(link for link in (await mail(api, "We are checking"))["links"])
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     await browser.open(link)
     await browser.post(f"/application/{made['id']}/language", {"language": "de"})
     agent = data(await api.get(f"/v1/agent-verifications/{made['agentVerification']['id']}"))
@@ -233,5 +233,5 @@ async def test_whoever_applied_is_written_to_in_the_name_that_the_form_says(serv
     assert len(mails) == 2  # it has arrived; and: please confirm
     assert all("Harbour Fund" in one[form] for one in mails for form in ("text", "html")), mails
     [link] = [link for one in mails for link in one["links"] if "/confirm?" in link]
-    page = await Browser(service.app, service.db.deployment.links.pages).open(link)
+    page = await Browser(service.app, service.db.deployment.base_urls.pages).open(link)
     assert "Harbour Fund" in page.text

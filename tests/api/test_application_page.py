@@ -87,7 +87,7 @@ async def test_the_language_that_is_chosen_is_that_of_the_page_and_of_later_mail
     made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
     [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
     home = f"/application/{made['id']}"
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     assert '<html lang="en"' in (await browser.open(link)).text
     refused = await browser.post(f"{home}/language", {"language": "de", "csrf": "x"})
     assert refused.status_code == 403
@@ -123,7 +123,7 @@ async def test_a_page_that_was_left_open_takes_no_document_after_the_answer_and_
     made = await ended(service, api, await applied(api, configurationId=alone, registryId="99-7654321"))
     assert made["status"] == "pending", made
     [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     assert 'name="file"' in (await browser.open(link)).text
     sending = {"csrf": browser.csrf, "type": "validation_request"}
     await simulate(api, made["validationRequestId"], "accept")
@@ -156,7 +156,7 @@ async def test_a_page_that_was_left_open_corrects_no_confirmed_address(service: 
 async def test_what_goes_wrong_is_told_in_the_language_of_the_application(service: Service, api: Client) -> None:
     made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible", language="fr"))
     [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     for post in ("appeal", "language", "documents"):
         await browser.open(link)
         answer = await browser.post(f"/application/{made['id']}/{post}", {"csrf": "x", "text": "x"})
@@ -165,7 +165,7 @@ async def test_what_goes_wrong_is_told_in_the_language_of_the_application(servic
 
 async def test_no_language_is_chosen_without_the_link(service: Service, api: Client) -> None:
     made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
-    stranger = Browser(service.app, service.db.deployment.links.pages)
+    stranger = Browser(service.app, service.db.deployment.base_urls.pages)
     answer = await stranger.post(f"/application/{made['id']}/language", {"language": "de", "csrf": "x"})
     assert answer.status_code == 404
 

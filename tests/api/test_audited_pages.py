@@ -84,7 +84,7 @@ class Doing:
 @pytest.fixture
 async def browser(service: Service) -> AsyncIterator[Browser]:
     """Nobody's yet."""
-    made = Browser(service.app, service.db.deployment.links.pages, "198.51.100.77")
+    made = Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.77")
     yield made
     await made.close()
 
@@ -258,7 +258,7 @@ async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, hom
         await sign_ins.begin_sign_in(tx, owner, "password_totp", Device("198.51.100.80"))
     await doing.post(browser, home, "/sign-ins", {"others": "yes"})
     await people.person(service, owner.realm, "dev@example.org", "developer")
-    other = Browser(service.app, service.db.deployment.links.pages, "198.51.100.78")
+    other = Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.78")
     await doing.post(other, home, "/sign-in", {"user_name": "dev@example.org", "password": PASSWORD})
     await doing.post(other, home, "/authenticator", {"do": "begin"})
     await other.close()
@@ -292,7 +292,7 @@ async def what_administrators_do(doing: Doing) -> None:
     await people.authenticator(service, ada)
     async with service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, ada, "password_totp", Device("198.51.100.79"))
-    browser = Browser(service.app, service.db.deployment.links.pages, "198.51.100.79")
+    browser = Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.79")
     browser.cookies["__Host-operator"] = entered.secret
     email = f"bo-{uuid4().hex}@example.org"
     await doing.post(browser, "/operator", "/operators/invite", {"email": email, "name": "Bo", "role": "finance"})

@@ -45,7 +45,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def opened(alone: Service, api: Client, **body: Any) -> tuple[Browser, dict[str, Any]]:
     """A donor's browser with the form of a new session."""
     session = await factories.session(alone, api, **body)
-    browser = Browser(alone.app, alone.db.deployment.links.pages)
+    browser = Browser(alone.app, alone.db.deployment.base_urls.pages)
     await browser.open(session["url"])
     return browser, session
 
@@ -73,7 +73,7 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     [mail] = data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))
     assert found[0] in mail["text"]
     assert "012345678" not in mail["text"]
-    again = Browser(alone.app, alone.db.deployment.links.pages)
+    again = Browser(alone.app, alone.db.deployment.base_urls.pages)
     assert "Waiting for your transfer" in (await again.open(mail["links"][0])).text
     [gift] = data(await partner.get("/v1/donations"))
     await bank.stated(

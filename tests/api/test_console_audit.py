@@ -60,7 +60,7 @@ async def test_who_is_signed_in_stays_so_at_an_address_that_is_none(service: Ser
         assert "Page not found" in missing.text
         assert "/operator/sign-in" not in missing.text
         assert 'href="/operator/partners"' in missing.text, "the navigation"
-    stranger = Browser(service.app, service.db.deployment.links.pages, "192.0.2.11")
+    stranger = Browser(service.app, service.db.deployment.base_urls.pages, "192.0.2.11")
     assert "/operator/sign-in" in (await stranger.get("/operator/no-such-page")).text
     await stranger.close()
 

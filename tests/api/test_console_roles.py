@@ -68,7 +68,7 @@ async def test_each_page_opens_for_its_roles_alone(service: Service) -> None:
 
 async def test_nobody_else_opens_any(service: Service, tenant: Tenant) -> None:
     owner = await desk(service, tenant, "owner")
-    forged = Browser(service.app, service.db.deployment.links.pages, "192.0.2.10")
+    forged = Browser(service.app, service.db.deployment.base_urls.pages, "192.0.2.10")
     forged.cookies["__Host-operator"] = next(iter(owner.cookies.values()))
     for browser in (owner, forged):
         for route in console_routes(service):

@@ -39,7 +39,7 @@ async def test_writes_are_refused_and_reads_answered_until_there_is_room(
         made = await requested(api)
         await service.drain()
         path = f"/v1/validation-requests/{made['id']}"
-        browser = Browser(service.app, service.db.deployment.links.pages)
+        browser = Browser(service.app, service.db.deployment.base_urls.pages)
         await browser.get("/operator/sign-in")
         _watch(service, tmp_path, MORE_THAN_THERE_IS)
         for refused in (

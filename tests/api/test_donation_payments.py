@@ -314,7 +314,7 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
     giving.provider.lose_answers = 1
     with pytest.raises(ProviderUnavailable):
         await giving.begin()
-    moved = replace(service.db.deployment, links=BaseUrls("https://api.example.net", "https://give.example.net"))
+    moved = replace(service.db.deployment, base_urls=BaseUrls("https://api.example.net", "https://give.example.net"))
     db = Database(await open_pool(service.database.dsn, 2), moved)
     work = PaymentContext(db, giving.provider)
     if end == "pay":
@@ -333,7 +333,7 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
 async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(giving: Giving) -> None:
     await giving.begin()
     ((key, (order, _)),) = giving.provider.orders.items()
-    links = giving.service.db.deployment.links
+    links = giving.service.db.deployment.base_urls
     page, token = order.cancel_url.split("?token=")
     assert page == f"{links.pages}/give/{giving.session['id']}"
     assert order.return_url == f"{page}/return?token={token}"

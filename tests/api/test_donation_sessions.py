@@ -112,7 +112,7 @@ async def test_what_the_donor_receives_is_for_one_donation(service: Service, api
 async def test_h1_the_address_holds_a_token_of_this_session_and_never_changes(service: Service, api: Client) -> None:
     made, second = await factories.session(service, api), await factories.session(service, api)
     address, _, token = made["url"].partition("?token=")
-    assert address == service.db.deployment.links.pages + "/give"
+    assert address == service.db.deployment.base_urls.pages + "/give"
     opened = service.db.deployment.vault.read_page_token(PAGE_PURPOSE, token)
     assert opened is not None
     assert service.db.deployment.ids.text("donationsession", opened) == made["id"]

@@ -23,7 +23,7 @@ _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
 def browser_of(service: Service, address: str = "127.0.0.1") -> Browser:
     """A donor's browser."""
-    return Browser(service.app, service.db.deployment.links.pages, address)
+    return Browser(service.app, service.db.deployment.base_urls.pages, address)
 
 
 async def opened(service: Service, made: dict[str, Any], query: str = "") -> tuple[Browser, str]:

@@ -34,7 +34,7 @@ async def partner(strange: Service) -> AsyncIterator[Client]:
 
 
 async def test_h9_no_word_of_a_giving_link_is_outside_the_catalogues(strange: Service, partner: Client) -> None:
-    reader, browser = pseudo.Reader(), Browser(strange.app, strange.db.deployment.links.pages)
+    reader, browser = pseudo.Reader(), Browser(strange.app, strange.db.deployment.base_urls.pages)
     bodies = [await factories.nonprofit(strange, name="Q Q") for _ in range(27)]
     category = await factories.category(partner)
     for body in bodies:

@@ -44,7 +44,7 @@ async def test_a_link_is_answered_as_it_was_made(service: Service, api: Client) 
     slug = factories.unique("winter").lower().replace(" ", "-")
     made = await factories.giving_link(service, api, **FULL, slug=slug, organisationIds=[organisation])
     assert {name: made[name] for name in FULL} == FULL
-    url = f"{service.db.deployment.links.pages}/g/{slug}"
+    url = f"{service.db.deployment.base_urls.pages}/g/{slug}"
     assert (made["url"], made["qrCode"]) == (url, {"svg": f"{url}/qr.svg", "png": f"{url}/qr.png"})
     assert (made["organisationIds"], made["categoryId"], made["imageUrl"]) == ([organisation], None, None)
     assert made["id"].startswith("sandbox_givinglink_")

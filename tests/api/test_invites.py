@@ -73,7 +73,7 @@ async def test_a_configuration_of_ones_own_may_be_named(api: Client, other: Clie
 async def test_the_address_holds_a_token_of_this_invite_and_never_changes(service: Service, api: Client) -> None:
     made, second = await invited(api), await invited(api)
     address, _, token = made["url"].partition("?token=")
-    assert address == service.db.deployment.links.pages + "/apply"
+    assert address == service.db.deployment.base_urls.pages + "/apply"
     assert service.db.deployment.vault.read_page_token(PAGE, token) == id_of(service, made)
     assert second["url"] != made["url"]
     assert data(await api.get(f"{PATH}/{made['id']}"))["url"] == made["url"]

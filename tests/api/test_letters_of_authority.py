@@ -70,7 +70,7 @@ async def test_the_nonprofit_may_answer_beside_a_letter_for_its_30_days(service:
         waits = await asked_about(service, api, f"office{days}@letters.example")
         [mail] = data(await api.get("/v1/sandbox/mailbox", to=f"office{days}@letters.example"))
         await letter(service, api, validationSubmissionId=waits["id"])
-        browser = Browser(service.app, service.db.deployment.links.pages)
+        browser = Browser(service.app, service.db.deployment.base_urls.pages)
         page = await browser.open(next(link for link in mail["links"] if "/answer?" in link))
         service.clock.advance(days=days)
         answer = await browser.post(page.url.path, {"answer": "denied"})

@@ -72,7 +72,7 @@ async def test_each_page_opens_for_its_roles_alone(path: str, role: OperatorRole
 @pytest.mark.parametrize("path", [START, "/operator/tokens"])
 async def test_a_partners_owner_is_no_operator(path: str, service: Service, tenant: Tenant) -> None:
     owner = await desk(service, tenant, "owner")
-    forged = Browser(service.app, service.db.deployment.links.pages, ADDRESS)
+    forged = Browser(service.app, service.db.deployment.base_urls.pages, ADDRESS)
     forged.cookies["__Host-operator"] = next(iter(owner.cookies.values()))
     for browser in (owner, forged):
         answer = await browser.get(path)

@@ -53,8 +53,8 @@ async def test_branding_falls_back_to_the_record(api: Client, publishable: Clien
         "organisationId": own,
         "displayName": "Marram",
         "description": "Holds dunes.",
-        "logo": f"{service.db.deployment.links.pages}/media/a_logo",
-        "images": [f"{service.db.deployment.links.pages}/media/an_image"],
+        "logo": f"{service.db.deployment.base_urls.pages}/media/a_logo",
+        "images": [f"{service.db.deployment.base_urls.pages}/media/an_image"],
         "primaryColor": "#0a3d2e",
     }
     record = data(await api.get(f"/v1/organisations/{own}"))

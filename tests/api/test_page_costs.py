@@ -36,7 +36,7 @@ HEADERS: Final = (
 
 async def test_the_form_of_a_gift(service: Service, api: Client) -> None:
     session = await factories.session(service, api, currency="GBP", language="ar")
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     page = await browser.open(session["url"])
     texts = hostile_forms.texts(page.text)
     assert {"typed", "first_name", "email", "message"} <= set(texts)
@@ -108,7 +108,7 @@ async def test_the_page_of_an_application(service: Service, api: Client) -> None
 
 async def test_the_forms_of_who_signs_in(service: Service) -> None:
     await people.person(service, OPERATORS, "costly@example.org", "administrator")
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     page = await browser.open("/operator/sign-in")
     sent = dict(hostile_forms.posts(browser, "/operator/sign-in", hostile_forms.texts(page.text)))
     assert await hostile_forms.above(service.app, sent) == {}

@@ -29,7 +29,7 @@ async def test_mails_and_pages_are_in_the_name_of_the_partner(service: Service, 
     assert {LINKS["privacy"], LINKS["terms"]} <= set(mail["links"])
     assert f"Questions? Email {LINKS['contact']}." in mail["text"]
     assert "You received this email because" in mail["text"]
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     gift = next(link for link in mail["links"] if "/gift?" in link)
     invite = await applications.invited(api)
     for link in (gift, invite["url"]):

@@ -39,7 +39,7 @@ async def test_the_page_of_the_test_provider(service: Service, api: Client, figu
     provider = service.services.provider_app
     assert provider is not None
     session = await factories.session(service, api)
-    donor = Browser(service.app, service.db.deployment.links.pages)
+    donor = Browser(service.app, service.db.deployment.base_urls.pages)
     await donor.open(session["url"])
     paying = (await donor.post(f"/give/{session['id']}", FORM)).headers["location"]
     browser = Browser(provider, paying.partition("/pay/")[0])

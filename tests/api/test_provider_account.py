@@ -33,7 +33,7 @@ async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
 
 @pytest.fixture
 def pages(service: Service) -> str:
-    return service.db.deployment.links.pages
+    return service.db.deployment.base_urls.pages
 
 
 @pytest.fixture

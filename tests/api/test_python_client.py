@@ -28,7 +28,7 @@ MOST_REFUSED = 1 / 3  # calls of records that these tests do not make, such as a
 def connected(service: Service, key: str, transport: httpx.AsyncBaseTransport | None = None) -> AsyncAlmoner:
     """A client of the service in this process."""
     http = httpx.AsyncClient(transport=transport or httpx.ASGITransport(service.app, client=("127.0.0.1", 50000)))
-    return AsyncAlmoner(key, base_url=service.db.deployment.links.api, http_client=http)
+    return AsyncAlmoner(key, base_url=service.db.deployment.base_urls.api, http_client=http)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ async def test_a_donor_corrects_the_address_and_gets_the_receipt(service: Servic
     given = {"id": session["id"], "action": "donate", "amount": 2500, "currencyCode": "USD", "card": CARD}
     data(await api.post("/v1/sandbox/simulate", {**given, "firstName": "Ada", "lastName": "B", "email": NOWHERE}))
     [made] = data(await api.get("/v1/donations", sessionId=session["id"]))
-    donor, thanks = Browser(service.app, service.db.deployment.links.pages), f"/give/{session['id']}/thanks"
+    donor, thanks = Browser(service.app, service.db.deployment.base_urls.pages), f"/give/{session['id']}/thanks"
     await donor.open(session["url"])
     page = await donor.get(thanks)
     assert ("We are emailing a receipt to t•••@example.org." in said(page.text), FAILED in said(page.text)) == (

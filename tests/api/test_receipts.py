@@ -300,7 +300,7 @@ async def test_h11_a_donor_named_like_an_address_makes_no_link(service: Service,
     assert await send(service, mailbox, tenant.partner, donation_id) == JobRecorded(JobDone())
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="victim@example.org"))
     [link] = mail["links"]
-    assert link.startswith(f"{service.db.deployment.links.pages}/gift?token=")
+    assert link.startswith(f"{service.db.deployment.base_urls.pages}/gift?token=")
     assert find_links(mail["subject"] + " " + mail["text"].replace(link, "")) == []
     assert "http://evil.example/login click here" in mail["text"].replace("\u2060", "")
 

@@ -38,7 +38,7 @@ async def mails(plan: Plan, subject: str) -> list[dict[str, Any]]:
 async def link_of(plan: Plan, subject: str) -> str:
     """The address in the newest email of a kind, without its origin."""
     found = next(link for link in (await mails(plan, subject))[0]["links"] if "/regular-donations?" in link)
-    return str(found).removeprefix(plan.service.db.deployment.links.pages)
+    return str(found).removeprefix(plan.service.db.deployment.base_urls.pages)
 
 
 async def opened(plan: Plan, browser: Browser, subject: str = "regular donation to") -> str:
@@ -189,7 +189,7 @@ async def test_who_has_no_link_sees_nothing_and_forms_need_their_token(
     ).status_code == 403
     assert (await plan.record())["status"] == "active"
     assert (await foreign.record())["status"] == "active"
-    elsewhere = Browser(service.app, service.db.deployment.links.pages)
+    elsewhere = Browser(service.app, service.db.deployment.base_urls.pages)
     for address in (path, f"{path}/{plan.id}/cancel", f"{path}/link", f"{link[:-2]}AA"):
         assert (await elsewhere.get(address)).status_code == 404, address
     service.clock.advance_wall(hours=25)

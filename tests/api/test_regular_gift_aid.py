@@ -95,7 +95,7 @@ async def test_one_declaration_covers_all_donations_until_it_is_ended_by_one_cli
     assert STATEMENT_SEVERAL.format(charity=charity[1]) in mail["text"]
     assert "Please notify the charity if you" in mail["text"]
     [link] = [link for link in mail["links"] if "/gift-aid?" in link]
-    page = await browser.open(link.removeprefix(service.db.deployment.links.pages))
+    page = await browser.open(link.removeprefix(service.db.deployment.base_urls.pages))
     assert "token" not in str(page.url)
     path = page.url.path
     await browser.get(path)
@@ -135,7 +135,7 @@ async def test_another_charity_needs_the_donors_word_and_has_no_declaration(
     [mail] = await mails(plan, "like to continue")
     assert "Severn Trust" in mail["text"]
     link = next(link for link in mail["links"] if "/regular-donations?" in link)
-    page = await browser.open(link.removeprefix(service.db.deployment.links.pages))
+    page = await browser.open(link.removeprefix(service.db.deployment.base_urls.pages))
     path = page.url.path
     assert (await browser.post(f"{path}/{plan.id}/accept", organisation=plan.organisation)).status_code == 409
     await browser.open(path)

@@ -140,14 +140,14 @@ async def test_types_and_schemas_are_told(service: Service, scim: ScimClient) ->
     refused(await scim.get("/Schemas/urn:example:unknown"), 404)
     refused(await scim.get("/ResourceTypes/Robot"), 404)
     refused(await scim.get("/Schemas", filter_='id eq "x"'), 403)
-    base = service.db.deployment.links.api
+    base = service.db.deployment.base_urls.api
     assert types[0]["meta"]["location"] == f"{base}/scim/v2/ResourceTypes/User"
 
 
 async def test_addresses_never_come_from_the_host_header(service: Service, scim: ScimClient) -> None:
     answer = await scim.post("/Users", user(), headers={"Host": "evil.example", "X-Forwarded-Host": "evil.example"})
     record = made(answer)
-    assert record["meta"]["location"] == f"{service.db.deployment.links.api}/scim/v2/Users/{record['id']}"
+    assert record["meta"]["location"] == f"{service.db.deployment.base_urls.api}/scim/v2/Users/{record['id']}"
     assert answer.headers["location"] == record["meta"]["location"]
     assert "evil" not in answer.text
 

@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {
 async def opened(service: Service, api: Client, **body: Any) -> tuple[Browser, str, str]:
     """A donor's browser with the form of a new session, the form's address and its text."""
     session = await factories.session(service, api, **body)
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     page = await browser.open(session["url"])
     return browser, f"/give/{session['id']}", html.unescape(page.text)
 

@@ -30,7 +30,7 @@ async def page_of(service: Service, api: Client) -> tuple[Browser, str]:
     """The page that the newest mail about an application leads to."""
     found = data(await api.get("/v1/sandbox/mailbox", to=ADA["email"], pageSize=100))
     [link] = next(one["links"] for one in found if "/application?" in one["links"][0])
-    browser = Browser(service.app, service.db.deployment.links.pages)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages)
     return browser, (await browser.open(link)).text
 
 

@@ -53,7 +53,7 @@ async def test_what_is_asked_of_the_provider(here: Setup, evil: HostileProvider)
     assert asked["response_type"] == "code"
     assert asked["code_challenge_method"] == "S256"
     assert asked["redirect_uri"].endswith("/sign-on/callback")
-    assert asked["redirect_uri"].startswith(here.service.db.deployment.links.pages)
+    assert asked["redirect_uri"].startswith(here.service.db.deployment.base_urls.pages)
     assert "prompt" not in asked
     await here.finish(away, await visit(away.url))
     ((form, headers),) = evil.token_requests

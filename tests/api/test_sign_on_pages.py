@@ -46,7 +46,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
     made: list[Browser] = []
 
     def another() -> Browser:
-        made.append(Browser(service.app, service.db.deployment.links.pages))
+        made.append(Browser(service.app, service.db.deployment.base_urls.pages))
         return made[-1]
 
     yield another
@@ -92,7 +92,7 @@ async def test_a_member_signs_in_at_the_provider_and_goes_where_they_wanted(
     for part in ("HttpOnly", "Secure", "SameSite=lax", "Max-Age=600", "Path=/;"):
         assert part in cookie
     back = await provider.sign_in(away.headers["location"], "sub-1")
-    assert back.startswith(f"{service.db.deployment.links.pages}{home}/sign-on/callback?")
+    assert back.startswith(f"{service.db.deployment.base_urls.pages}{home}/sign-on/callback?")
     arrived = await one.get(local(back), **{"Sec-Fetch-Site": "cross-site"})
     assert (arrived.status_code, arrived.headers["location"]) == (303, f"{home}/sign-ins")
     assert not [name for name in one.cookies if name.startswith("__Host-sign-on-")]

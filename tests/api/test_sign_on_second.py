@@ -78,7 +78,7 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) ->
 
 
 async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: Setup, ada: Account) -> None:
-    key = SecurityKey(here.service.db.deployment.links.pages)
+    key = SecurityKey(here.service.db.deployment.base_urls.pages)
     async with here.service.db.write() as tx:
         answer = key.create(await passkeys.registration_options(tx, ada.person, BINDING))
         await account.add_passkey(tx, ada.person, BINDING, answer, "Laptop", ada.home)
@@ -112,7 +112,7 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: Setup, ada: Ac
 
 async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: Setup, ada: Account) -> None:
     ours = here.service.db.deployment
-    pages = ours.links.pages
+    pages = ours.base_urls.pages
     home = "/account/" + ours.ids.text("partner", here.partner.id)
     browser = Browser(here.service.app, pages)
     try:

@@ -18,7 +18,7 @@ from tests.support.service import Service, Tenant
 @pytest.fixture
 async def elsewhere(service: Service) -> AsyncIterator[Browser]:
     """Another browser, which has seen nothing."""
-    made = Browser(service.app, service.db.deployment.links.pages)
+    made = Browser(service.app, service.db.deployment.base_urls.pages)
     yield made
     await made.close()
 
@@ -34,7 +34,7 @@ async def mails(api: Client, to: str, subject: str) -> list[dict[str, Any]]:
 
 
 def path_of(service: Service, link: str) -> str:
-    return link.removeprefix(service.db.deployment.links.pages)
+    return link.removeprefix(service.db.deployment.base_urls.pages)
 
 
 async def receipt_link(service: Service, api: Client, email: str) -> str:

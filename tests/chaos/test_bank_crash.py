@@ -85,7 +85,7 @@ async def kill_everywhere(own: Service, statements: list[str]) -> list[str]:
     task = {
         "dsn": own.database.dsn,
         "now": iso_timestamp(own.clock.now()),
-        "links": own.db.deployment.links.pages,
+        "links": own.db.deployment.base_urls.pages,
         "master_key": own.master_key,
         "statements": statements,
     }

@@ -52,7 +52,7 @@ async def kill_everywhere(simulator: Till, sessions: list[Giving], seed: int, *,
     task: dict[str, Any] = {
         "dsn": service.database.dsn,
         "now": iso_timestamp(service.clock.now()),
-        "links": service.db.deployment.links.pages,
+        "links": service.db.deployment.base_urls.pages,
         "master_key": service.master_key,
         "url": simulator.url,
         "secret": SECRET,

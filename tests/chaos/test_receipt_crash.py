@@ -22,7 +22,7 @@ async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> 
     task = {
         "dsn": service.database.dsn,
         "now": iso_timestamp(service.clock.now()),
-        "links": service.db.deployment.links.pages,
+        "links": service.db.deployment.base_urls.pages,
         "master_key": key.get_secret_value(),
         "partner": str(tenant.partner.id),
         "donation": str(service.db.deployment.ids.parse("donation", donation["id"])),

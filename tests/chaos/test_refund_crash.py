@@ -53,7 +53,7 @@ async def killed(giving: Giving, simulator: Till, row: str, point: str, of: str 
         "row": row,
         "dsn": service.database.dsn,
         "now": iso_timestamp(service.clock.now()),
-        "links": service.db.deployment.links.pages,
+        "links": service.db.deployment.base_urls.pages,
         "master_key": service.master_key,
         "url": simulator.url,
         "secret": SECRET,

@@ -38,7 +38,7 @@ async def killed(service: Service, simulator: Till, point: str, payment: UUID) -
         "payment": str(payment),
         "dsn": service.database.dsn,
         "now": iso_timestamp(service.clock.now()),
-        "links": service.db.deployment.links.pages,
+        "links": service.db.deployment.base_urls.pages,
         "master_key": service.master_key,
         "url": simulator.url,
         "secret": SECRET,

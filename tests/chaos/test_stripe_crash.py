@@ -52,7 +52,7 @@ async def kill_everywhere(stripe: Stripe, lanes: list[list[Donor]]) -> list[AtSt
     task = {
         "dsn": service.database.dsn,
         "now": iso_timestamp(service.clock.now()),
-        "links": service.db.deployment.links.pages,
+        "links": service.db.deployment.base_urls.pages,
         "master_key": service.master_key,
         "url": stripe.url,
         "lanes": [[[str(one.giving.session_id) for one in donor] for donor in lane] for lane in lanes],

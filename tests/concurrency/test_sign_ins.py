@@ -67,7 +67,7 @@ async def test_one_recovery_code_counts_once(service: Service, tenant: Tenant) -
 
 async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant)
-    key = SecurityKey(service.db.deployment.links.pages, count=None)
+    key = SecurityKey(service.db.deployment.base_urls.pages, count=None)
     async with service.db.write() as tx:
         answer = key.create(await passkeys.registration_options(tx, who.person, b"browser"))
         await account.add_passkey(tx, who.person, b"browser", answer, "Laptop", who.home)

@@ -86,7 +86,7 @@ async def place(request: pytest.FixtureRequest, session_database: TestDatabase) 
             people = 10_000 if request.config.getoption("--soak") else 300
             async with ScimClient.of(service, key) as client:
                 await fill(client, people)
-        yield f"{service.db.deployment.links.api}/scim/v2", key
+        yield f"{service.db.deployment.base_urls.api}/scim/v2", key
 
 
 def checked(place: tuple[str, str]) -> list[CheckResult]:

@@ -55,7 +55,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     assert person.roles == {"owner", "finance"}
     assert (person.email, person.shown_name) == ("amina@example.org", "Amina El-Sayed")
     link = next(line.split()[1] for line in printed.splitlines() if line.startswith("invitation"))
-    assert link.startswith(f"{service.db.deployment.links.pages}/account/{partner}/invitation?token=")
+    assert link.startswith(f"{service.db.deployment.base_urls.pages}/account/{partner}/invitation?token=")
     async with service.db.read() as tx:
         opened, invited = await links.get_open_link(tx, link.partition("token=")[2], "invitation")
         # The command lives in real time, and the service of the tests in its own: the mail waits for its moment.

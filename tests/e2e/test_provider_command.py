@@ -25,7 +25,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
 ) -> None:
     partner = service.db.deployment.ids.text("partner", tenant.partner.id)
     _, shown = await almoner("members", "sso", "show", partner)
-    assert f"{service.db.deployment.links.pages}/account/{partner}/sign-on/callback" in shown
+    assert f"{service.db.deployment.base_urls.pages}/account/{partner}/sign-on/callback" in shown
     async with openid_provider() as provider:
         name = ("members", "sso", "set", partner, "--name", "Example ID", "--client-id", "almoner")
         words = (*name, "--issuer", provider.issuer, "--groups-claim", "groups", "--role", "all = staff=finance")

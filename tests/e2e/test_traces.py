@@ -48,7 +48,7 @@ async def test_a_request_is_one_trace(empty_database: TestDatabase, share: float
     with collector() as (url, spans):
         async with serving(empty_database, traces_url=url, traces_share=share) as service:
             tenant = await service.tenant()
-            api = Client(service.app, service.db.deployment.links.api, tenant.secret)
+            api = Client(service.app, service.db.deployment.base_urls.api, tenant.secret)
             made = await api.post("/v1/categories", {"name": "Very private name"})
             assert made.status_code == 200
             await worker.drain(service.services)
@@ -112,7 +112,7 @@ async def test_what_traces_cost(empty_database: TestDatabase, figures: Figures) 
             for share in ("off", "0.01", "1"):
                 given: dict[str, Any] = {} if share == "off" else {"traces_url": url, "traces_share": float(share)}
                 async with serving(empty_database, rate_limit_secret="100000/100000", **given) as service:
-                    api = Client(service.app, service.db.deployment.links.api, (await service.tenant()).secret)
+                    api = Client(service.app, service.db.deployment.base_urls.api, (await service.tenant()).secret)
                     costs.setdefault(share, []).append(await _cost(api, figures.count(50, 1500)))
     least = {share: min(taken) * 1e6 for share, taken in costs.items()}
     figures.write(

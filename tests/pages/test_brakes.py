@@ -30,7 +30,7 @@ async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
     deployment = service.db.deployment
     pages = DonationPages(service.db, PageRenderer(deployment, TEMPLATES), checkout)
     transport = httpx.ASGITransport(Starlette(routes=pages.routes()), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url=deployment.links.pages) as client:
+    async with httpx.AsyncClient(transport=transport, base_url=deployment.base_urls.pages) as client:
         yield client
 
 

@@ -56,7 +56,7 @@ class Walk:
     """One browser without a screen that reads whatever it is shown."""
 
     def __init__(self, service: Service, reader: Reader) -> None:
-        self.browser = Browser(service.app, service.db.deployment.links.pages, "198.51.100.9")
+        self.browser = Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.9")
         self.reader = reader
 
     async def open(self, path: str) -> None:

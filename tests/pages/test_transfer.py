@@ -89,7 +89,7 @@ async def test_h9_no_word_about_a_transfer_is_outside_the_catalogues(
         for currency, country in COUNTRIES.items():
             cause = await factories.nonprofit(service, name="Q Q", country=country)
             session = await factories.session(service, api, currency=currency, organisation=cause)
-            browser = Browser(service.app, service.db.deployment.links.pages)
+            browser = Browser(service.app, service.db.deployment.base_urls.pages)
             form = await browser.open(session["url"])
             if currency != "GBP":  # HMRC's statement is in English in every language
                 reader.page(form.text)

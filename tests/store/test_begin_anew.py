@@ -29,7 +29,7 @@ async def ada(service: Service, tenant: Tenant) -> Account:
 
 async def add_passkey(who: Account) -> SecurityKey:
     """Register one."""
-    key = SecurityKey(who.service.db.deployment.links.pages)
+    key = SecurityKey(who.service.db.deployment.base_urls.pages)
     async with who.service.db.write() as tx:
         answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)

@@ -40,7 +40,7 @@ async def ada(service: Service, tenant: Tenant) -> Account:
 @pytest.fixture
 def key(service: Service) -> SecurityKey:
     """A passkey's device at our site."""
-    return SecurityKey(service.db.deployment.links.pages)
+    return SecurityKey(service.db.deployment.base_urls.pages)
 
 
 async def add(who: Account, key: SecurityKey, name: str = "Laptop") -> Passkey:
@@ -274,7 +274,7 @@ async def test_a_passkey_of_another_site_or_without_its_owner_is_refused(
 @pytest.mark.parametrize("count", [0, None])
 async def test_an_answer_is_good_once(ada: Account, count: int | None) -> None:
     """A synced passkey always counts 0: the count alone would let its answer be sent twice."""
-    key = SecurityKey(ada.service.db.deployment.links.pages, count=count)
+    key = SecurityKey(ada.service.db.deployment.base_urls.pages, count=count)
     await add(ada, key)
     answer = key.get(await options(ada))
     await shows(ada, answer)
@@ -376,7 +376,7 @@ async def test_the_database_keeps_the_rules_itself(ada: Account) -> None:
 async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
         who = await member(service, await service.tenant())
-        key = SecurityKey(service.db.deployment.links.pages)
+        key = SecurityKey(service.db.deployment.base_urls.pages)
         await add(who, key)
         with pytest.raises(SignInFailed):
             await who.enter(WRONG)

@@ -115,7 +115,7 @@ async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:
 
 async def add_passkey(who: Account) -> SecurityKey:
     """A passkey of the person."""
-    key = SecurityKey(who.service.db.deployment.links.pages)
+    key = SecurityKey(who.service.db.deployment.base_urls.pages)
     async with who.service.db.write() as tx:
         answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)

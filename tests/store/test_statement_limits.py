@@ -238,7 +238,7 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
     services, route = service.services, "POST /v1/categories"
     hurried = Client(
         app.create_app(services, b"{}", statement_seconds=ENOUGH),
-        services.db.deployment.links.api,
+        services.db.deployment.base_urls.api,
         tenant.secret,
     )
     before = _counted(services.telemetry, route)
@@ -262,7 +262,9 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
 
 async def test_a_page_is_told_to_come_again(service: Service, tenant: Tenant) -> None:
     services = service.services
-    hurried = Client(app.create_app(services, b"{}", statement_seconds=ENOUGH), services.db.deployment.links.api, None)
+    hurried = Client(
+        app.create_app(services, b"{}", statement_seconds=ENOUGH), services.db.deployment.base_urls.api, None
+    )
     async with locked(service.database, "partner"):
         answer = await hurried.get(f"/account/{services.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")

@@ -51,7 +51,7 @@ class Form:
     def __init__(self, service: Service, invite: dict[str, Any], address: str = "198.51.100.9") -> None:
         self.service = service
         self.invite = invite
-        self.browser = Browser(service.app, service.db.deployment.links.pages, address)
+        self.browser = Browser(service.app, service.db.deployment.base_urls.pages, address)
         self.home = f"/apply/{invite['id']}"
 
     async def open(self) -> str:

@@ -28,7 +28,7 @@ class Desk(Browser):
     """A browser in which a member is signed in; ``home``: the address of their account."""
 
     def __init__(self, service: Service, tenant: Tenant, person: Person | None) -> None:
-        super().__init__(service.app, service.db.deployment.links.pages, ADDRESS)
+        super().__init__(service.app, service.db.deployment.base_urls.pages, ADDRESS)
         self.service, self.person = service, person
         self.name = service.db.deployment.ids.text("partner", tenant.partner.id)
         self.home = f"/account/{self.name}"

@@ -21,7 +21,7 @@ async def operator(service: Service, *roles: OperatorRole) -> Person:
 
 async def signed_in(service: Service, person: Person) -> Browser:
     """A browser in which an operator has just proved who they are."""
-    browser = Browser(service.app, service.db.deployment.links.pages, ADDRESS)
+    browser = Browser(service.app, service.db.deployment.base_urls.pages, ADDRESS)
     async with service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
     browser.cookies["__Host-operator"] = entered.secret

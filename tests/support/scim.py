@@ -55,7 +55,7 @@ class ScimClient:
         """In this process, through HTTP's own messages."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         transport = httpx.ASGITransport(service.app, client=(address, 50000))
-        base = service.db.deployment.links.api + "/scim/v2"
+        base = service.db.deployment.base_urls.api + "/scim/v2"
         return cls(httpx.AsyncClient(transport=transport, base_url=base, headers=headers))
 
     @classmethod

@@ -106,7 +106,7 @@ class Service:
 
     def client(self, key: str | None, *, address: str = "127.0.0.1") -> Client:
         """Calls with a key, or without one."""
-        return Client(self.app, self.db.deployment.links.api, key, address)
+        return Client(self.app, self.db.deployment.base_urls.api, key, address)
 
 
 _descriptions: dict[Hashable, bytes] = {}
@@ -115,7 +115,7 @@ _descriptions: dict[Hashable, bytes] = {}
 def _description(services: wiring.Services) -> bytes:
     """Made once for all services that answer the same at the same address: making it takes longer than a test."""
     declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
-    same = (services.db.deployment.links.api, services.settings.sandbox, declared, tuple(services.events))
+    same = (services.db.deployment.base_urls.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
         _descriptions[same] = application.describe_server_api(services)
     return _descriptions[same]

@@ -95,15 +95,15 @@ class ObjectStorage:
                 if blob := _TRASHED.fullmatch(found["path"]):
                     yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
 
-    async def restore(self, found: TrashedBlob) -> None:
+    async def restore(self, trashed_blob: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
-        await self._move(found.key, _trash_path(found), _path(found.key))
+        await self._move(trashed_blob.key, _trash_path(trashed_blob), _path(trashed_blob.key))
 
-    async def purge_trashed(self, found: TrashedBlob) -> None:
+    async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
         """Remove a blob that lies in the trash; one that is not there is removed."""
         with suppress(BlobMissing):
-            async with self._call(found.key):
-                await obstore.delete_async(self._store, _trash_path(found))
+            async with self._call(trashed_blob.key):
+                await obstore.delete_async(self._store, _trash_path(trashed_blob))
 
     async def read_deployment_record(self, name: str) -> bytes | None:
         """Read a deployment's mark; None if there is none."""
@@ -207,8 +207,8 @@ def _path(key: str) -> str:
     return f"{key[:2]}/{key}"
 
 
-def _trash_path(found: TrashedBlob) -> str:
-    return f"{_TRASH}/{found.data_date.isoformat()}/{found.key}"
+def _trash_path(trashed_blob: TrashedBlob) -> str:
+    return f"{_TRASH}/{trashed_blob.data_date.isoformat()}/{trashed_blob.key}"
 
 
 @contextmanager

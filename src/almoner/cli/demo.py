@@ -37,15 +37,15 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
         second = accounts.get(SECOND) or await _partner(tx, SECOND)
         first_id = tx.ids.text("partner", first.id)
         content = {
-            "baseUrl": tx.links.api,
+            "baseUrl": tx.base_urls.api,
             "publishableKey": await _key(tx, first, "publishable", known.get("publishableKey")),
             "secretKey": await _key(tx, first, "secret", known.get("secretKey"), _FIRST_SCOPES),
             "secondSecretKey": await _key(tx, second, "secret", known.get("secondSecretKey")),
             "scimKey": await _key(tx, first, "scim", known.get("scimKey")),
             "partnerId": first_id,
             "mailboxUrl": mailbox_url(tx.deployment, first.id),
-            "consoleUrl": f"{tx.links.pages}{OPERATORS_HOME}/sign-in",
-            "dashboardUrl": f"{tx.links.pages}{MEMBERS_HOME}/{first_id}/sign-in",
+            "consoleUrl": f"{tx.base_urls.pages}{OPERATORS_HOME}/sign-in",
+            "dashboardUrl": f"{tx.base_urls.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
     logins = known.get("logins") or {}
     operators = await prepare_operator_logins(db, logins.get("operators", ()))

@@ -70,7 +70,7 @@ async def prepare_login(db: Database, realm: Realm, demo: DemoPerson, known: Seq
             person = await people.create(tx, realm, profile, demo.roles)
             who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
             await audit.record_entry(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
-        url = f"{tx.links.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
+        url = f"{tx.base_urls.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
     login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
     before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
     password, app = before.get("password"), before.get("totpSecret") if demo.app else None

@@ -173,7 +173,7 @@ async def propose(
         currency=currency.strip().upper(),
         holder=_line(holder),
         address=address,
-        given=given,
+        fields=given,
         note=reported,
     )
     made = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)

@@ -39,36 +39,36 @@ _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
 
 
-def _subject(tx: Tx, one: Dispute) -> str | None:
-    return tx.ids.text_or_none("donation", one.donation_id) or tx.ids.text_or_none(
-        "heldpayment", one.unallocated_payment_id
+def _subject(tx: Tx, dispute: Dispute) -> str | None:
+    return tx.ids.text_or_none("donation", dispute.donation_id) or tx.ids.text_or_none(
+        "heldpayment", dispute.unallocated_payment_id
     )
 
 
-async def _facts(tx: Tx, one: Dispute) -> Sequence[Fact]:
+async def _facts(tx: Tx, dispute: Dispute) -> Sequence[Fact]:
     found = [
-        amount("Amount", one.money),
-        Fact("Reason", readable(one.reason) if one.reason else None),
-        Fact("Donation or payment", _subject(tx, one)),
-        Fact("Provider", one.provider),
-        Fact("Provider's payment", one.provider_payment),
-        Fact("Provider's dispute", one.provider_dispute),
-        moment("Opened", one.opened_at),
+        amount("Amount", dispute.money),
+        Fact("Reason", readable(dispute.reason) if dispute.reason else None),
+        Fact("Donation or payment", _subject(tx, dispute)),
+        Fact("Provider", dispute.provider),
+        Fact("Provider's payment", dispute.provider_payment),
+        Fact("Provider's dispute", dispute.provider_dispute),
+        moment("Opened", dispute.opened_at),
     ]
-    if one.loss:
-        found.append(amount("Absorbed by us", one.loss.absorbed))
-        found.append(Fact("Already disbursed", one.loss.disbursed, "yes_no"))
-        found.append(amount("Recovered", one.loss.recovered))
+    if dispute.loss:
+        found.append(amount("Absorbed by us", dispute.loss.absorbed))
+        found.append(Fact("Already disbursed", dispute.loss.disbursed, "yes_no"))
+        found.append(amount("Recovered", dispute.loss.recovered))
     return found
 
 
-def _open(one: Dispute) -> str:
-    return "" if one.status is DisputeStatus.OPEN else f"This dispute is {one.status.value}."
+def _open(dispute: Dispute) -> str:
+    return "" if dispute.status is DisputeStatus.OPEN else f"This dispute is {dispute.status.value}."
 
 
-async def _refresh(tx: Tx, officer: Officer, one: Dispute, _typed: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", tx.ids.text(_TYPE, one.id))
-    await disputes.enqueue_refresh(tx, one.provider_payment)
+async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", tx.ids.text(_TYPE, dispute.id))
+    await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 
 _REFRESH: Final = RecordAct(
@@ -84,20 +84,20 @@ _REFRESH: Final = RecordAct(
 
 
 def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
-    async def end(tx: Tx, officer: Officer, one: Dispute, outcome: Outcome, note: str) -> None:
-        await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.text(_TYPE, one.id))
+    async def end(tx: Tx, officer: Officer, dispute: Dispute, outcome: Outcome, note: str) -> None:
+        await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.text(_TYPE, dispute.id))
         try:
-            await disputes.record_outcome(tx, one.id, DisputeOutcome(outcome, officer.id, note), rules)
+            await disputes.record_outcome(tx, dispute.id, DisputeOutcome(outcome, officer.id, note), rules)
         except RetryLater:
             raise DisputeError(
                 "A refund or disbursement of this donation is in progress: try again in a minute."
             ) from None
 
-    async def mark_won(tx: Tx, officer: Officer, one: Dispute, typed: Mapping[str, str]) -> None:
-        await end(tx, officer, one, "won", typed["note"])
+    async def mark_won(tx: Tx, officer: Officer, dispute: Dispute, typed: Mapping[str, str]) -> None:
+        await end(tx, officer, dispute, "won", typed["note"])
 
-    async def mark_lost(tx: Tx, officer: Officer, one: Dispute, typed: Mapping[str, str]) -> None:
-        await end(tx, officer, one, "lost", typed["note"])
+    async def mark_lost(tx: Tx, officer: Officer, dispute: Dispute, typed: Mapping[str, str]) -> None:
+        await end(tx, officer, dispute, "lost", typed["note"])
 
     only = "Use this only if the payment provider does not report the outcome."
     return RecordKind(

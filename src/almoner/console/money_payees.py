@@ -324,7 +324,7 @@ class PayeeAccountPages:
             currency=typed["currency"].upper(),
             holder=to_one_line(typed["holder"]).strip(),
             address=address,
-            given={name: typed[name] or None for name in _NUMBERS},
+            fields={name: typed[name] or None for name in _NUMBERS},
             note=typed["note"],
         )
         made = await payee_bank_accounts.propose_account(tx, proposal, note=typed["note"], by=officer.id)

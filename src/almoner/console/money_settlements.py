@@ -192,10 +192,10 @@ class SettlementPages:
     async def _import(self, visitor: Visitor, provider: str, content: bytes) -> Settlement:
         officer = Officer(self._context, visitor)
 
-        async def record(tx: Tx, found: Settlement) -> None:
+        async def record(tx: Tx, settlement: Settlement) -> None:
             digest = sha256_digest(content).hex()
             await officer.record_audit_entry(
-                tx, DEPLOYMENT, "settlement.imported", provider, reference=found.reference, sha256=digest
+                tx, DEPLOYMENT, "settlement.imported", provider, reference=settlement.reference, sha256=digest
             )
 
         return await settlements_flows.import_report(self._context.db, provider, content, record=record)

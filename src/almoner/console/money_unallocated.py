@@ -53,79 +53,104 @@ _BY_HAND: Final = ActField(
 )
 
 
-async def _facts(tx: Tx, held: UnallocatedPayment) -> Sequence[Fact]:
-    donation = tx.ids.text_or_none("donation", held.donation_id)
+async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[Fact]:
+    donation = tx.ids.text_or_none("donation", unallocated_payment.donation_id)
     return [
-        amount("Amount", held.money),
-        Fact("Why it is unallocated", [held.reason.value], "values"),
-        Fact("Provider", held.provider),
-        Fact("Provider's payment", held.provider_payment),
-        Fact("Reference", held.reference or None),
+        amount("Amount", unallocated_payment.money),
+        Fact("Why it is unallocated", [unallocated_payment.reason.value], "values"),
+        Fact("Provider", unallocated_payment.provider),
+        Fact("Provider's payment", unallocated_payment.provider_payment),
+        Fact("Reference", unallocated_payment.reference or None),
         Fact("Donation", donation, "text"),
     ]
 
 
-def _undecided(held: UnallocatedPayment) -> str:
-    return "" if held.status == "held" else f"This payment is {held.status.replace('_', ' ')}."
+def _undecided(unallocated_payment: UnallocatedPayment) -> str:
+    return (
+        ""
+        if unallocated_payment.status == "held"
+        else f"This payment is {unallocated_payment.status.replace('_', ' ')}."
+    )
 
 
-def _refundable(held: UnallocatedPayment) -> str:
-    if not held.is_posted:
+def _refundable(unallocated_payment: UnallocatedPayment) -> str:
+    if not unallocated_payment.is_posted:
         return "The payment is not in our ledger, so you can only write it off."
-    by_provider = held.status == "refunding" and not held.is_by_bank
-    return "" if held.status == "held" or by_provider else f"This payment is {held.status.replace('_', ' ')}."
+    by_provider = unallocated_payment.status == "refunding" and not unallocated_payment.is_by_bank
+    return (
+        ""
+        if unallocated_payment.status == "held" or by_provider
+        else f"This payment is {unallocated_payment.status.replace('_', ' ')}."
+    )
 
 
-def _refunded_by_hand(held: UnallocatedPayment) -> str:
-    if not held.is_posted:
+def _refunded_by_hand(unallocated_payment: UnallocatedPayment) -> str:
+    if not unallocated_payment.is_posted:
         return "The payment is not in our ledger, so you can only write it off."
-    return "" if held.status in ("held", "refunding") else f"This payment is {held.status.replace('_', ' ')}."
+    return (
+        ""
+        if unallocated_payment.status in ("held", "refunding")
+        else f"This payment is {unallocated_payment.status.replace('_', ' ')}."
+    )
 
 
-def _applicable(held: UnallocatedPayment) -> str:
-    if not held.is_by_bank or held.payment_id is None:
+def _applicable(unallocated_payment: UnallocatedPayment) -> str:
+    if not unallocated_payment.is_by_bank or unallocated_payment.payment_id is None:
         return "Only a bank transfer with the reference of a donation can be applied to that donation."
-    return _undecided(held)
+    return _undecided(unallocated_payment)
 
 
-async def _about_refund(_tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
-    if held.status == "refunding":
-        return [f"The refund is requested from {held.provider} again."]
-    if held.is_by_bank:
+async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
+    if unallocated_payment.status == "refunding":
+        return [f"The refund is requested from {unallocated_payment.provider} again."]
+    if unallocated_payment.is_by_bank:
         return [
             (
                 "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
                 "through your bank. Then record the refund here, or import the bank statement that shows it."
             ),
         ]
-    return [f"The payer is refunded through {held.provider}. The donor gets an email once the refund has been sent."]
+    return [
+        (
+            f"The payer is refunded through {unallocated_payment.provider}. "
+            "The donor gets an email once the refund has been sent."
+        )
+    ]
 
 
-async def _refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
-    name = tx.ids.text(_TYPE, held.id)
+async def _refund(tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    name = tx.ids.text(_TYPE, unallocated_payment.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=None)
-    await suspense.begin_refund(tx, held.id, typed["note"], officer.id)
+    await suspense.begin_refund(tx, unallocated_payment.id, typed["note"], officer.id)
 
 
-async def _record_refund(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
-    name, called = tx.ids.text(_TYPE, held.id), typed["reference"]
+async def _record_refund(
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]
+) -> None:
+    name, called = tx.ids.text(_TYPE, unallocated_payment.id), typed["reference"]
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=called)
-    await suspense.record_manual_refund(tx, held.id, called, typed["note"], officer.id)
+    await suspense.record_manual_refund(tx, unallocated_payment.id, called, typed["note"], officer.id)
 
 
-async def _about_apply(tx: Tx, held: UnallocatedPayment) -> Sequence[str]:
-    named = tx.ids.text_or_none("donation", held.donation_id) or "the donation with its reference"
+async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
+    named = tx.ids.text_or_none("donation", unallocated_payment.donation_id) or "the donation with its reference"
     return [f"The payment pays {named}. The donation's amount is changed to the amount received."]
 
 
-async def _apply(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", tx.ids.text(_TYPE, held.id))
-    await bank_transfers.apply_to_donation(tx, held.id, typed["note"], officer.id)
+async def _apply(tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+    await officer.record_audit_entry(
+        tx, DEPLOYMENT, "unallocated_payment.accepted", tx.ids.text(_TYPE, unallocated_payment.id)
+    )
+    await bank_transfers.apply_to_donation(tx, unallocated_payment.id, typed["note"], officer.id)
 
 
-async def _write_off(tx: Tx, officer: Officer, held: UnallocatedPayment, typed: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", tx.ids.text(_TYPE, held.id))
-    await suspense.write_off(tx, held.id, typed["note"], officer.id)
+async def _write_off(
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]
+) -> None:
+    await officer.record_audit_entry(
+        tx, DEPLOYMENT, "unallocated_payment.dismissed", tx.ids.text(_TYPE, unallocated_payment.id)
+    )
+    await suspense.write_off(tx, unallocated_payment.id, typed["note"], officer.id)
 
 
 _KIND: Final = RecordKind(

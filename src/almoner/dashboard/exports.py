@@ -174,7 +174,7 @@ async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[ExportJobDetails
     person = None if export is None else await _find_person(tx, partner, export.person_id)
     if export is None or person is None or person.email is None or not may_download(JobMember(person), export):
         return None
-    link = f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}{PATH}"
+    link = f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}{PATH}"
     return Email(person.email, f"csv-export:{export.id}", {"link": link}, person.language, partner.id)
 
 

@@ -45,8 +45,8 @@ async def oldest_donor_view_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("held")
-async def delete_donor_views(tx: Tx, until: datetime, limit: int) -> int:
-    """Delete views of before ``until``, at most ``limit``; how many they were."""
+async def delete_donor_views(tx: Tx, before: datetime, limit: int) -> int:
+    """Delete views of before ``before``, at most ``limit``; how many they were."""
     return len(
         await tx.fetch(
             """
@@ -54,7 +54,7 @@ async def delete_donor_views(tx: Tx, until: datetime, limit: int) -> int:
                 select ctid from donor_view where viewed_at < $1 order by viewed_at limit $2
             ) returning 1
             """,
-            until,
+            before,
             limit,
         )
     )

@@ -24,20 +24,20 @@ class BaseUrls:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The environment, clocks, identifiers, base URLs and secrets of this installation.
+    """This installation of Almoner: its environment, clocks, identifiers, base URLs and secrets.
 
-    ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
-    ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
-    ``second_look_percent``: how many of a hundred reviews are decided once more by somebody else, to compare.
-    ``time_zone``: of who issues receipts, whose days documents, statements and pages show.
-    ``public_links``: of whoever runs it, shown on all pages and mails.
-    ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
+    ``receivers``: the addresses that webhooks may be sent to. ``source_addresses``: those that they are sent from.
+    ``max_age``: older published data is shown as stale; None: it never is.
+    ``second_look_percent``: the share of reviews that a second reviewer decides again, to compare.
+    ``time_zone``: of the issuer of receipts, for the dates on documents, statements and pages.
+    ``public_links``: links of the operator of this installation, shown on all pages and in all emails.
+    ``identity``: which deployment this is, and whether it may act outside its database.
     """
 
     environment: Environment
     clock: Clock
     ids: Ids
-    links: BaseUrls
+    base_urls: BaseUrls
     vault: Vault
     receivers: AddressPolicy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()

@@ -140,41 +140,41 @@ def make_claim(
     )
 
 
-async def acquire_claim(tx: Tx, held: IdempotencyClaim, *, leased: bool = False) -> None:
+async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, leased: bool = False) -> None:
     """First statements of a write: lock the key, then look for a stored answer.
 
     Does not wait for the lock, unless the call already ``leased`` its key: then an equal call holds it for a moment,
     to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
     committed: a statement sees only what was there when it began, which may be before that commit.
     """
-    if held.key_hash is None:
+    if claim.key_hash is None:
         return
     if leased:
-        await tx.execute("select pg_advisory_xact_lock($1)", held.lock)
-    elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", held.lock):
+        await tx.execute("select pg_advisory_xact_lock($1)", claim.lock)
+    elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", claim.lock):
         raise OriginalCallInProgress
     row = await tx.fetchrow(
         """
         select route, fingerprint, response from idempotency_response
         where partner_id = $1 and key_hash = $2 and expires_at > $3
         """,
-        held.partner.id,
-        held.key_hash,
+        claim.partner.id,
+        claim.key_hash,
         tx.now,
     )
     if row is not None:
-        held.raise_stored_answer(tx.vault, row["route"], row["fingerprint"], row["response"])
+        claim.raise_stored_answer(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
 _COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
 
 
-async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
+async def complete_claim(tx: Tx, claim: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
     """The last statement of a write: store the response and the audit entry."""
-    if held.key_hash is None:
+    if claim.key_hash is None:
         await audit.insert_entry(tx, entry)
         return
-    values = held.named_values(tx, body) | audit.named_values(entry)
+    values = claim.named_values(tx, body) | audit.named_values(entry)
     await tx.execute(_COMPLETE.sql, *_COMPLETE.arguments(values))
 
 

@@ -14,7 +14,7 @@ ATTACHMENT: Final = "mailbox-attachment"
 
 def mailbox_url(deployment: Deployment, partner: UUID) -> str:
     """The URL of a partner's sandbox mailbox."""
-    page = deployment.links.pages + MAILBOX
+    page = deployment.base_urls.pages + MAILBOX
     if deployment.receivers.loopback:
         return page
     return f"{page}?token={deployment.vault.page_token(PURPOSE, partner)}"
@@ -23,4 +23,4 @@ def mailbox_url(deployment: Deployment, partner: UUID) -> str:
 def attachment_url(deployment: Deployment, mail_id: UUID, name: str) -> str:
     """The URL to download an email's attachment; it needs no API key."""
     token = deployment.vault.page_token(ATTACHMENT, mail_id)
-    return f"{deployment.links.pages}{MAILBOX}/attachments/{quote(name)}?token={token}"
+    return f"{deployment.base_urls.pages}{MAILBOX}/attachments/{quote(name)}?token={token}"

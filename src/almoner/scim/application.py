@@ -83,7 +83,7 @@ class ScimApplication:
         self._db = db
         self._guard = guard
         self._provider = build_scim_provider()
-        self._base = db.deployment.links.api + PREFIX
+        self._base = db.deployment.base_urls.api + PREFIX
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._protocol = self._protocol_for(b"")  # for what is answered before it is known who asks
 

@@ -68,12 +68,12 @@ class AccountPortal:
         """The name of the cookie that replaces an emailed link's token, so that it leaves the address (H1)."""
         return f"__Host-{purpose}-{self.name}"
 
-    def safe_redirect_path(self, wanted: str) -> str:
-        """``wanted`` if it is a path of this portal, else the home page: prevents open redirects after sign-in."""
-        path = wanted.partition("?")[0]
+    def safe_redirect_path(self, next_path: str) -> str:
+        """``next_path`` if it is a path of this portal, else the home page: prevents open redirects after sign-in."""
+        path = next_path.partition("?")[0]
         own = path == self.home or path.startswith(self.home + "/")
-        straight = "//" not in wanted and "/." not in path
-        return wanted if own and straight and _OWN.fullmatch(wanted) else self.home
+        straight = "//" not in next_path and "/." not in path
+        return next_path if own and straight and _OWN.fullmatch(next_path) else self.home
 
 
 OPERATOR_PORTAL: Final = AccountPortal(OPERATORS, "operators", "Operators", OPERATORS_HOME)

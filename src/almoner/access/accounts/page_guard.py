@@ -170,7 +170,7 @@ class PageGuard:
         self.db = db
         self._pages = pages
         self._links = tuple(links)
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def protected_route(
         self,
@@ -310,7 +310,7 @@ class PageGuard:
             return await sign_ins.find_by_secret(tx, place.realm, secret)
 
     async def complete_sign_in(
-        self, request: Request, place: AccountPortal, entered: NewSignIn, wanted: str = ""
+        self, request: Request, place: AccountPortal, entered: NewSignIn, next_path: str = ""
     ) -> Response:
         """Redirect to the requested page and set the cookies of a new sign-in.
 
@@ -322,7 +322,7 @@ class PageGuard:
             async with self.db.write() as tx:
                 by = credentials.audit_context_of_person(tx, person, browser_of_request(request, place).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
-        onward = place.safe_redirect_path(wanted)
+        onward = place.safe_redirect_path(next_path)
         response = redirect_to(await self._first_page(place, entered) if onward == place.home else onward)
         self.set_session_cookie(response, place, entered.sign_in, entered.secret)
         set_device_cookie(response, place, entered.device)
@@ -339,9 +339,11 @@ class PageGuard:
             return place.home
         return place.home + (DASHBOARD_HOME if place.realm.partner else OPERATORS_DESK)
 
-    def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
+    def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, next_path: str) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""
-        response = redirect_to(f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(wanted), safe='/')}")
+        response = redirect_to(
+            f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(next_path), safe='/')}"
+        )
         set_cookie(
             response, place.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
         )

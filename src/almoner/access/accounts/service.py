@@ -48,5 +48,5 @@ async def find_sign_in_urls(tx: Tx, sealed: str) -> tuple[str, list[SignInUrl]]:
     for partner in await people.list_partners_with_email(tx, email):
         name = tx.ids.text("partner", partner.id)
         account = await partners.get(tx, partner)
-        found.append(SignInUrl(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
+        found.append(SignInUrl(account.name, f"{tx.base_urls.pages}{MEMBERS_HOME}/{name}/sign-in"))
     return email, found

@@ -174,23 +174,27 @@ def overlap_end(now: datetime, overlap: timedelta) -> datetime:
     return now + overlap
 
 
-def ensure_known_scopes(asked: frozenset[str]) -> None:
+def ensure_known_scopes(requested_scopes: frozenset[str]) -> None:
     """Raises UnknownScopes if some requested scopes do not exist."""
-    if strange := sorted(asked - SCOPES):
+    if strange := sorted(requested_scopes - SCOPES):
         raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")
 
 
-def granted_scopes(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
+def granted_scopes(kind: Kind, requested_scopes: frozenset[str]) -> frozenset[str]:
     """The scopes of a new key. Raises ValueError if this kind of key cannot have them."""
     if kind == "publishable":
-        if not asked <= PUBLISHABLE_SCOPES:
-            raise ValueError(f"a publishable key cannot have {', '.join(sorted(asked - PUBLISHABLE_SCOPES))}")
-        return asked or PUBLISHABLE_SCOPES
+        if not requested_scopes <= PUBLISHABLE_SCOPES:
+            raise ValueError(
+                f"a publishable key cannot have {', '.join(sorted(requested_scopes - PUBLISHABLE_SCOPES))}"
+            )
+        return requested_scopes or PUBLISHABLE_SCOPES
     if kind == "scim":
-        if not asked <= _SCIM_SCOPES:
-            raise ValueError(f"a SCIM key can only have scim_api, not {', '.join(sorted(asked - _SCIM_SCOPES))}")
+        if not requested_scopes <= _SCIM_SCOPES:
+            raise ValueError(
+                f"a SCIM key can only have scim_api, not {', '.join(sorted(requested_scopes - _SCIM_SCOPES))}"
+            )
         return _SCIM_SCOPES
-    return asked or frozenset({"*"})
+    return requested_scopes or frozenset({"*"})
 
 
 REQUEST_RETENTION: Final = timedelta(days=14)

@@ -143,7 +143,7 @@ async def oldest_request_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_requests(tx: Tx, until: datetime, limit: int) -> int:
+async def delete_requests(tx: Tx, before: datetime, limit: int) -> int:
     """Delete what was received by then, at most ``limit``; how many they were."""
     deleted = await tx.execute(
         """
@@ -154,7 +154,7 @@ async def delete_requests(tx: Tx, until: datetime, limit: int) -> int:
             ) as old limit $2
         )
         """,
-        lowest_id_at(until + _MILLISECOND),
+        lowest_id_at(before + _MILLISECOND),
         limit,
     )
     return int(deleted.rpartition(" ")[2])

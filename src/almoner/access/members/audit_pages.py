@@ -155,9 +155,9 @@ def _read_filter(visitor: Visitor) -> AuditFilter:
         raise NotFound from None
 
 
-def _bounds(wanted: AuditFilter, texts: PageTexts) -> tuple[UUID | None, UUID | None]:
+def _bounds(filters: AuditFilter, texts: PageTexts) -> tuple[UUID | None, UUID | None]:
     """The first ID of the first day, and the first one after the last day. Raises ValueError with the field's name."""
-    return _day_start("first", wanted.first, texts, after=0), _day_start("last", wanted.last, texts, after=1)
+    return _day_start("first", filters.first, texts, after=0), _day_start("last", filters.last, texts, after=1)
 
 
 def _day_start(field: str, text: str, texts: PageTexts, *, after: int) -> UUID | None:

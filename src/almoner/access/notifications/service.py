@@ -150,4 +150,4 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: forget what could not be delivered long ago; how many."""
-    return await store.delete_until(tx, tx.now - RETENTION, limit)
+    return await store.delete_old(tx, tx.now - RETENTION, limit)

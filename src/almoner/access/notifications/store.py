@@ -81,7 +81,7 @@ async def oldest_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
+async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
     """Forget those until then; how many."""
     rows = await tx.fetch(
         """
@@ -89,7 +89,7 @@ async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
             select id from undeliverable_email where created_at <= $1 order by created_at limit $2
         ) returning id
         """,
-        until,
+        before,
         limit,
     )
     return len(rows)

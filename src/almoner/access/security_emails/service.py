@@ -105,7 +105,7 @@ async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEma
 
 def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:
     """``.../invitation?token=`` or ``.../reset?token=`` of a link, else "your account"."""
-    start = tx.links.pages + account_path(tx.ids, realm)
+    start = tx.base_urls.pages + account_path(tx.ids, realm)
     if email.link is None:
         return start
     return f"{start}/{email.kind}?token={tx.vault.page_token(email.kind, email.link)}"

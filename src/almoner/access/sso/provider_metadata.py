@@ -71,14 +71,14 @@ class ProviderMetadataCache:
         """The provider's signing keys, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).keys
 
-    async def refresh_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
+    async def refresh_keys(self, provider: Provider, cached_keys: "KeySet") -> "KeySet | None":
         """Refetch signing keys for a token with an unknown key; None if that was done within a minute.
 
         Otherwise anybody who makes up key names could have us ask the provider all the time. Raises SsoRefused.
         """
         found = await self._lookup(provider)
         async with found.turn:
-            if found.keys is not known:
+            if found.keys is not cached_keys:
                 return found.keys  # somebody else has just asked
             now = self._clock.real_now()
             if found.asked_again_at is not None and now - found.asked_again_at < _AGAIN:
@@ -171,13 +171,13 @@ def unreachable_error(reported: str) -> SsoRefused:
     )
 
 
-def parse_json_response(answer: OutboundResponse) -> Mapping[str, Any]:
+def parse_json_response(response: OutboundResponse) -> Mapping[str, Any]:
     """The JSON object of a provider's response. Raises SsoRefused."""
-    if answer.status != 200:
-        raise unreachable_error(f"the provider returned status {answer.status}")
-    if len(answer.body) > MOST_BYTES:
+    if response.status != 200:
+        raise unreachable_error(f"the provider returned status {response.status}")
+    if len(response.body) > MOST_BYTES:
         raise unreachable_error("the response is too large")
     try:
-        return msgspec.json.decode(answer.body, type=dict[str, Any])
+        return msgspec.json.decode(response.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise unreachable_error("the response is not a JSON object") from error

@@ -49,7 +49,7 @@ async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRender
         "organisation": page.organisation,
         "account": account,
         "until": page.until,
-        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
     }
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 

@@ -59,7 +59,7 @@ async def _email(
         "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, organisation_id)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", locale),
         "reference": tx.ids.text("donation", donation.id),
-        "link": f"{tx.links.pages}/{link}?token={tx.vault.page_token(link, opened)}",
+        "link": f"{tx.base_urls.pages}/{link}?token={tx.vault.page_token(link, opened)}",
         **{
             name: formats.format_money(fact.minor, fact.currency, locale) if isinstance(fact, Money) else fact
             for name, fact in facts.items()

@@ -36,7 +36,7 @@ class StatementDocuments:
         """The private address of the statement; nothing in it names the donor."""
         deployment = self._pages.deployment
         token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, until)
-        return f"{deployment.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
+        return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     async def render(self, statement: DonorStatement) -> bytes:
         """The PDF."""

@@ -42,7 +42,7 @@ class StatementPages:
         self._papers = StatementDocuments(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def request_routes(self) -> list[Route]:
         """Starlette routes below the pages of donations."""

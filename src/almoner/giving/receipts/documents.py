@@ -69,7 +69,7 @@ class ReceiptDocuments:
         """The private address where the donor sees how far the donation is."""
         deployment = self._pages.deployment
         token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
-        return f"{deployment.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
+        return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     def _reference(self, receipt: Receipt) -> str:
         return self._pages.deployment.ids.text("donation", receipt.donation_id)

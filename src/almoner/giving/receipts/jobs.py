@@ -74,9 +74,9 @@ def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
     return RESEND.new_job(details, unique=str(requested.donation))
 
 
-async def record_delivery(tx: Tx, sent: SendReceipt, result: DeliveryResult) -> None:
+async def record_delivery(tx: Tx, job_details: SendReceipt, result: DeliveryResult) -> None:
     """The donation says what became of it."""
-    await donations.record_receipt_delivery(tx, sent.id, result)
+    await donations.record_receipt_delivery(tx, job_details.id, result)
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "receipt.html"

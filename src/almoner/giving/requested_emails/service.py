@@ -35,4 +35,4 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
     """Delete records that are a day old; returns how many."""
-    return await store.delete_until(tx, tx.real_now - domain.EMAILS_WITHIN, limit)
+    return await store.delete_old(tx, tx.real_now - domain.EMAILS_WITHIN, limit)

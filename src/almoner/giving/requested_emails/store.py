@@ -61,7 +61,7 @@ async def oldest_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
+async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
     """Remove what was asked for until then; how many."""
     return int(
         await tx.fetchval(
@@ -72,7 +72,7 @@ async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
                 ) returning 1
             ) select count(*) from gone
             """,
-            until,
+            before,
             limit,
         )
     )

@@ -132,11 +132,11 @@ class ModelWeights(NamedTuple):
     rarity: Mapping[str, float]
     of: Mapping[str, Mapping[str, float]]
 
-    def weigh_features(self, found: TextFeatures) -> dict[str, float]:
+    def weigh_features(self, features: TextFeatures) -> dict[str, float]:
         """The features as they are weighed: known words, together of length 1, and matches."""
-        words = {word: count * rarity for word, count in found.words.items() if (rarity := self.rarity.get(word))}
+        words = {word: count * rarity for word, count in features.words.items() if (rarity := self.rarity.get(word))}
         length = sqrt(sum(value * value for value in words.values())) or 1.0
-        return {word: value / length for word, value in words.items()} | dict(found.matches)
+        return {word: value / length for word, value in words.items()} | dict(features.matches)
 
     def sub_tag_scores(self, vector: Mapping[str, float]) -> dict[str, float]:
         """The score of each sub-tag that was learnt."""

@@ -68,11 +68,11 @@ async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:
     return await media.insert(tx, image.content, image.media_type)
 
 
-async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingContent, shown: BrandingContent) -> None:
-    if shown == before:
+async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingContent, branding: BrandingContent) -> None:
+    if branding == before:
         return
-    await store.update(tx, organisation_id, shown)
+    await store.update(tx, organisation_id, branding)
     await organisations.emit_public_details_changed(tx, organisation_id)
-    left = before.image_keys - shown.image_keys
+    left = before.image_keys - branding.image_keys
     for key in left - await store.image_keys_in_use(tx, left):
         await media.delete(tx, key)

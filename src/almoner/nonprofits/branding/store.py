@@ -38,7 +38,7 @@ async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingContent:
     return BrandingContent(**{**row, "images": tuple(row["images"])}) if row else BrandingContent()
 
 
-async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
+async def update(tx: Tx, organisation_id: UUID, branding: BrandingContent) -> None:
     """Store the branding and update the search index."""
     await tx.execute(
         """
@@ -46,11 +46,11 @@ async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
         where organisation_id = $1
         """,
         organisation_id,
-        shown.display_name,
-        shown.description,
-        shown.logo,
-        list(shown.images),
-        shown.primary_color,
+        branding.display_name,
+        branding.description,
+        branding.logo,
+        list(branding.images),
+        branding.primary_color,
     )
     await tx.execute(
         """
@@ -65,8 +65,8 @@ async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
         "update organisation set updated_at = $2, search_shown = $3, search_shown_description = $4 where id = $1",
         organisation_id,
         tx.now,
-        normalise_indexed_text(shown.display_name),
-        normalise_indexed_text(shown.description),
+        normalise_indexed_text(branding.display_name),
+        normalise_indexed_text(branding.description),
     )
 
 

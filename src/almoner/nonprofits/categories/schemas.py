@@ -61,6 +61,6 @@ def category_response(tx: Tx, category: Category) -> CategoryResponse:
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
-        image_url=media.media_url(tx.links, category.image_key),
+        image_url=media.media_url(tx.base_urls, category.image_key),
         created_at=iso_timestamp(category.created_at),
     )

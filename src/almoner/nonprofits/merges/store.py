@@ -346,7 +346,7 @@ async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverr
     return [StatusOverride(*row) for row in rows]
 
 
-async def set_status_overrides(tx: Tx, found: Sequence[StatusOverride]) -> None:
+async def set_status_overrides(tx: Tx, overrides: Sequence[StatusOverride]) -> None:
     """Store status overrides, and who is active because of them."""
     await tx.execute(
         """
@@ -355,10 +355,10 @@ async def set_status_overrides(tx: Tx, found: Sequence[StatusOverride]) -> None:
         from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[]) w (id, status_override, succeeded_by, active)
         where o.id = w.id
         """,
-        [row.id for row in found],
-        [row.status_override for row in found],
-        [row.succeeded_by for row in found],
-        [row.active for row in found],
+        [row.id for row in overrides],
+        [row.status_override for row in overrides],
+        [row.succeeded_by for row in overrides],
+        [row.active for row in overrides],
         tx.now,
     )
 

@@ -94,7 +94,7 @@ def _extra_fields(found: OrganisationResults) -> dict[str, object]:
 
 
 def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> dict[str, str | None]:
-    address = call.db.deployment.links.api + call.path
+    address = call.db.deployment.base_urls.api + call.path
     stored = [(name, value) for name, value in call.parameters if name != "page"]
     last = max(1, -(-reachable // size))
 

@@ -312,7 +312,7 @@ def organisation_response(tx: Tx, row: Organisation, categories: list[Category])
         succeeded_by=tx.ids.text_or_none("organisation", row.succeeded_by),
         categories=[_category_response(tx, category) for category in categories],
         activity_sub_tags=sub_tags_response(tx, row.activities),
-        logo=media.media_url(tx.deployment.links, row.logo),
+        logo=media.media_url(tx.deployment.base_urls, row.logo),
         images=_addresses(tx, row.images),
         website=row.websites[0] if row.websites else None,
         websites=list(row.websites),
@@ -362,7 +362,7 @@ def _category_response(tx: Tx, category: Category) -> OrganisationCategoryRespon
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
-        image_url=media.media_url(tx.links, category.image_key),
+        image_url=media.media_url(tx.base_urls, category.image_key),
         created_at=iso_timestamp(category.created_at),
     )
 
@@ -392,7 +392,7 @@ def profile_response(tx: Tx, row: Organisation) -> OrganisationProfileResponse:
         row.name,
         row.display_name,
         row.description,
-        media.media_url(tx.deployment.links, row.logo),
+        media.media_url(tx.deployment.base_urls, row.logo),
     )
 
 
@@ -402,14 +402,14 @@ def branding_response(tx: Tx, row: Branding) -> OrganisationBrandingResponse:
         organisation_id=tx.ids.text("organisation", row.organisation_id),
         display_name=row.display_name,
         description=row.description,
-        logo=media.media_url(tx.deployment.links, row.logo),
+        logo=media.media_url(tx.deployment.base_urls, row.logo),
         images=_addresses(tx, row.images),
         primary_color=row.primary_color,
     )
 
 
 def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
-    return [address for key in images if (address := media.media_url(tx.deployment.links, key))]
+    return [address for key in images if (address := media.media_url(tx.deployment.base_urls, key))]
 
 
 def milestone_response(tx: Tx, row: Milestone) -> MilestoneResponse:

@@ -77,13 +77,13 @@ class _Search:
     keys: tuple[str, ...]
     before: dict[SearchRequest, _Attempt] = field(default_factory=dict)
 
-    async def tried(self, asked: SearchRequest) -> _Attempt:
-        if asked not in self.before:
-            found = await store_search.match_words(self.tx, self.scope, self.filters, asked, 0, MAX_RANKED)
-            if asked.exceeds_count and len(found.candidates) < MAX_RANKED:
-                return await self.tried(replace(asked, exceeds_count=False))
-            self.before[asked] = _Attempt(asked, found, self.ranking.rank_candidates(found.candidates))
-        return self.before[asked]
+    async def tried(self, request: SearchRequest) -> _Attempt:
+        if request not in self.before:
+            found = await store_search.match_words(self.tx, self.scope, self.filters, request, 0, MAX_RANKED)
+            if request.exceeds_count and len(found.candidates) < MAX_RANKED:
+                return await self.tried(replace(request, exceeds_count=False))
+            self.before[request] = _Attempt(request, found, self.ranking.rank_candidates(found.candidates))
+        return self.before[request]
 
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
@@ -99,9 +99,9 @@ class _Search:
             )
         return await self.tried(asked)
 
-    async def alike(self, asked: SearchRequest) -> _Attempt:
+    async def alike(self, request: SearchRequest) -> _Attempt:
         """Of what is found by one word of several, the names that are near the whole query, and whose number it has."""
-        tried = await self.tried(replace(asked, counted=False))
+        tried = await self.tried(replace(request, counted=False))
         near = [
             one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
         ]

@@ -134,11 +134,11 @@ def is_correctable_word(word: str) -> bool:
     return len(word) in _CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
 
 
-def rank_corrections(word: str, known: Sequence[WordCount]) -> tuple[str, ...]:
+def rank_corrections(word: str, word_counts: Sequence[WordCount]) -> tuple[str, ...]:
     """The known words that the word may be a slip of: fewest slips first, then the commoner one."""
     typos = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
     near = []
-    for other, count in dict(known).items():
+    for other, count in dict(word_counts).items():
         distance = OSA.distance(word, other, score_cutoff=typos)
         if distance <= typos and other != word:
             near.append((distance, -count, other))
@@ -196,17 +196,19 @@ def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doub
     return QueryTerm(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
 
 
-def uncertain_words(made: Sequence[QueryTerm]) -> list[str]:
+def uncertain_words(terms: Sequence[QueryTerm]) -> list[str]:
     """The words for which nothing stands, or what hardly anybody uses, so that two slips are likelier than one."""
-    return [group.word for group in made if group.is_unmatched or (group.repaired and group.weight <= RARE_OCCURRENCES)]
+    return [
+        group.word for group in terms if group.is_unmatched or (group.repaired and group.weight <= RARE_OCCURRENCES)
+    ]
 
 
-def required_terms(made: Sequence[QueryTerm]) -> list[QueryTerm]:
+def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     """The groups that a result must have, at least one where any stands for something.
 
     Others only rank: those for which nothing stands, that may be a slip of a weak word, or begin too many words.
     """
-    known = [group for group in made if not group.is_unmatched]
+    known = [group for group in terms if not group.is_unmatched]
     strong = [
         group
         for group in known
@@ -237,20 +239,20 @@ def exceeds_count_limit(terms: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCU
 
 
 def all_terms_query(
-    asked: Sequence[QueryTerm], other: str | None = None
+    terms: Sequence[QueryTerm], other: str | None = None
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
     """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
-    rarest_first = sorted(asked, key=lambda one: one.weight)
+    rarest_first = sorted(terms, key=lambda one: one.weight)
     named = tuple(one.name_query() for one in rarest_first)
     missing = f"!({' & '.join(named)})"
-    if len(asked) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
+    if len(terms) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
         return (named,), ((*(one.any_field_query() for one in rarest_first), missing),)
-    if len(asked) > 1:  # few places and descriptions have what is common in names: they lead
+    if len(terms) > 1:  # few places and descriptions have what is common in names: they lead
         return (named,), tuple(
             (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), missing)
             for one in rarest_first
         )
-    otherwise = " | ".join([*(one.other_fields_query() for one in asked), *([other] if other else [])])
+    otherwise = " | ".join([*(one.other_fields_query() for one in terms), *([other] if other else [])])
     if not named:
         return (), ((otherwise,),) if otherwise else ()
     return (named,), ((f"({otherwise}) & {missing}",),)
@@ -267,18 +269,18 @@ def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
     return f"'~{query.text}':*"
 
 
-def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
+def initials_beside_words_query(terms: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
     """The ways of names with the initials that one word may be, and the other words in names or places."""
-    if not 1 < len(asked) <= _MAX_WORDS_WITH_INITIALS:
+    if not 1 < len(terms) <= _MAX_WORDS_WITH_INITIALS:
         return None
     ways = tuple(
-        (f"'~{one.word}':*", *(other.name_or_place_query() for other in asked if other is not one))
-        for one in asked
+        (f"'~{one.word}':*", *(other.name_or_place_query() for other in terms if other is not one))
+        for one in terms
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
         and matched.known.get(one.word, 0) <= _MAX_INITIALS_OCCURRENCES
         and (one.word in matched.known or not one.begins)
-        and not any(other.is_unmatched or other.repaired for other in asked if other is not one)
+        and not any(other.is_unmatched or other.repaired for other in terms if other is not one)
     )
     return ways or None
 
@@ -300,17 +302,17 @@ def all_but_n_terms_query(terms: Sequence[QueryTerm], missing_count: int) -> Que
     return tuple(combinations(queries, len(queries) - missing_count))
 
 
-def any_term_query(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:
+def any_term_query(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
     """The way of names with one of several words that are not common; None without such.
 
     Of many words the rarest alone: a name that has one of them, and a common one, is not like all of them.
     """
     rare: list[str] = []
     occurrences = 0
-    for one in sorted(asked, key=lambda group: group.weight):
+    for one in sorted(terms, key=lambda group: group.weight):
         occurrences += one.weight
         if one.weight <= MAX_PREFIX_OCCURRENCES and (
             len(rare) < _MIN_ALTERNATIVE_WORDS or occurrences <= _MAX_ALTERNATIVE_OCCURRENCES
         ):
             rare.append(one.name_query())
-    return ((" | ".join(rare),),) if rare and len(asked) > 1 else None
+    return ((" | ".join(rare),),) if rare and len(terms) > 1 else None

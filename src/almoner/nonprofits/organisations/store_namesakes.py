@@ -89,7 +89,7 @@ async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     )
 
 
-async def list_namesakes(tx: Tx, organisation: Organisation, asked: NameSearch) -> list[Namesake]:
+async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSearch) -> list[Namesake]:
     """Other active bodies of its register that a name may mean, those with its first line first.
 
     Those with the first line of this one, of a large family those that share most words beyond it and most of the
@@ -99,12 +99,12 @@ async def list_namesakes(tx: Tx, organisation: Organisation, asked: NameSearch) 
     rows = await tx.fetch(
         _NAMESAKES,
         organisation.id,
-        asked.name,
-        asked.place,
-        " | ".join(_all_of(words) for words in asked.queries if words) or None,
+        name_search.name,
+        name_search.place,
+        " | ".join(_all_of(words) for words in name_search.queries if words) or None,
         organisation.registry_id,
-        list(asked.near_keys),
-        list(asked.further_words),
+        list(name_search.near_keys),
+        list(name_search.further_words),
     )
     return [Namesake(**{**dict(row), "other_names": tuple(row["other_names"])}) for row in rows]
 

@@ -182,7 +182,7 @@ async def match_numbers(tx: Tx, scope: Scope, filters: OrganisationFilters, keys
 
 
 async def match_words(
-    tx: Tx, scope: Scope, filters: OrganisationFilters, asked: SearchRequest, offset: int, limit: int
+    tx: Tx, scope: Scope, filters: OrganisationFilters, request: SearchRequest, offset: int, limit: int
 ) -> SearchMatches:
     """Organisations with the words that are asked for, or whose number or beginning of the name it is.
 
@@ -190,21 +190,21 @@ async def match_words(
     names, then places and descriptions; of each the nearest to the query.
     """
     where = _Where(scope, filters)
-    text = where.bind(asked.text)
+    text = where.bind(request.text)
     length = f"abs(octet_length(name) - octet_length({text}))"
-    near = length if asked.compare_by == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
+    near = length if request.compare_by == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
     upto = f"{where.bind(offset + limit)}::bigint"
 
     def nearest(tier: int, of: str, unless: str = "false") -> str:
         some = f"select * from {of} where not ({unless})"
         chosen = (
-            some if asked.compare_by == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
+            some if request.compare_by == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
         )
         return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
-    certain = _with_name_or_number(where, asked, text, filtered=filters != OrganisationFilters())
+    certain = _with_name_or_number(where, request, text, filtered=filters != OrganisationFilters())
     statement = f"""
-        with {certain}, {_with_words(where, asked, upto)}, found as (
+        with {certain}, {_with_words(where, request, upto)}, found as (
             select {NUMBER_TIER} as tier, {near} as far, * from numbered
             union all select 1, {near}, * from same
             union all select 2, {near}, * from begun
@@ -234,13 +234,13 @@ def _one_number(length: str) -> str:
     return f"({length}::bigint << 32) + (uuid_hash(id)::bigint & 4294967295)"
 
 
-def _with_words(where: _Where, asked: SearchRequest, upto: str) -> str:
+def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
     """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted.
 
     No row is counted twice: those with the words in their names, then those that have them elsewhere as well. What
     need not be counted is not read where what comes before suffices.
     """
-    named = where.has(asked.name_alternatives)
+    named = where.has(request.name_alternatives)
     name_hits = f"""
         name_hits as materialized (
             select {_FIELDS} from organisation_search where {named} and {where}
@@ -257,7 +257,7 @@ def _with_words(where: _Where, asked: SearchRequest, upto: str) -> str:
                 union select id from foremost
             ) sure
         )"""
-    if asked.exceeds_count:
+    if request.exceeds_count:
         return f"""
         many as (select true as results), {first}, {name_hits}, named as not materialized (
             select * from name_hits where not (select suffices from before) limit {MAX_COUNTED + 1}
@@ -266,14 +266,14 @@ def _with_words(where: _Where, asked: SearchRequest, upto: str) -> str:
         ), others as (
             select * from named where false
         )"""
-    wanted = f"{MAX_COUNTED + 1} - n" if asked.counted else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
+    wanted = f"{MAX_COUNTED + 1} - n" if request.counted else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
     return f"""
         {name_hits}, named as not materialized (
             select * from name_hits limit {MAX_COUNTED + 1}
         ), known as materialized (
             select count(*) as n from named
         ), other_hits as materialized (
-            select {_FIELDS} from organisation_search where {where.has(asked.elsewhere)} and {where}
+            select {_FIELDS} from organisation_search where {where.has(request.elsewhere)} and {where}
         ), others as not materialized (
             select * from other_hits limit (select {wanted} from known)
         ), many as materialized (
@@ -281,8 +281,8 @@ def _with_words(where: _Where, asked: SearchRequest, upto: str) -> str:
         ), {first}"""
 
 
-def _with_name_or_number(where: _Where, asked: SearchRequest, text: str, *, filtered: bool) -> str:
-    beyond, keys = where.bind(asked.text + "~"), where.bind(list(asked.keys))
+def _with_name_or_number(where: _Where, request: SearchRequest, text: str, *, filtered: bool) -> str:
+    beyond, keys = where.bind(request.text + "~"), where.bind(list(request.keys))
     # As a row it is the end of the same stretch of the index, but is not estimated from statistics: of a few letters
     # these say too few names, and all of them would be read and sorted. With filters another index may be the better.
     below = f"name < {beyond}" if filtered else f"(name, rank) < ({beyond}, 0::smallint)"

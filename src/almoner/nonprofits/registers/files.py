@@ -119,22 +119,22 @@ def _describe_file(path: Path, member: str | None) -> LoadedFile:
 
 
 @contextmanager
-def open_file(found: ImportFile) -> Iterator[OpenFile]:
+def open_file(import_file: ImportFile) -> Iterator[OpenFile]:
     """A file for reading once."""
-    with _content(found.path, found.member) as content:
-        file = OpenFile(found.facts.name, content)
+    with _content(import_file.path, import_file.member) as content:
+        file = OpenFile(import_file.facts.name, content)
         try:
             yield file
         finally:
             file.close()
 
 
-def data_date_of_files(found: Sequence[ImportFile]) -> datetime:
+def data_date_of_files(import_files: Sequence[ImportFile]) -> datetime:
     """The date of the data: from file or folder names, else the newest modification time."""
-    named = [day for one in found if (day := _date_in_name(one))]
+    named = [day for one in import_files if (day := _date_in_name(one))]
     if named:
         return max(named)
-    written = datetime.fromtimestamp(max(one.path.stat().st_mtime for one in found), UTC)
+    written = datetime.fromtimestamp(max(one.path.stat().st_mtime for one in import_files), UTC)
     return written.replace(hour=0, minute=0, second=0, microsecond=0)
 
 

@@ -124,11 +124,13 @@ async def release_load(parts: RegisterRefreshContext, work: JobContext, job: Job
     if [one.sha256 for one in fetched] != wanted:
         return JobDropped("the publisher has replaced the files that were released: see the newest import")
 
-    async def record(tx: Tx, made: RegisterImport) -> None:
-        await store_refresh.insert_fetched_files(tx, made.id, fetched)
+    async def record(tx: Tx, register_import: RegisterImport) -> None:
+        await store_refresh.insert_fetched_files(tx, register_import.id, fetched)
         actor = audit.Actor("operator", job.details.by)
-        details: audit.Details = {"data_of": f"{made.data_as_of:%Y-%m-%d}", "forced": True}
-        await audit.record_entry(tx, audit.DEPLOYMENT, actor, "register.imported", made.registry_code, details=details)
+        details: audit.Details = {"data_of": f"{register_import.data_as_of:%Y-%m-%d}", "forced": True}
+        await audit.record_entry(
+            tx, audit.DEPLOYMENT, actor, "register.imported", register_import.registry_code, details=details
+        )
 
     try:
         made = await flows.import_files(

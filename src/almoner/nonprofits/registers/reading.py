@@ -76,10 +76,14 @@ class ProgressReporter:
 
 
 async def read_files(
-    db: Database, source: RegisterSource, found: Sequence[ImportFile], day: datetime, report: ReportProgress | None
+    db: Database,
+    source: RegisterSource,
+    import_files: Sequence[ImportFile],
+    day: datetime,
+    report: ReportProgress | None,
 ) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises ImportInProgress."""
-    hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
+    hashes = [*(one.facts.sha256 for one in import_files), day.isoformat().encode()]
     async with db.write() as tx:
         if (
             started := await store_staging.begin_or_resume_reading_files(
@@ -88,11 +92,11 @@ async def read_files(
         ) is None:
             raise ImportInProgress(source.code)
     reading_id, done = started
-    pace = ProgressReporter(sum(one.facts.bytes for one in found), report, db.deployment.clock.real_now)
+    pace = ProgressReporter(sum(one.facts.bytes for one in import_files), report, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
     known = {one.position for one in done}
     before = 0
-    for place, together in _read_units(source, found):
+    for place, together in _read_units(source, import_files):
         if place not in known:
             async with db.write() as tx:
                 if not await store_staging.lock_reading(tx, reading_id):
@@ -102,9 +106,13 @@ async def read_files(
     return reading_id, pace
 
 
-def _read_units(source: RegisterSource, found: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:
+def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:
     """What is read at once: all tables of an extract, or each file by itself. (position of the first file, files)."""
-    return [(0, found)] if source.reads_files_together else [(place, [one]) for place, one in enumerate(found)]
+    return (
+        [(0, import_files)]
+        if source.reads_files_together
+        else [(place, [one]) for place, one in enumerate(import_files)]
+    )
 
 
 async def _iterate_in_thread(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:

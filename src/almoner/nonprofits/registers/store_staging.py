@@ -113,7 +113,7 @@ async def copy_staging_rows(
     await tx.copy_records(staging_table_name(reading_id), STAGING_COLUMNS, rows)
 
 
-async def insert_read_file(tx: Tx, reading_id: UUID, read: FileReadResult) -> None:
+async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult) -> None:
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
@@ -122,13 +122,13 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read: FileReadResult) -> No
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         reading_id,
-        read.position,
-        read.rows,
-        read.staged,
-        read.unnumbered,
-        read.filled_counts,
-        read.refused,
-        read.unreadable_values,
+        read_result.position,
+        read_result.rows,
+        read_result.staged,
+        read_result.unnumbered,
+        read_result.filled_counts,
+        read_result.refused,
+        read_result.unreadable_values,
     )
 
 

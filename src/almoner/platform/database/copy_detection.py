@@ -188,11 +188,11 @@ async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) 
     return found
 
 
-async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
+async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
     """Make a copy a deployment of its own. ``takes_over``: it also owns what the original stored."""
-    stored = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
+    stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
-    claim = await insert_claim(tx, found.server, stored)
+    claim = await insert_claim(tx, copy_finding.server, stored)
     assert claim is not None
     return claim
 
@@ -308,7 +308,7 @@ async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) 
     return None if row is None else _claim_from_row(row)
 
 
-async def record_detected_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None:
+async def record_detected_copy(tx: Tx, claim: DeploymentClaim, reason: str) -> None:
     """Mark the database as a copy until an operator releases it."""
     await tx.execute(
         """
@@ -317,6 +317,6 @@ async def record_detected_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None
         where written_by = $1
         """,
         claim.written_by,
-        why,
+        reason,
         tx.real_now,
     )

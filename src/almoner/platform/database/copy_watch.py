@@ -126,7 +126,7 @@ class CopyWatch:
         self._hesitates_since = None
         self._telemetry.unreleased_copy.set(0)
 
-    async def _handle_copy(self, claim: DeploymentClaim | None, why: str) -> None:
+    async def _handle_copy(self, claim: DeploymentClaim | None, reason: str) -> None:
         known, real_now = self._identity.copy, self._real_now()
         since = (
             claim.copy_detected_at
@@ -135,12 +135,12 @@ class CopyWatch:
             if known
             else real_now
         )
-        self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(why, since), False
+        self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(reason, since), False
         self._telemetry.unreleased_copy.set(1)
         self._log_copy()
-        if claim is not None and claim.copy_reason != why:
+        if claim is not None and claim.copy_reason != reason:
             async with self._db.write() as tx:
-                await copy_detection.record_detected_copy(tx, claim, why)
+                await copy_detection.record_detected_copy(tx, claim, reason)
 
     def _log_copy(self) -> None:
         """Say it in the log, once and then every hour."""

@@ -129,7 +129,7 @@ class Tx:
 
     @property
     def deployment(self) -> Deployment:
-        """The deployment in which the transaction runs."""
+        """This installation of Almoner: its clocks, identifiers, base URLs and secrets."""
         return self._deployment
 
     @property
@@ -143,9 +143,9 @@ class Tx:
         return self._deployment.ids
 
     @property
-    def links(self) -> BaseUrls:
+    def base_urls(self) -> BaseUrls:
         """The base URLs of the API and the pages."""
-        return self._deployment.links
+        return self._deployment.base_urls
 
     @property
     def vault(self) -> Vault:

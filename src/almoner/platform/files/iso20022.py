@@ -56,36 +56,36 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
     raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
 
 
-def child_elements(one: Element, name: str | None = None) -> list[Element]:
+def child_elements(element: Element, name: str | None = None) -> list[Element]:
     """The child elements, all or those with a local name."""
-    return [inner for inner in one if name is None or etree.QName(inner).localname == name]
+    return [inner for inner in element if name is None or etree.QName(inner).localname == name]
 
 
-def find_element(one: Element | None, *names: str) -> Element | None:
+def find_element(element: Element | None, *names: str) -> Element | None:
     """The first element at a path of local names, or None."""
 
     def step(at: Element | None, name: str) -> Element | None:
         return next(iter(child_elements(at, name)), None) if at is not None else None
 
-    return reduce(step, names, one)
+    return reduce(step, names, element)
 
 
-def find_elements(one: Element | None, *names: str) -> list[Element]:
+def find_elements(element: Element | None, *names: str) -> list[Element]:
     """All elements at a path of local names."""
-    found = [one] if one is not None else []
+    found = [element] if element is not None else []
     for name in names:
         found = [inner for outer in found for inner in child_elements(outer, name)]
     return found
 
 
-def element_text(one: Element | None, *names: str) -> str | None:
+def element_text(element: Element | None, *names: str) -> str | None:
     """The text at a path of local names, whitespace collapsed; None if missing or empty."""
-    found = find_element(one, *names)
+    found = find_element(element, *names)
     return " ".join((found.text or "").split()) or None if found is not None else None
 
 
-def descendant_texts(one: Element | None) -> Iterator[str]:
+def descendant_texts(element: Element | None) -> Iterator[str]:
     """Every text in an element and its descendants, in order."""
-    for inner in one.iter() if one is not None else ():
+    for inner in element.iter() if element is not None else ():
         if text := " ".join((inner.text or "").split()):
             yield text

@@ -32,6 +32,6 @@ async def delete(tx: Tx, key: str) -> None:
     await tx.execute("delete from media where key = $1", key)
 
 
-def media_url(links: BaseUrls, key: str | None) -> str | None:
+def media_url(base_urls: BaseUrls, key: str | None) -> str | None:
     """The URL of an image; None without a key."""
-    return None if key is None else f"{links.pages}/media/{key}"
+    return None if key is None else f"{base_urls.pages}/media/{key}"

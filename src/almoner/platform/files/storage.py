@@ -95,11 +95,11 @@ class Storage(DeploymentRecords, Protocol):
         """All blobs in the trash, in any order."""
         ...
 
-    async def restore(self, found: TrashedBlob) -> None:
+    async def restore(self, trashed_blob: TrashedBlob) -> None:
         """Restore a blob from the trash. Raises BlobMissing."""
         ...
 
-    async def purge_trashed(self, found: TrashedBlob) -> None:
+    async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
         """Delete a blob from the trash for good."""
         ...
 
@@ -188,15 +188,15 @@ class BlobStore:
             if self.is_own(found.key):
                 yield found
 
-    async def restore(self, found: TrashedBlob) -> None:
+    async def restore(self, trashed_blob: TrashedBlob) -> None:
         """Restore a blob from the trash. Raises BlobMissing."""
         _ensure_outside_transaction()
-        await self._storage.restore(found)
+        await self._storage.restore(trashed_blob)
 
-    async def purge_trashed(self, found: TrashedBlob) -> None:
+    async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
         """Delete one of this deployment's blobs from the trash for good. Raises UnreleasedDatabaseCopy."""
-        if await self._may_remove(found.key):
-            await self._storage.purge_trashed(found)
+        if await self._may_remove(trashed_blob.key):
+            await self._storage.purge_trashed(trashed_blob)
 
     async def _may_remove(self, key: str) -> bool:
         _ensure_outside_transaction()

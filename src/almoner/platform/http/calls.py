@@ -81,7 +81,7 @@ class ApiCall:
     ) -> ListResponse[Any]:
         """The response for one page, from ``page.limit`` fetched rows in reading order."""
         shown: PageRows[R] = page_rows(page, fetched)
-        made = page_links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
+        made = page_links(self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, key)
         return ListResponse([record(row) for row in shown.rows], total, page.size, made, extra)
 
     def unpaged_list_response(
@@ -90,7 +90,7 @@ class ApiCall:
         """The response of a list that is returned whole (settled 1.1); ``rows`` ascend."""
         if query.direction == "DESC":
             rows = rows[::-1]
-        address = self.db.deployment.links.api + self.path
+        address = self.db.deployment.base_urls.api + self.path
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
         made: dict[str, str | None] = {"current": current, "next": None, "prev": None}
         return ListResponse([record(row) for row in rows], len(rows), len(rows), made)

@@ -147,9 +147,9 @@ def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
     return own if own is not None and alone else IncorrectParams
 
 
-def _body_sentences(endpoint: Endpoint, found: ValidationError) -> list[str]:
+def _body_sentences(endpoint: Endpoint, error: ValidationError) -> list[str]:
     record = endpoint.record_type if endpoint.is_write else None
-    return errors.error_sentences(found, "body", endpoint.body, record)
+    return errors.error_sentences(error, "body", endpoint.body, record)
 
 
 def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: list[str]) -> RequestBody:

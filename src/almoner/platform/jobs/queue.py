@@ -374,8 +374,8 @@ async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
     return not await tx.fetchval("select exists (select from queue_lane where lane = any($1::text[]))", lanes)
 
 
-async def delete_old_jobs_in_lane(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:
-    """Delete a lane's jobs that wait since ``until`` or before; returns their payloads."""
+async def delete_old_jobs_in_lane(tx: Tx, lane: str, before: datetime, limit: int) -> list[Mapping[str, Any]]:
+    """Delete a lane's jobs that wait since ``before`` or before; returns their payloads."""
     rows = await tx.fetch(
         """
         with old as materialized (
@@ -385,7 +385,7 @@ async def delete_old_jobs_in_lane(tx: Tx, lane: str, until: datetime, limit: int
         ) delete from job using old where job.id = old.id returning job.payload
         """,
         lane,
-        until,
+        before,
         limit,
     )
     return [row["payload"] for row in rows]

@@ -95,7 +95,7 @@ class MailRenderer(PageRenderer):
             sender,
             palette.get("--panel", own.panel),
             palette.get("--brand", own.button),
-            f"{self.deployment.links.pages}/media/{logo}" if logo else None,
+            f"{self.deployment.base_urls.pages}/media/{logo}" if logo else None,
             links,
         )
 
@@ -154,7 +154,7 @@ class MailRenderer(PageRenderer):
         own = {
             "t": in_html,
             "say": in_text,
-            "own_address": f"{self.deployment.links.pages}/",
+            "own_address": f"{self.deployment.base_urls.pages}/",
             "public_links": _own_links(self.deployment.public_links),
         }
         return super()._shared(language) | own

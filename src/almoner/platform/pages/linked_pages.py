@@ -34,7 +34,7 @@ class LinkedPages:
         self.pages = pages
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
         self._purpose = purpose
         self._type = record_type
 

@@ -85,7 +85,7 @@ def _agreeing_words(likeness: NameLikeness) -> set[str]:
 
 
 def _compare_with_lines(
-    asked: PreparedName, first: PreparedName, second: PreparedName, *, in_family: bool | None
+    searched_name: PreparedName, first: PreparedName, second: PreparedName, *, in_family: bool | None
 ) -> Iterator[NameLikeness]:
     """One name that is asked against the first line, both lines together, and the second line alone.
 
@@ -93,8 +93,8 @@ def _compare_with_lines(
     something of the second line, and what it has counts. Where that is not known, a second line that is a place or says
     which part of a body is meant counts as if others had the first.
     """
-    both = compare_names(asked, _read(f"{first.name} {second.name}"))
-    alone, whole = compare_names(asked, second), compare_names(asked, first)
+    both = compare_names(searched_name, _read(f"{first.name} {second.name}"))
+    alone, whole = compare_names(searched_name, second), compare_names(searched_name, first)
     more = set(second.words) - set(first.words)
     stated = more if both.score >= _SAME else more & _agreeing_words(both)
     if in_family and more and not stated:
@@ -107,16 +107,16 @@ def _compare_with_lines(
     yield alone if certain else _deduct(alone, "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
     if in_family and more:
         partly = " ".join(word for word in normalise_text(second.name).split() if set(_read(word).words) & stated)
-        yield _deduct(compare_names(asked, _read(f"{first.name} {partly}")), "second_line", _PARTIAL)
-    elif first.open or (in_family is None and _is_chapter(second, first) and not more & set(asked.words)):
+        yield _deduct(compare_names(searched_name, _read(f"{first.name} {partly}")), "second_line", _PARTIAL)
+    elif first.open or (in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)):
         yield _deduct(whole, "branch", max(whole.score - _BRANCH, 0.0))
     else:
         yield whole
 
 
-def _compare_with_names(asked: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:
+def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:
     for other in others:
-        yield _deduct(compare_names(asked, other), "other_name", _OTHER_ASKED)
+        yield _deduct(compare_names(searched_name, other), "other_name", _OTHER_ASKED)
 
 
 def best_name_likeness(
@@ -160,10 +160,10 @@ def _is_swap(part: ScorePart) -> bool:
     return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().of
 
 
-def _place_parts(asked: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
+def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
     for finding, level, worth in _PLACES:
         if getattr(near, finding) == level:
-            reported = str(getattr(asked, finding) or ""), str(getattr(listed, finding) or "")
+            reported = str(getattr(party, finding) or ""), str(getattr(listed, finding) or "")
             yield ScorePart(finding, _SHARE_OF_PLACE * worth, *reported)
             if rare and (finding, level) in _WIDE:
                 yield ScorePart("rare", _RARE_NAME)
@@ -175,14 +175,14 @@ def _has_address(one: ParsedAddress) -> bool:
     return bool(one.street or one.box)
 
 
-def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
+def compare_parties(party: Party, listed: Party) -> PartyAgreement:
     """How well what is asked agrees with what is listed."""
-    likeness = best_name_likeness(asked.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
+    likeness = best_name_likeness(party.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
     mine, other = _read(likeness.asked), _read(likeness.listed)
-    here, there = parse_address(asked), parse_address(listed)
+    here, there = parse_address(party), parse_address(listed)
     near = compare_addresses(here, there)
     parts = [ScorePart("name", likeness.score * (1 - _SHARE_OF_PLACE), likeness.asked, likeness.listed)]
-    parts += _place_parts(asked, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
+    parts += _place_parts(party, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
     if near.street != "same" and other.bearers >= _COMMON_NAME_BEARERS:
         points = min(_SHARED_BY_MANY, score)

@@ -85,10 +85,10 @@ class WordAligner:
     """Finds the words of two names that belong together, best first."""
 
     def __init__(
-        self, asked: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
+        self, searched_name: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
     ) -> None:
-        self._asked, self._listed, self._loose, self._persons = asked, listed, loose, persons
-        self.left = list(range(len(asked.words)))
+        self._asked, self._listed, self._loose, self._persons = searched_name, listed, loose, persons
+        self.left = list(range(len(searched_name.words)))
         self.right = list(range(len(listed.words)))
         self.pairs: list[AlignedWords] = []
 

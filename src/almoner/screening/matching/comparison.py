@@ -30,16 +30,19 @@ def _total_weight(name: PreparedName, places: tuple[int, ...] | list[int]) -> fl
     return sum(name.weights[place] for place in places)
 
 
-def _find_vetoes(asked: PreparedName, listed: PreparedName, left: list[int], right: list[int]) -> tuple[Finding, ...]:
+def _find_vetoes(
+    searched_name: PreparedName, listed: PreparedName, left: list[int], right: list[int]
+) -> tuple[Finding, ...]:
     """Numbers, directions and places that both have and that differ."""
     kinds: tuple[Finding, ...] = ("number", "direction", "place")
     found = [
         kind
         for kind in kinds
-        if any(asked.kinds[one] == kind for one in left) and any(listed.kinds[one] == kind for one in right)
+        if any(searched_name.kinds[one] == kind for one in left) and any(listed.kinds[one] == kind for one in right)
     ]
     years = [
-        {name.words[one] for one in range(len(name.words)) if name.kinds[one] == "year"} for name in (asked, listed)
+        {name.words[one] for one in range(len(name.words)) if name.kinds[one] == "year"}
+        for name in (searched_name, listed)
     ]
     if all(years) and years[0].isdisjoint(years[1]):
         found.append("number")
@@ -47,17 +50,17 @@ def _find_vetoes(asked: PreparedName, listed: PreparedName, left: list[int], rig
 
 
 def _score_caps(
-    asked: PreparedName, listed: PreparedName, left: list[int], right: list[int]
+    searched_name: PreparedName, listed: PreparedName, left: list[int], right: list[int]
 ) -> Iterator[tuple[Finding, float]]:
     """What one side alone has, and what makes another body of it though all else be the same."""
-    if any(asked.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
+    if any(searched_name.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
         yield "number", _ONE_NUMBERED
-    if asked.forms & _STRICT and listed.forms & _STRICT and not asked.forms & listed.forms:
+    if searched_name.forms & _STRICT and listed.forms & _STRICT and not searched_name.forms & listed.forms:
         yield "form", _OTHER_FORM
 
 
-def _differs_in_branch(asked: PreparedName, listed: PreparedName, alignment: WordAligner) -> bool:
-    mine = {asked.words[place] for place in alignment.left}
+def _differs_in_branch(searched_name: PreparedName, listed: PreparedName, alignment: WordAligner) -> bool:
+    mine = {searched_name.words[place] for place in alignment.left}
     other = {listed.words[place] for place in alignment.right}
     return (BRANCH_WORDS & mine) != (BRANCH_WORDS & other)
 
@@ -66,53 +69,64 @@ def _text(name: PreparedName, places: tuple[int, ...]) -> str:
     return " ".join(name.words[place] for place in places)
 
 
-def _identical_likeness(asked: PreparedName, listed: PreparedName, same: ScorePart) -> NameLikeness:
-    capped = [ScorePart(finding, most - 1.0) for finding, most in _score_caps(asked, listed, [], [])]
-    return NameLikeness(1.0 + sum(part.points for part in capped), (same, *capped), (), asked.name, listed.name)
+def _identical_likeness(searched_name: PreparedName, listed: PreparedName, same: ScorePart) -> NameLikeness:
+    capped = [ScorePart(finding, most - 1.0) for finding, most in _score_caps(searched_name, listed, [], [])]
+    return NameLikeness(1.0 + sum(part.points for part in capped), (same, *capped), (), searched_name.name, listed.name)
 
 
-def _is_same(asked: PreparedName, listed: PreparedName) -> bool:
-    if asked.joined == listed.joined or asked.whole == listed.whole:
+def _is_same(searched_name: PreparedName, listed: PreparedName) -> bool:
+    if searched_name.joined == listed.joined or searched_name.whole == listed.whole:
         return True
-    return (asked.bare != "" and asked.bare == listed.joined) or (listed.bare != "" and listed.bare == asked.joined)
+    return (searched_name.bare != "" and searched_name.bare == listed.joined) or (
+        listed.bare != "" and listed.bare == searched_name.joined
+    )
 
 
-def _letter_similarity(asked: PreparedName, listed: PreparedName) -> float:
+def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> float:
     """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters.
 
     As they are written too, since a slip may hide that a word is short for another: TEVCH for TECH.
     """
-    pairs = (asked.joined, listed.joined), (asked.whole, listed.whole)
+    pairs = (searched_name.joined, listed.joined), (searched_name.whole, listed.whole)
     return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
 def compare_names(
-    asked: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
+    searched_name: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
 ) -> NameLikeness:
     """How alike two names are: the share of what their words are worth that agrees. The same either way round.
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     ``persons``: words may be short forms of first names, and single letters the first ones of names.
     """
-    if asked.forms != listed.forms:
-        asked, listed = _without_translated_form(asked, listed), _without_translated_form(listed, asked)
-    if (asked.sounds is None) == (listed.sounds is None):
-        return _compare_letters(asked, listed, loose=loose, persons=persons)
-    sounded = compare_sounds(asked, listed) if asked.sounds else _swap(compare_sounds(listed, asked), asked, listed)
-    foreign = asked.sounds or listed.sounds
+    if searched_name.forms != listed.forms:
+        searched_name, listed = (
+            _without_translated_form(searched_name, listed),
+            _without_translated_form(listed, searched_name),
+        )
+    if (searched_name.sounds is None) == (listed.sounds is None):
+        return _compare_letters(searched_name, listed, loose=loose, persons=persons)
+    sounded = (
+        compare_sounds(searched_name, listed)
+        if searched_name.sounds
+        else _swap(compare_sounds(listed, searched_name), searched_name, listed)
+    )
+    foreign = searched_name.sounds or listed.sounds
     if foreign is not None and not foreign.is_spelt:
         return sounded
-    return max(_compare_letters(asked, listed, loose=loose, persons=persons), sounded, key=lambda one: one.score)
+    return max(
+        _compare_letters(searched_name, listed, loose=loose, persons=persons), sounded, key=lambda one: one.score
+    )
 
 
-def _compare_letters(asked: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
-    if asked.joined <= listed.joined:
-        return _compare(asked, listed, loose=loose, persons=persons)
-    return _swap(_compare(listed, asked, loose=loose, persons=persons), asked, listed)
+def _compare_letters(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
+    if searched_name.joined <= listed.joined:
+        return _compare(searched_name, listed, loose=loose, persons=persons)
+    return _swap(_compare(listed, searched_name, loose=loose, persons=persons), searched_name, listed)
 
 
-def _swap(turned: NameLikeness, asked: PreparedName, listed: PreparedName) -> NameLikeness:
-    return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=asked.name, listed=listed.name)
+def _swap(turned: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> NameLikeness:
+    return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=searched_name.name, listed=listed.name)
 
 
 def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
@@ -137,41 +151,44 @@ def _swap_sides(part: ScorePart) -> ScorePart:
     return ScorePart(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
 
 
-def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
-    total = asked.total + listed.total
+def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
+    total = searched_name.total + listed.total
     if not total:
-        return NameLikeness(0.0, (), (), asked.name, listed.name)
-    if _is_same(asked, listed):
-        return _identical_likeness(asked, listed, ScorePart("same", 1.0, asked.joined, listed.joined))
-    alignment = WordAligner(asked, listed, loose=loose, persons=persons)
+        return NameLikeness(0.0, (), (), searched_name.name, listed.name)
+    if _is_same(searched_name, listed):
+        return _identical_likeness(searched_name, listed, ScorePart("same", 1.0, searched_name.joined, listed.joined))
+    alignment = WordAligner(searched_name, listed, loose=loose, persons=persons)
     parts = []
     score = 0.0
     for finding, likeness, left, right in alignment.align():
-        points = likeness * (_total_weight(asked, left) + _total_weight(listed, right)) / total
+        points = likeness * (_total_weight(searched_name, left) + _total_weight(listed, right)) / total
         score += points
-        parts.append(ScorePart(finding, points, _text(asked, left), _text(listed, right)))
+        parts.append(ScorePart(finding, points, _text(searched_name, left), _text(listed, right)))
     mine, other = alignment.left, alignment.right
-    if score > _BESIDE and _differs_in_branch(asked, listed, alignment):
+    if score > _BESIDE and _differs_in_branch(searched_name, listed, alignment):
         parts.append(ScorePart("branch", _BESIDE - score))
         score = _BESIDE
     if mine and other:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
         points = min(
-            _REPLACED * min(_total_weight(asked, mine) / asked.total, _total_weight(listed, other) / listed.total),
+            _REPLACED
+            * min(
+                _total_weight(searched_name, mine) / searched_name.total, _total_weight(listed, other) / listed.total
+            ),
             score,
         )
-        parts.append(ScorePart("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(other))))
+        parts.append(ScorePart("replaced", -points, _text(searched_name, tuple(mine)), _text(listed, tuple(other))))
         score -= points
-    if loose and (letters := _letter_similarity(asked, listed)) > score:
-        parts.append(ScorePart("letters", letters - score, asked.joined, listed.joined))
+    if loose and (letters := _letter_similarity(searched_name, listed)) > score:
+        parts.append(ScorePart("letters", letters - score, searched_name.joined, listed.joined))
         score = letters
-    for finding, most in _score_caps(asked, listed, mine, other):
+    for finding, most in _score_caps(searched_name, listed, mine, other):
         if score > most:
             parts.append(ScorePart(finding, most - score))
             score = most
-    parts += [ScorePart("asked_only", 0.0, asked=asked.words[place]) for place in mine]
+    parts += [ScorePart("asked_only", 0.0, asked=searched_name.words[place]) for place in mine]
     parts += [ScorePart("listed_only", 0.0, listed=listed.words[place]) for place in other]
-    vetoes = _find_vetoes(asked, listed, mine, other)
+    vetoes = _find_vetoes(searched_name, listed, mine, other)
     if vetoes and score > _VETOED:
         parts.append(ScorePart(vetoes[0], _VETOED - score))
         score = _VETOED
-    return NameLikeness(score, tuple(parts), vetoes, asked.name, listed.name)
+    return NameLikeness(score, tuple(parts), vetoes, searched_name.name, listed.name)

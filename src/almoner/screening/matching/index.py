@@ -73,20 +73,23 @@ class NameIndex:
         self._in_other_scripts = SoundIndex(sounds, lengths, text_of, self._words, self._postings)
         self._listed = lru_cache(maxsize=_REMEMBERED)(self._find_listed)
 
-    def find_candidates(self, asked: PreparedName, *, loose: bool = False) -> list[int]:
+    def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
         """The names that may be alike; ``loose``: as ``compare`` means it."""
-        found = set(self._wholes[asked.whole])
-        if asked.bare:
-            found.update(self._wholes[asked.bare])
-        words = [(weight, self._listed(word, loose)) for word, weight in zip(asked.words, asked.weights, strict=True)]
+        found = set(self._wholes[searched_name.whole])
+        if searched_name.bare:
+            found.update(self._wholes[searched_name.bare])
+        words = [
+            (weight, self._listed(word, loose))
+            for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
+        ]
         known = sum(weight for weight, listed in words if listed)
-        least = _SHARED * asked.total
-        joined = [word for word in _joined_pairs(asked) if word in self._postings]
+        least = _SHARED * searched_name.total
+        joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
         if known >= least or joined:
             found.update(self._sharing(words, least))
             for word in joined:
                 found.update(self._postings[word])
-        found.update(self._in_other_scripts.find_candidates(asked))
+        found.update(self._in_other_scripts.find_candidates(searched_name))
         return sorted(found)
 
     def _sharing(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:

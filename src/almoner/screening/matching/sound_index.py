@@ -67,16 +67,19 @@ class SoundIndex:
         self._sounding_foreign = lru_cache(maxsize=_REMEMBERED)(self._find_sounding_foreign)
         self._similar: dict[tuple[str, bool], list[str]] = {}
 
-    def find_candidates(self, asked: PreparedName) -> Iterable[int]:
+    def find_candidates(self, searched_name: PreparedName) -> Iterable[int]:
         """The names in another script that may be alike."""
-        if asked.sounds is not None:
-            return self._find_latin(asked.sounds)
-        return self._find_foreign(asked) if self._foreign else ()
+        if searched_name.sounds is not None:
+            return self._find_latin(searched_name.sounds)
+        return self._find_foreign(searched_name) if self._foreign else ()
 
-    def _find_foreign(self, asked: PreparedName) -> Iterator[int]:
+    def _find_foreign(self, searched_name: PreparedName) -> Iterator[int]:
         """Names in another script that may have so many of the words that the two could be alike."""
-        places = latin_words(asked)
-        words, weights = [asked.words[place] for place in places], [asked.weights[place] for place in places]
+        places = latin_words(searched_name)
+        words, weights = (
+            [searched_name.words[place] for place in places],
+            [searched_name.weights[place] for place in places],
+        )
         least, total = min(2, len(words)), sum(weights)
         good = []
         for number, met in self._words_met(words, weights, total).items():
@@ -89,7 +92,7 @@ class SoundIndex:
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:
             yield number
         if self._has_foreign_spellings:
-            for form in coarse_forms(asked.name):
+            for form in coarse_forms(searched_name.name):
                 yield from self._foreign_spellings[form]
 
     def _words_met(self, words: Sequence[str], weights: Sequence[float], total: float) -> dict[int, int]:

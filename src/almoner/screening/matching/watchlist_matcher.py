@@ -122,21 +122,23 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
     return not name.bearers and (unmatched or (len(name.words) >= _FEWEST_WORDS and seldom))
 
 
-def _is_exact_name(asked: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
+def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
-    same = asked.joined == listed.joined or asked.whole == listed.whole
-    return same and not evidence.placed and identifies_by_name_alone(asked) and identifies_by_name_alone(listed)
+    same = searched_name.joined == listed.joined or searched_name.whole == listed.whole
+    return same and not evidence.placed and identifies_by_name_alone(searched_name) and identifies_by_name_alone(listed)
 
 
-def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
+def _is_near_name(
+    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence
+) -> bool:
     """Whether it is a strong name that says who is meant, but for a slip, its order or a word that tells little.
 
     Of an entry in another country it would say nothing; nor do ordinary words, or one word that only sounds the same.
     """
     if evidence.placed and not evidence.supports:
         return False
-    letters = min(len(asked.joined), len(listed.joined))
-    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_by_name_alone(listed):
+    letters = min(len(searched_name.joined), len(listed.joined))
+    if likeness.score < _ALONE or letters < _SAY_IT or searched_name.bearers or not identifies_by_name_alone(listed):
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
         return False
@@ -157,52 +159,62 @@ def _count_words(name: PreparedName) -> int:
     return max(len(name.words), _FEWEST_WORDS if name.sounds is not None and name.sounds.spellings else 0)
 
 
-def _is_same_single_name(asked: PreparedName, listed: PreparedName) -> bool:
+def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether both are one and the same word, which nearly nobody else is called."""
-    same = len(asked.words) == len(listed.words) == 1 and asked.joined == listed.joined
-    return same and len(asked.joined) >= _SAY_IT and identifies_by_name_alone(asked)
+    same = len(searched_name.words) == len(listed.words) == 1 and searched_name.joined == listed.joined
+    return same and len(searched_name.joined) >= _SAY_IT and identifies_by_name_alone(searched_name)
 
 
-def _suffices_alone(likeness: NameLikeness, asked: PreparedName, listed: PreparedName) -> bool:
+def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
-    if min(_count_words(asked), _count_words(listed)) < _FEWEST_WORDS:
-        return _is_same_single_name(asked, listed)
+    if min(_count_words(searched_name), _count_words(listed)) < _FEWEST_WORDS:
+        return _is_same_single_name(searched_name, listed)
     if any(part.finding == "initial" for part in likeness.parts):
-        spelt = sum(part_weight for word, part_weight in zip(asked.words, asked.weights, strict=True) if len(word) > 1)
+        spelt = sum(
+            part_weight
+            for word, part_weight in zip(searched_name.words, searched_name.weights, strict=True)
+            if len(word) > 1
+        )
         listed_spelt = sum(
             part_weight for word, part_weight in zip(listed.words, listed.weights, strict=True) if len(word) > 1
         )
         return likeness.score >= _ALONE and min(spelt, listed_spelt) >= _BESIDE_INITIAL
-    seldom = min(asked.total, listed.total) >= _SELDOM
+    seldom = min(searched_name.total, listed.total) >= _SELDOM
     return likeness.score >= (_ALONE if seldom else _EXACT)
 
 
 def _score_ceilings(
-    likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
+    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> Iterator[ScorePart]:
     """The most that a name can give: a weak one, one that says little, without something else that agrees."""
     if weak:
         yield ScorePart("weak", _WEAK)
     if evidence.alone:
-        if not _suffices_alone(likeness, asked, listed):
+        if not _suffices_alone(likeness, searched_name, listed):
             yield ScorePart("common", _COMMON)
         return
-    if evidence.strongly or not evidence.possible or (is_distinctive_name(asked) and is_distinctive_name(listed)):
+    if (
+        evidence.strongly
+        or not evidence.possible
+        or (is_distinctive_name(searched_name) and is_distinctive_name(listed))
+    ):
         return
-    if not weak and (_is_exact_name(asked, listed, evidence) or _is_near_name(likeness, asked, listed, evidence)):
+    if not weak and (
+        _is_exact_name(searched_name, listed, evidence) or _is_near_name(likeness, searched_name, listed, evidence)
+    ):
         return
     if not evidence.supports or likeness.score < _EXACT:
         yield ScorePart("common", _COMMON)
 
 
 def _weigh(
-    likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
+    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> tuple[float, list[ScorePart]]:
     parts = [*likeness.parts]
     score = likeness.score
-    for limit in _score_ceilings(likeness, asked, listed, evidence, weak=weak):
+    for limit in _score_ceilings(likeness, searched_name, listed, evidence, weak=weak):
         if score > limit.points:
-            parts.append(ScorePart(limit.finding, limit.points - score, asked.name, listed.name))
+            parts.append(ScorePart(limit.finding, limit.points - score, searched_name.name, listed.name))
             score = limit.points
     parts += evidence.parts
     total = sum(part.points for part in parts)

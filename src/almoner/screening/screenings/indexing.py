@@ -88,18 +88,18 @@ def normalise_identifier(text: str) -> str | None:
     return plain if len(plain) > 4 and any(one.isdigit() for one in plain) else None
 
 
-def prepare_subject(asked: SubjectDetails) -> PreparedSubject:
+def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
     """Somebody, read for comparing."""
     return PreparedSubject(
         tuple(
             name
-            for text in dict.fromkeys(asked.names)
-            if (name := matching.prepare_name(text, person=asked.kind == "person")).words
+            for text in dict.fromkeys(subject_details.names)
+            if (name := matching.prepare_name(text, person=subject_details.kind == "person")).words
         ),
-        frozenset(asked.countries),
-        frozenset(filter(None, map(normalise_identifier, asked.identifiers))),
-        asked.address,
-        unplaced=asked.kind == "person",
+        frozenset(subject_details.countries),
+        frozenset(filter(None, map(normalise_identifier, subject_details.identifiers))),
+        subject_details.address,
+        unplaced=subject_details.kind == "person",
     )
 
 
@@ -116,10 +116,10 @@ class _EvidenceIndex:
             for key in {key for at in one.addresses for key in _address_keys(at.street, (at.city or "").split(","))}
         )
 
-    def of(self, asked: PreparedSubject) -> dict[str, Compared]:
+    def of(self, subject: PreparedSubject) -> dict[str, Compared]:
         """Those entries, by their ids."""
-        found = [place for number in asked.identifiers for place in self._numbers[number]]
-        if (at := asked.address) is not None:
+        found = [place for number in subject.identifiers for place in self._numbers[number]]
+        if (at := subject.address) is not None:
             for key in _address_keys(at.street, (at.city, (at.postcode or "").partition("-")[0])):
                 found += self._places[key]
         return {one.id: one for one in (self._entries[place].compared for place in found)}
@@ -147,28 +147,30 @@ class ScreeningIndex:
         }
         self._evidence = {kind: _EvidenceIndex(held) for kind, held in of.items()}
 
-    def find_hits(self, asked: SubjectDetails) -> list[Hit]:
+    def find_hits(self, subject_details: SubjectDetails) -> list[Hit]:
         """Who may be meant, best first.
 
         Names are looked for by themselves; whoever shares a number or an address is compared once more with all that
         is known, since then more slips are forgiven.
         """
-        whole = prepare_subject(asked)
+        whole = prepare_subject(subject_details)
         found = {
             one.entry: one
-            for one in self._lists[asked.kind].find_matches(replace(whole, identifiers=_NONE, address=None))
+            for one in self._lists[subject_details.kind].find_matches(replace(whole, identifiers=_NONE, address=None))
         }
-        for entry, compared in self._evidence[asked.kind].of(whole).items():
+        for entry, compared in self._evidence[subject_details.kind].of(whole).items():
             one = matching.match_entry(whole, compared, home=HOME_COUNTRIES)
             if one.flagged:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
-    def compare_with_entry(self, asked: SubjectDetails, code: str, key: str) -> Hit | None:
+    def compare_with_entry(self, subject_details: SubjectDetails, code: str, key: str) -> Hit | None:
         """How an entry agrees, however little that is; None where the list does not name it any more."""
-        if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[asked.kind]:
+        if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[
+            subject_details.kind
+        ]:
             return None
-        whole = prepare_subject(asked)
+        whole = prepare_subject(subject_details)
         found = matching.match_entry(whole, one.compared, home=HOME_COUNTRIES)
         if not found.parts and whole.names and one.compared.names:  # nothing agrees
             found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])

@@ -40,7 +40,7 @@ BATCH_SIZE: Final = 500
 
 
 async def screen(
-    tx: Tx, screener: Screener, subject: ScreenedSubject, asked: SubjectDetails, *, watch: bool
+    tx: Tx, screener: Screener, subject: ScreenedSubject, subject_details: SubjectDetails, *, watch: bool
 ) -> ScreeningResult:
     """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
 
@@ -50,8 +50,8 @@ async def screen(
     lists = await screener.current_watchlists(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
-    obstacle = screening_obstacle(asked.names)
-    saved = await store.save_subject(tx, subject, asked, ENGINE_VERSION, obstacle, watch=watch)
+    obstacle = screening_obstacle(subject_details.names)
+    saved = await store.save_subject(tx, subject, subject_details, ENGINE_VERSION, obstacle, watch=watch)
     now = await _compare(tx, lists, saved)
     return now if before is None else now.combined_with(before)
 
@@ -113,14 +113,16 @@ async def lock_subject(tx: Tx, subject: ScreenedSubject) -> StoredSubject | None
     return await store.lock_subject(tx, subject.type, subject.id)
 
 
-async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:
+async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result: ManualResult | None) -> bool:
     """Store what a person found of the names of a held subject that cannot be compared; None takes it back.
 
     False where there is nothing to find, or nothing to take back.
     """
-    if not await store.set_manual_result(tx, stored.id, found):
+    if not await store.set_manual_result(tx, stored_subject.id, manual_result):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id, decided=True))
+    await outbox.emit_internal(
+        tx, CHANGED, ScreeningChanged(stored_subject.who.type, stored_subject.who.id, decided=True)
+    )
     return True
 
 
@@ -213,40 +215,40 @@ async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
         await outbox.emit_internal(tx, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 
 
-async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> ScreeningResult:
-    before = await store.list_matches(tx, stored.id)
-    hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored.asked)}
-    found = {(match.list, match.entry_key): _updated_match(match, lists, stored, hits) for match in before}
-    obstacle = screening_obstacle(stored.asked.names)
-    changed = obstacle != stored.obstacle
+async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject) -> ScreeningResult:
+    before = await store.list_matches(tx, stored_subject.id)
+    hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored_subject.asked)}
+    found = {(match.list, match.entry_key): _updated_match(match, lists, stored_subject, hits) for match in before}
+    obstacle = screening_obstacle(stored_subject.asked.names)
+    changed = obstacle != stored_subject.obstacle
     for match in before:
         now = found[match.list, match.entry_key]
         if now != match:
             await store.update_match(tx, now)
         changed = changed or not now.is_equivalent_to(match)
     for hit in (hit for key, hit in hits.items() if key not in found):
-        await store.insert_match(tx, stored.id, hit)
+        await store.insert_match(tx, stored_subject.id, hit)
         changed = True
-    if (stored.engine_version, stored.obstacle) != (ENGINE_VERSION, obstacle):
-        await store.record_screening_engine_version(tx, stored.id, ENGINE_VERSION, obstacle)
+    if (stored_subject.engine_version, stored_subject.obstacle) != (ENGINE_VERSION, obstacle):
+        await store.record_screening_engine_version(tx, stored_subject.id, ENGINE_VERSION, obstacle)
     if changed:
-        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored_subject.who.type, stored_subject.who.id))
     waited = {match.id for match in before if match.awaiting_review}
-    matches = await store.list_matches(tx, stored.id)
+    matches = await store.list_matches(tx, stored_subject.id)
     return ScreeningResult(
-        stored.who.kind,
+        stored_subject.who.kind,
         lists.versions,
         [match for match in matches if match.current],
         opened=[match for match in matches if match.awaiting_review and match.id not in waited],
         ended=[match for match in matches if match.id in waited and not match.awaiting_review],
         changed=changed,
         obstacle=obstacle,
-        manual_result=stored.manual_result if obstacle is not None else None,
+        manual_result=stored_subject.manual_result if obstacle is not None else None,
     )
 
 
 def _updated_match(
-    match: ScreeningMatch, lists: ScreeningIndex, stored: StoredSubject, hits: Mapping[tuple[str, str], Hit]
+    match: ScreeningMatch, lists: ScreeningIndex, stored_subject: StoredSubject, hits: Mapping[tuple[str, str], Hit]
 ) -> ScreeningMatch:
     """What becomes of a match that is known.
 
@@ -255,11 +257,11 @@ def _updated_match(
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":
-        hit = lists.compare_with_entry(stored.asked, match.list, match.entry_key)
+        hit = lists.compare_with_entry(stored_subject.asked, match.list, match.entry_key)
     if hit is not None:
         return (
             match.updated_with_hit(hit)
-            if stored.engine_version == ENGINE_VERSION
+            if stored_subject.engine_version == ENGINE_VERSION
             else match.with_new_engine_result(hit)
         )
     return match.as_ended() if match.current else match

@@ -35,7 +35,7 @@ _MATCH: Final = """
 async def save_subject(
     tx: Tx,
     subject: ScreenedSubject,
-    asked: SubjectDetails,
+    subject_details: SubjectDetails,
     engine: int,
     obstacle: ScreeningObstacle | None,
     *,
@@ -63,11 +63,11 @@ async def save_subject(
         subject.type,
         subject.id,
         subject.partner_id,
-        asked.kind,
-        asked.names,
-        asked.countries,
-        asked.identifiers,
-        msgspec.to_builtins(asked.address) if asked.address else None,
+        subject_details.kind,
+        subject_details.names,
+        subject_details.countries,
+        subject_details.identifiers,
+        msgspec.to_builtins(subject_details.address) if subject_details.address else None,
         watch,
         tx.now,
         engine,
@@ -116,7 +116,7 @@ async def record_screening_engine_version(
     )
 
 
-async def set_manual_result(tx: Tx, subject: UUID, found: ManualResult | None) -> bool:
+async def set_manual_result(tx: Tx, subject: UUID, manual_result: ManualResult | None) -> bool:
     """What a person found of names that cannot be compared; False where that is known, or nothing stands in the way."""
     return bool(
         await tx.fetchval(
@@ -125,7 +125,7 @@ async def set_manual_result(tx: Tx, subject: UUID, found: ManualResult | None) -
             where id = $1 and obstacle is not null and (manual_result is null) <> ($2::text is null) returning true
             """,
             subject,
-            found,
+            manual_result,
         )
     )
 

@@ -71,4 +71,4 @@ async def partner_name_of(tx: Tx, verification: AgentVerification) -> str:
 
 
 def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:
-    return f"{tx.links.pages}/{purpose}?token={tx.vault.page_token(purpose, verification_id)}"
+    return f"{tx.base_urls.pages}/{purpose}?token={tx.vault.page_token(purpose, verification_id)}"

@@ -69,13 +69,13 @@ class EvaluationOutcome:
 
 
 def evaluate_agent(
-    email: str, given_website: str | None, known: NonprofitEvidence, *, takes_mail: bool | None
+    email: str, given_website: str | None, evidence: NonprofitEvidence, *, takes_mail: bool | None
 ) -> EvaluationOutcome:
     """Apply the rules to an agent. ``takes_mail``: whether the domain has a mail host; None if unknown."""
     domain = internet_domains.domain_of_email(email)
-    sites = _sites(known) if known.confirmed and known.unreliable_reason is None else ()
-    steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given_website(given_website, sites)]
-    steps.append(_agreement(domain, sites, known))
+    sites = _sites(evidence) if evidence.confirmed and evidence.unreliable_reason is None else ()
+    steps = [_organisation(evidence), _mailbox(domain), _website(evidence, sites), _given_website(given_website, sites)]
+    steps.append(_agreement(domain, sites, evidence))
     steps.append(_mail_host(domain, takes_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
     return EvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
@@ -86,27 +86,27 @@ def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
     return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
 
 
-def find_mail_domain(email: str, known: NonprofitEvidence) -> str | None:
+def find_mail_domain(email: str, evidence: NonprofitEvidence) -> str | None:
     """The domain whose mail host must be looked up; None if the rules can decide without it."""
     domain = internet_domains.domain_of_email(email)
-    without = evaluate_agent(email, None, known, takes_mail=True)
+    without = evaluate_agent(email, None, evidence, takes_mail=True)
     return domain.host if domain is not None and without.passes else None
 
 
-def _sites(known: NonprofitEvidence) -> tuple[Website, ...]:
+def _sites(evidence: NonprofitEvidence) -> tuple[Website, ...]:
     """The nonprofit's own sites: not those on a host that many share."""
-    found = (internet_domains.website_of(website) for website in known.websites)
+    found = (internet_domains.website_of(website) for website in evidence.websites)
     return tuple(
         site for site in found if site is not None and not (site.domain.is_shared_hosting or site.domain.is_free_mail)
     )
 
 
-def _organisation(known: NonprofitEvidence) -> EvaluationStep:
-    if known.active is None:
+def _organisation(evidence: NonprofitEvidence) -> EvaluationStep:
+    if evidence.active is None:
         return EvaluationStep("organisation", "unknown", "validation_request_pending")
-    if not known.active:
-        return known.build_step("organisation", "fail", "organisation_inactive")
-    return known.build_step("organisation", "pass")
+    if not evidence.active:
+        return evidence.build_step("organisation", "fail", "organisation_inactive")
+    return evidence.build_step("organisation", "pass")
 
 
 def _mailbox(domain: Domain | None) -> EvaluationStep:
@@ -126,17 +126,17 @@ def _mailbox(domain: Domain | None) -> EvaluationStep:
     return EvaluationStep("mailbox", "pass", facts=facts)
 
 
-def _website(known: NonprofitEvidence, sites: Sequence[Website]) -> EvaluationStep:
-    facts = {"websites": known.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
-    if not known.websites:
-        return known.build_step("website", "unknown", "no_website", facts)
-    if not known.confirmed:
-        return known.build_step("website", "unknown", "website_not_confirmed", facts)
-    if known.unreliable_reason is not None:
-        return known.build_step("website", "unknown", known.unreliable_reason, facts)
+def _website(evidence: NonprofitEvidence, sites: Sequence[Website]) -> EvaluationStep:
+    facts = {"websites": evidence.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
+    if not evidence.websites:
+        return evidence.build_step("website", "unknown", "no_website", facts)
+    if not evidence.confirmed:
+        return evidence.build_step("website", "unknown", "website_not_confirmed", facts)
+    if evidence.unreliable_reason is not None:
+        return evidence.build_step("website", "unknown", evidence.unreliable_reason, facts)
     if not sites:
-        return known.build_step("website", "unknown", "website_on_shared_host", facts)
-    return known.build_step("website", "pass", None, facts)
+        return evidence.build_step("website", "unknown", "website_on_shared_host", facts)
+    return evidence.build_step("website", "pass", None, facts)
 
 
 def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationStep:
@@ -151,20 +151,20 @@ def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationS
     return EvaluationStep("given_website", "warn", "given_website_not_confirmed", facts=facts)
 
 
-def _agreement(domain: Domain | None, sites: Sequence[Website], known: NonprofitEvidence) -> EvaluationStep:
+def _agreement(domain: Domain | None, sites: Sequence[Website], evidence: NonprofitEvidence) -> EvaluationStep:
     """Whether the address is on a domain of the nonprofit's."""
     if domain is None or not sites:
         return EvaluationStep("domain_agreement", "not_applicable")
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
     same = [site for site in sites if site.domain.registered == domain.registered]
     if any(_is_own_domain(domain, site) for site in same):
-        return known.build_step("domain_agreement", "pass", None, facts)
+        return evidence.build_step("domain_agreement", "pass", None, facts)
     if same:
         code = "institution_domain" if domain.is_institutional else "sibling_domain"
-        return known.build_step("domain_agreement", "fail", code, facts)
+        return evidence.build_step("domain_agreement", "fail", code, facts)
     if any(internet_domains.is_lookalike(domain, site.domain) for site in sites):
-        return known.build_step("domain_agreement", "fail", "look_alike_domain", facts)
-    return known.build_step("domain_agreement", "fail", "other_domain", facts)
+        return evidence.build_step("domain_agreement", "fail", "look_alike_domain", facts)
+    return evidence.build_step("domain_agreement", "fail", "other_domain", facts)
 
 
 def _is_own_domain(domain: Domain, site: Website) -> bool:

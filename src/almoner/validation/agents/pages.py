@@ -51,7 +51,7 @@ class AgentPages:
         self.pages = pages
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""

@@ -274,30 +274,35 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     return await handle_due_rows(tx, "agent_verifications.expire", store.lock_due, expire, limit)
 
 
-async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
+async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Erase applicants' personal data after retention, and nonprofits' addresses after 30 days (V6).
 
     Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
     """
     until = tx.now - domain.ERASE_AFTER
     gone = []
-    for ended, after in _retention_periods(stored).items():
+    for ended, after in _retention_periods(retention_periods).items():
         gone += await store.erase_personal_data(tx, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
         await matches.delete_matches_of_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.erase_representation_requests(tx, until, limit)
 
 
-async def next_erasure_at(stored: RetentionPeriods, tx: Tx) -> datetime | None:
+async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next erasure is due."""
     asked = await store_mails.first_erasure_due_at(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
-    for ended, after in _retention_periods(stored).items():
+    for ended, after in _retention_periods(retention_periods).items():
         if (first := await store.first_erasure_due_at(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 
 
-def _retention_periods(stored: RetentionPeriods) -> dict[domain.EndReason, timedelta]:
+def _retention_periods(retention_periods: RetentionPeriods) -> dict[domain.EndReason, timedelta]:
     soon = domain.ERASE_AFTER
-    return {"unconfirmed": soon, "replaced": soon, "rejected": stored.refused, "approved": stored.accepted}
+    return {
+        "unconfirmed": soon,
+        "replaced": soon,
+        "rejected": retention_periods.refused,
+        "approved": retention_periods.accepted,
+    }

@@ -58,7 +58,7 @@ def _verification(row: Record) -> AgentVerification:
     return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 
 
-async def list_related(tx: Tx, one: AgentVerification, limit: int) -> list[tuple[UUID, UUID, str]]:
+async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> list[tuple[UUID, UUID, str]]:
     """Verifications of the same address, or for the same request, newest first, with whose they are."""
     rows = await tx.fetch(
         """
@@ -68,8 +68,8 @@ async def list_related(tx: Tx, one: AgentVerification, limit: int) -> list[tuple
         (select id, partner_id, 'same nonprofit' from agent_verification
             where validation_request_id = $2 order by id desc limit $3)
         """,
-        one.email,
-        one.validation_request.id if one.validation_request else None,
+        verification.email,
+        verification.validation_request.id if verification.validation_request else None,
         limit,
     )
     return [(row[0], row[1], row[2]) for row in rows]

@@ -123,7 +123,7 @@ async def first_erasure_due_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def erase_representation_requests(tx: Tx, over_until: datetime, limit: int) -> int:
+async def erase_representation_requests(tx: Tx, over_before: datetime, limit: int) -> int:
     """Forget where nonprofits were asked whose questions were over until then; how many."""
     rows = await tx.fetch(
         """
@@ -134,7 +134,7 @@ async def erase_representation_requests(tx: Tx, over_until: datetime, limit: int
         )
         update agent_representation_request q set email = null from old where q.id = old.id returning q.id
         """,
-        over_until,
+        over_before,
         limit,
     )
     return len(rows)

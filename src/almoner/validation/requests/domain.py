@@ -319,14 +319,19 @@ Sort = Literal["id", "name"]
 
 
 def new_request(
-    request_id: UUID, partner_id: UUID, asked: NonprofitDetails, registry_id: UUID, number_key: str, now: datetime
+    request_id: UUID,
+    partner_id: UUID,
+    nonprofit_details: NonprofitDetails,
+    registry_id: UUID,
+    number_key: str,
+    now: datetime,
 ) -> ValidationRequest:
     """A new one, pending."""
     return ValidationRequest(
         id=request_id,
         partner_id=partner_id,
         status="pending",
-        details=asked,
+        details=nonprofit_details,
         registry_id=registry_id,
         number_key=number_key,
         organisation_id=None,

@@ -50,15 +50,15 @@ async def evaluate_request(
     return made
 
 
-async def load_facts(tx: Tx, asked: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
+async def load_facts(tx: Tx, nonprofit_details: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
     """Load what the registers say about the number now."""
     registry = await registries.get(tx, registry_id)
     listed = await organisations.find_record_by_number(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
     seen = RequestFacts(
-        asked=asked,
+        asked=nonprofit_details,
         registry=registry,
-        check=registries_domain.check_identifier(registry.code, asked.registry_number),
+        check=registries_domain.check_identifier(registry.code, nonprofit_details.registry_number),
         legal_status=await legal_status.status_of_number(tx, registry.id, number_key),
         listed=listed,
         main=main,
@@ -70,12 +70,12 @@ async def load_facts(tx: Tx, asked: NonprofitDetails, registry_id: UUID, number_
     return seen if listed is None else await _with_namesakes(tx, seen, listed)
 
 
-async def _with_namesakes(tx: Tx, seen: RequestFacts, listed: Organisation) -> RequestFacts:
-    asked = seen.asked
+async def _with_namesakes(tx: Tx, facts: RequestFacts, listed: Organisation) -> RequestFacts:
+    asked = facts.asked
     place = " ".join(part for part in (asked.city, asked.state, asked.postal) if part)
-    others = await organisations.list_namesakes(tx, listed, asked.name, place, seen.number_key)
+    others = await organisations.list_namesakes(tx, listed, asked.name, place, facts.number_key)
     return replace(
-        seen,
+        facts,
         namesakes=await organisations.count_namesakes(tx, listed),
         others=tuple(others),
         former_names=tuple(await organisations.list_former_names(tx, listed.id)),

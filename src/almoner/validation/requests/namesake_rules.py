@@ -37,7 +37,7 @@ def comparable_party(one: Organisation | Namesake, *, in_family: bool | None) ->
 
 
 def find_doubt(
-    asked: Party,
+    party: Party,
     listed: Organisation,
     number_key: str,
     own: PartyAgreement,
@@ -48,7 +48,7 @@ def find_doubt(
     """Whether another number may be meant; None if not."""
     first_lines = [other.name for other in others]
     found = [
-        (other, matching.compare_parties(asked, comparable_party(other, in_family=_has_family(other, first_lines))))
+        (other, matching.compare_parties(party, comparable_party(other, in_family=_has_family(other, first_lines))))
         for other in others
     ]
     likely = [(other, one) for other, one in found if one.likely]
@@ -56,7 +56,7 @@ def find_doubt(
         other
         for other, one in likely
         if _fits_better(one, own, addressed=addressed)
-        or (_is_written(other, asked) and not _is_written(listed, asked) and one.score >= own.score)
+        or (_is_written(other, party) and not _is_written(listed, party) and one.score >= own.score)
     ]
     members = [other for other in others if other.same_first_line]
     if "unnamed" in own.vetoes and all(other.same_first_line and not other.secondary_name for other in better):
@@ -74,19 +74,19 @@ def find_doubt(
     return None
 
 
-def bearers_elsewhere(asked: Party, listed: Organisation, others: Sequence[Namesake]) -> list[Namesake]:
+def bearers_elsewhere(party: Party, listed: Organisation, others: Sequence[Namesake]) -> list[Namesake]:
     """Other entries with exactly this name at another address."""
     return [
         other
         for other in others
-        if _elsewhere(other, listed) and matching.compare_parties(asked, comparable_party(other, in_family=None)).exact
+        if _elsewhere(other, listed) and matching.compare_parties(party, comparable_party(other, in_family=None)).exact
     ]
 
 
-def _is_written(one: Organisation | Namesake, asked: Party) -> bool:
+def _is_written(one: Organisation | Namesake, party: Party) -> bool:
     """Whether its name, or its second line, is written as it is asked, legal form and all."""
     written = {normalise_search_text(name) for name in (one.name, one.secondary_name) if name}
-    return not written.isdisjoint(map(normalise_search_text, asked.names))
+    return not written.isdisjoint(map(normalise_search_text, party.names))
 
 
 def _has_family(other: Namesake, first_lines: Sequence[str]) -> bool | None:

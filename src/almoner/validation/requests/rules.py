@@ -74,26 +74,26 @@ _OLD_DATA: Final = "old_data"
 """Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
 
 
-def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
+def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     """Run all rules and return their steps and the outcome."""
-    agreement = _agreement(seen)
-    doubt = _doubt(seen, agreement)
+    agreement = _agreement(facts)
+    doubt = _doubt(facts, agreement)
     steps = (
-        _identifier(seen),
-        _register(seen),
-        *_data_steps(seen, rules),
-        _status(seen),
-        _name(seen, agreement, rules, doubt),
-        *_script_steps(seen),
-        *_address(seen, agreement, rules),
-        *_namesakes(seen, doubt),
-        *register_rules.register_steps(seen.registry.code, seen.legal_status, seen.main),
-        *_claim_steps(seen),
+        _identifier(facts),
+        _register(facts),
+        *_data_steps(facts, rules),
+        _status(facts),
+        _name(facts, agreement, rules, doubt),
+        *_script_steps(facts),
+        *_address(facts, agreement, rules),
+        *_namesakes(facts, doubt),
+        *register_rules.register_steps(facts.registry.code, facts.legal_status, facts.main),
+        *_claim_steps(facts),
     )
     if agreement is None:
         return RulesResult(steps, _outcome(steps), None)
     by_name = any(step.code == OTHER_ADDRESS for step in steps)
-    return RulesResult(steps, _outcome(steps), agreement.name if by_name else _score(seen, agreement))
+    return RulesResult(steps, _outcome(steps), agreement.name if by_name else _score(facts, agreement))
 
 
 def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
@@ -178,38 +178,47 @@ def _status(seen: RequestFacts) -> EvaluationStep:
     return EvaluationStep("status", "pass", "active", *reported, facts)
 
 
-def _agreement(seen: RequestFacts) -> PartyAgreement | None:
+def _agreement(facts: RequestFacts) -> PartyAgreement | None:
     """How name and address agree with the register's.
 
     Members of a family share the first line of their name: who gives that alone has not said which one is meant.
     """
-    return None if seen.listed is None else matching.compare_parties(_requested_party(seen.asked), _listed_party(seen))
+    return (
+        None if facts.listed is None else matching.compare_parties(_requested_party(facts.asked), _listed_party(facts))
+    )
 
 
-def _requested_party(asked: NonprofitDetails) -> Party:
-    street = _lines(asked.address_line_1, asked.address_line_2)
-    return Party([asked.name], street, asked.city, asked.state, asked.postal, asked.country_code)
+def _requested_party(nonprofit_details: NonprofitDetails) -> Party:
+    street = _lines(nonprofit_details.address_line_1, nonprofit_details.address_line_2)
+    return Party(
+        [nonprofit_details.name],
+        street,
+        nonprofit_details.city,
+        nonprofit_details.state,
+        nonprofit_details.postal,
+        nonprofit_details.country_code,
+    )
 
 
-def _listed_party(seen: RequestFacts) -> Party:
-    assert seen.listed is not None
-    return namesake_rules.comparable_party(seen.listed, in_family=_in_family(seen, seen.listed))
+def _listed_party(facts: RequestFacts) -> Party:
+    assert facts.listed is not None
+    return namesake_rules.comparable_party(facts.listed, in_family=_in_family(facts, facts.listed))
 
 
-def _in_family(seen: RequestFacts, listed: Organisation) -> bool | None:
+def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
     """Whether others have its first line too; None where a part of the register that is not loaded may list them."""
-    if seen.namesakes or matching.prepare_name(listed.name).bearers > 1:
+    if facts.namesakes or matching.prepare_name(listed.name).bearers > 1:
         return True
-    return None if _is_partly_loaded(seen) else False
+    return None if _is_partly_loaded(facts) else False
 
 
-def _is_partly_loaded(seen: RequestFacts) -> bool:
-    return bool(registries_domain.missing_parts(seen.registry.code, seen.parts))
+def _is_partly_loaded(facts: RequestFacts) -> bool:
+    return bool(registries_domain.missing_parts(facts.registry.code, facts.parts))
 
 
-def _has_addresses(seen: RequestFacts) -> bool:
+def _has_addresses(facts: RequestFacts) -> bool:
     """Whether both sides say more of where it is than the country."""
-    sides = [_requested_party(seen.asked), _listed_party(seen)] if seen.listed else []
+    sides = [_requested_party(facts.asked), _listed_party(facts)] if facts.listed else []
     return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
 
 
@@ -217,13 +226,13 @@ def _lines(*lines: str | None) -> str | None:
     return " ".join(line for line in lines if line) or None
 
 
-def _score(seen: RequestFacts, agreement: PartyAgreement) -> float:
+def _score(facts: RequestFacts, agreement: PartyAgreement) -> float:
     """What decides: names with addresses where both sides tell of one, else names alone."""
-    return agreement.score if _has_addresses(seen) else agreement.name
+    return agreement.score if _has_addresses(facts) else agreement.name
 
 
-def _source_of(seen: RequestFacts) -> tuple[str | None, datetime | None]:
-    lister = seen.legal_status.listing
+def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
+    lister = facts.legal_status.listing
     return (lister.source, lister.data_as_of) if lister else (None, None)
 
 
@@ -256,12 +265,12 @@ def _name(
     return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
 
 
-def _former_name(seen: RequestFacts) -> FormerName | None:
+def _former_name(facts: RequestFacts) -> FormerName | None:
     """The name before that is the one asked for, the newest of them."""
-    asked = [seen.asked.name]
+    asked = [facts.asked.name]
     likely = (
         former
-        for former in seen.former_names
+        for former in facts.former_names
         if (found := matching.best_name_likeness(asked, [former.name])).score >= matching.LIKELY_SCORE
         and not found.vetoes
     )
@@ -317,33 +326,35 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
         yield EvaluationStep("address", "fail", "address_disagrees", source, day, facts)
 
 
-def _bearers_elsewhere(seen: RequestFacts) -> list[Namesake]:
+def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
     """Bodies of the register in other places that have the very name that is asked."""
-    if seen.listed is None:
+    if facts.listed is None:
         return []
-    return namesake_rules.bearers_elsewhere(_requested_party(seen.asked), seen.listed, seen.others)
+    return namesake_rules.bearers_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
 
 
-def _is_unlikely_elsewhere(seen: RequestFacts, agreement: PartyAgreement) -> bool:
+def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
     """Whether a body of this name in another place is hardly another one, though nobody else that is loaded has it.
 
     The whole register is loaded, the state is the same, or the name is rare.
     """
-    if agreement.same_state or not _is_partly_loaded(seen):
+    if agreement.same_state or not _is_partly_loaded(facts):
         return True
-    return matching.prepare_name(seen.asked.name).total >= matching.RARE_NAME_WEIGHT
+    return matching.prepare_name(facts.asked.name).total >= matching.RARE_NAME_WEIGHT
 
 
 def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _doubt(seen: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None:
+def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None:
     """What speaks for another number than the one that is given."""
-    if seen.listed is None or agreement is None:
+    if facts.listed is None or agreement is None:
         return None
-    party, addressed = _requested_party(seen.asked), _has_addresses(seen)
-    return namesake_rules.find_doubt(party, seen.listed, seen.number_key, agreement, seen.others, addressed=addressed)
+    party, addressed = _requested_party(facts.asked), _has_addresses(facts)
+    return namesake_rules.find_doubt(
+        party, facts.listed, facts.number_key, agreement, facts.others, addressed=addressed
+    )
 
 
 def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationStep]:

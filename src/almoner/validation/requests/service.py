@@ -66,31 +66,35 @@ REEVALUATE_PENDING: Final = JobKind("validation_requests.reconsider", Reevaluate
 _BATCH_SIZE: Final = 1000
 
 
-async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> ValidationRequest:
+async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest:
     """A new request; it is evaluated right after the commit. Raises RegistryNotFound, InvalidRegistryId."""
-    registry, check = await _identify_registry(tx, asked)
+    registry, check = await _identify_registry(tx, nonprofit_details)
     assert check.key is not None, "a number that has no key is refused"
-    made = domain.new_request(tx.new_id(), partner.id, asked, registry.id, check.key, tx.now)
+    made = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
     await store.insert(tx, partner, made)
-    then = triggers.sandbox_action_of(asked.name) if tx.deployment.sandbox else None
+    then = triggers.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
     await EVALUATE.enqueue(tx, Evaluate(made.id, "created", then), unique=str(made.id))
     return made
 
 
-async def _identify_registry(tx: Tx, asked: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
+async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
     """The registry that is named, and its check of the identifier.
 
     Of several it is the one that lists the number, else the first that could have given it.
     """
-    named = await registries.list_matching(tx, asked.registry_name, asked.country_code)
+    named = await registries.list_matching(tx, nonprofit_details.registry_name, nonprofit_details.country_code)
     if not named:
-        known = [f"{one.english_name} ({one.code})" for one in await registries.list_by_country(tx, asked.country_code)]
+        known = [
+            f"{one.english_name} ({one.code})"
+            for one in await registries.list_by_country(tx, nonprofit_details.country_code)
+        ]
         raise RegistryNotFound(
-            f"body.registryName '{asked.registry_name[:100]}' is the id, code or name of no registry of "
-            f"{asked.country_code}, which has {', '.join(known) or 'none'}"
+            f"body.registryName '{nonprofit_details.registry_name[:100]}' is the id, code or name of no registry of "
+            f"{nonprofit_details.country_code}, which has {', '.join(known) or 'none'}"
         )
     checked = [
-        (registry, registries_domain.check_identifier(registry.code, asked.registry_number)) for registry in named
+        (registry, registries_domain.check_identifier(registry.code, nonprofit_details.registry_number))
+        for registry in named
     ]
     possible = [(registry, check) for registry, check in checked if check.key is not None]
     for registry, check in possible if len(possible) > 1 else ():
@@ -142,16 +146,16 @@ async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> di
     return {request.id: request for request in await _with_documents(tx, found)}
 
 
-async def find_accepted(tx: Tx, partner: Partner, asked: NonprofitDetails) -> ValidationRequest | None:
+async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest | None:
     """The newest request that was accepted for the same nonprofit: of its number, and under the same name.
 
     Under another name somebody may mean another nonprofit. A test value of the sandbox asks for a decision of its own.
     Raises RegistryNotFound, InvalidRegistryId.
     """
-    registry, check = await _identify_registry(tx, asked)
-    if check.key is None or (tx.deployment.sandbox and triggers.sandbox_action_of(asked.name)):
+    registry, check = await _identify_registry(tx, nonprofit_details)
+    if check.key is None or (tx.deployment.sandbox and triggers.sandbox_action_of(nonprofit_details.name)):
         return None
-    name = normalise_search_text(asked.name)
+    name = normalise_search_text(nonprofit_details.name)
     before = await store.list_accepted(tx, partner, registry.id, check.key)
     return next((request for request in before if normalise_search_text(request.details.name) == name), None)
 

@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.requests.domain import Evaluation, EvaluationOutcome, EvaluationStep, StepVerdict
 
 
-async def insert_evaluation(tx: Tx, request_id: UUID, made: Evaluation) -> None:
+async def insert_evaluation(tx: Tx, request_id: UUID, evaluation: Evaluation) -> None:
     """Store an evaluation with its steps, and how many corrections of its request it has seen."""
     await tx.execute(
         """
@@ -23,15 +23,15 @@ async def insert_evaluation(tx: Tx, request_id: UUID, made: Evaluation) -> None:
         )
         select $1, id, $3, $4, $5, $6, $7, $8, $9, corrections from validation_request where id = $2
         """,
-        made.id,
+        evaluation.id,
         request_id,
-        made.occasion,
-        made.outcome.verdict,
-        made.outcome.reasons,
-        made.agreement,
-        made.threshold,
-        made.organisation_id,
-        made.evaluated_at,
+        evaluation.occasion,
+        evaluation.outcome.verdict,
+        evaluation.outcome.reasons,
+        evaluation.agreement,
+        evaluation.threshold,
+        evaluation.organisation_id,
+        evaluation.evaluated_at,
     )
     await tx.execute(
         """
@@ -43,15 +43,15 @@ async def insert_evaluation(tx: Tx, request_id: UUID, made: Evaluation) -> None:
                     $8::text[])
             as given (id, position, name, verdict, code, source, data_as_of, facts)
         """,
-        [tx.new_id() for _ in made.steps],
-        list(range(1, len(made.steps) + 1)),
-        [step.name for step in made.steps],
-        [step.verdict for step in made.steps],
-        [step.code for step in made.steps],
-        [step.source for step in made.steps],
-        [step.data_as_of for step in made.steps],
-        [msgspec.json.encode(step.facts).decode() for step in made.steps],
-        made.id,
+        [tx.new_id() for _ in evaluation.steps],
+        list(range(1, len(evaluation.steps) + 1)),
+        [step.name for step in evaluation.steps],
+        [step.verdict for step in evaluation.steps],
+        [step.code for step in evaluation.steps],
+        [step.source for step in evaluation.steps],
+        [step.data_as_of for step in evaluation.steps],
+        [msgspec.json.encode(step.facts).decode() for step in evaluation.steps],
+        evaluation.id,
     )
 
 

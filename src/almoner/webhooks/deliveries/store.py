@@ -220,8 +220,8 @@ async def oldest_attempt_at(tx: Tx) -> datetime | None:
     return started
 
 
-async def delete_old_attempts(tx: Tx, until: datetime, limit: int) -> int:
-    """Remove attempts that began at ``until`` or before; how many."""
+async def delete_old_attempts(tx: Tx, before: datetime, limit: int) -> int:
+    """Remove attempts that began at ``before`` or before; how many."""
     removed = await tx.fetchval(
         """
         with oldest as materialized (
@@ -232,7 +232,7 @@ async def delete_old_attempts(tx: Tx, until: datetime, limit: int) -> int:
             returning 1
         ) select count(*) from gone
         """,
-        until,
+        before,
         limit,
     )
     return int(removed)
@@ -248,8 +248,8 @@ async def oldest_ended_delivery_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_old_deliveries(tx: Tx, until: datetime, limit: int) -> int:
-    """Remove deliveries that have ended and were created at ``until`` or before; how many."""
+async def delete_old_deliveries(tx: Tx, before: datetime, limit: int) -> int:
+    """Remove deliveries that have ended and were created at ``before`` or before; how many."""
     removed = await tx.fetchval(
         """
         with oldest as materialized (
@@ -259,7 +259,7 @@ async def delete_old_deliveries(tx: Tx, until: datetime, limit: int) -> int:
             where d.id = oldest.id and d.status <> all($3) and oldest.created_at <= $1 returning 1
         ) select count(*) from gone
         """,
-        until,
+        before,
         limit,
         OPEN_STATUSES,
     )

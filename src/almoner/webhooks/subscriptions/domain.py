@@ -120,10 +120,10 @@ class ReceiverHealth:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
-    def record_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def record_answer(self, receiver_answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
-        if answer.succeeded:
-            return ReceiverHealth(last_success_at=now, fast=answer.fast)
+        if receiver_answer.succeeded:
+            return ReceiverHealth(last_success_at=now, fast=receiver_answer.fast)
         day = real_now.date()
         failed = replace(
             self,
@@ -136,7 +136,7 @@ class ReceiverHealth:
         )
         if failed.failures < _FAILURES_TO_PAUSE:
             return failed
-        if self.paused_until is not None and answer.started_at < self.paused_until:
+        if self.paused_until is not None and receiver_answer.started_at < self.paused_until:
             return failed  # it began before the pause
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)

@@ -38,7 +38,7 @@ async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
     known = await store.list_passkeys(tx, person)
     challenge = _create_challenge(tx, "add", person.id.bytes + binding)
     options: str = _webauthn().registration_options(
-        relying_party_id(tx.links), person, challenge, [one.credential for one in known]
+        relying_party_id(tx.base_urls), person, challenge, [one.credential for one in known]
     )
     return options
 
@@ -50,8 +50,8 @@ async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name:
     checked = webauthn.verify_registration(
         made,
         expected_challenge=challenge,
-        expected_rp_id=relying_party_id(tx.links),
-        expected_origin=_expected_origin(tx.links),
+        expected_rp_id=relying_party_id(tx.base_urls),
+        expected_origin=_expected_origin(tx.base_urls),
     )
     await _consume_challenge(tx, "add", person.id.bytes + binding, challenge)
     passkey = Passkey(
@@ -75,7 +75,7 @@ async def authentication_options(tx: Tx, binding: bytes, person: Person | None =
     known = await store.list_passkeys(tx, person) if person else []
     challenge = _create_challenge(tx, "use", binding)
     credentials = [one.credential for one in known]
-    options: str = _webauthn().authentication_options(relying_party_id(tx.links), challenge, credentials)
+    options: str = _webauthn().authentication_options(relying_party_id(tx.base_urls), challenge, credentials)
     return options
 
 
@@ -95,8 +95,8 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
     checked = webauthn.verify_authentication(
         given,
         expected_challenge=challenge,  # ours to judge, by its signature
-        expected_rp_id=relying_party_id(tx.links),
-        expected_origin=_expected_origin(tx.links),
+        expected_rp_id=relying_party_id(tx.base_urls),
+        expected_origin=_expected_origin(tx.base_urls),
         credential_public_key=passkey.public_key,
     )
     await _consume_challenge(tx, "use", binding, challenge)
@@ -128,14 +128,14 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, by: AuditCont
     return found
 
 
-def relying_party_id(links: BaseUrls) -> str:
+def relying_party_id(base_urls: BaseUrls) -> str:
     """The WebAuthn relying party ID: the host name of the pages."""
-    return urlsplit(links.pages).hostname or ""
+    return urlsplit(base_urls.pages).hostname or ""
 
 
-def _expected_origin(links: BaseUrls) -> str:
+def _expected_origin(base_urls: BaseUrls) -> str:
     """Of the pages, as browsers write it; "" where they have none, and passkeys do not work."""
-    return origin_of_url(links.pages) or ""
+    return origin_of_url(base_urls.pages) or ""
 
 
 def _webauthn() -> ModuleType:

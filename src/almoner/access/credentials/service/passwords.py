@@ -43,7 +43,9 @@ async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
     return StoredPassword(person, await store.find_password(tx, person.realm, person.id))
 
 
-async def verify_password(vault: Vault, known: StoredPassword, password: str, *, there_before: bool = False) -> bool:
+async def verify_password(
+    vault: Vault, stored_password: StoredPassword, password: str, *, there_before: bool = False
+) -> bool:
     """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
     ``there_before``: whether the person was where it is typed; a flood of others does not keep them out. Call it
@@ -53,10 +55,10 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
         typed = domain.normalise_password(password)
     except PasswordTooWeak:
         typed = ""
-    owner = known.person.id if known.person else UUID(int=0)
+    owner = stored_password.person.id if stored_password.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify_hash(known.hash or hashing.dummy_hash(), secret, known=there_before)
-    return right and known.hash is not None
+    right = await hashing.verify_hash(stored_password.hash or hashing.dummy_hash(), secret, known=there_before)
+    return right and stored_password.hash is not None
 
 
 async def hash_new_password(vault: Vault, person: Person, password: str) -> HashedPassword:
@@ -76,18 +78,20 @@ async def store_password(
     await service.record_audit_entry(tx, person, by, "password.changed", {"by": how})
 
 
-async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str) -> HashedPassword | None:
+async def rehash_if_outdated(vault: Vault, stored_password: StoredPassword, password: str) -> HashedPassword | None:
     """Hash the verified password again if its parameters are outdated, outside a transaction; else None."""
-    if known.person is None or known.hash is None or not hashing.needs_rehash(known.hash):
+    if stored_password.person is None or stored_password.hash is None or not hashing.needs_rehash(stored_password.hash):
         return None
     chosen = domain.normalise_password(password)
-    return HashedPassword(known.person.id, await hashing.hash_secret(_secret(vault, known.person.id, chosen)))
+    return HashedPassword(
+        stored_password.person.id, await hashing.hash_secret(_secret(vault, stored_password.person.id, chosen))
+    )
 
 
-async def store_rehashed_password(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
+async def store_rehashed_password(tx: Tx, stored_password: StoredPassword, hashed: HashedPassword) -> None:
     """Store the result of ``rehash_if_outdated``, unless the password was changed in the meantime."""
-    if known.person is not None and known.hash is not None:
-        await store.replace_password_hash(tx, known.person, known.hash, hashed.hash)
+    if stored_password.person is not None and stored_password.hash is not None:
+        await store.replace_password_hash(tx, stored_password.person, stored_password.hash, hashed.hash)
 
 
 @cache

@@ -38,8 +38,8 @@ _VERIFIED: Final = UserVerificationRequirement.REQUIRED
 _BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-def registration_options(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:
-    """Options for ``navigator.credentials.create`` as JSON; ``known`` credentials are excluded."""
+def registration_options(party: str, person: Person, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
+    """Options for ``navigator.credentials.create`` as JSON; ``credential_ids`` credentials are excluded."""
     options = generate_registration_options(
         rp_id=party,
         rp_name=_NAME,
@@ -51,18 +51,18 @@ def registration_options(party: str, person: Person, challenge: bytes, known: Se
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
         ),
-        exclude_credentials=_credential_descriptors(known),
+        exclude_credentials=_credential_descriptors(credential_ids),
     )
     return options_to_json(options)
 
 
-def authentication_options(party: str, challenge: bytes, known: Sequence[bytes]) -> str:
-    """Options for ``navigator.credentials.get`` as JSON: one of ``known``, or any passkey of this site."""
+def authentication_options(party: str, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
+    """Options for ``navigator.credentials.get`` as JSON: one of ``credential_ids``, or any passkey of this site."""
     options = generate_authentication_options(
         rp_id=party,
         challenge=challenge,
         timeout=_TIMEOUT_MS,
-        allow_credentials=_credential_descriptors(known),
+        allow_credentials=_credential_descriptors(credential_ids),
         user_verification=_VERIFIED,
     )
     return options_to_json(options)
@@ -82,25 +82,25 @@ def parse_authentication(answer: str) -> tuple[AuthenticationCredential, bytes]:
         return given, parse_client_data_json(given.response.client_data_json).challenge
 
 
-def verify_registration(made: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
+def verify_registration(credential: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
     """Verify a registration response; returns the new credential. Raises PasskeyRefused."""
     with _raise_passkey_refused():
-        return verify_registration_response(credential=made, require_user_verification=True, **expected)
+        return verify_registration_response(credential=credential, require_user_verification=True, **expected)
 
 
-def verify_authentication(given: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
+def verify_authentication(credential: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
     """Verify an authentication response. Raises PasskeyRefused."""
     with _raise_passkey_refused():
         return verify_authentication_response(
-            credential=given,
+            credential=credential,
             credential_current_sign_count=0,  # the caller's to judge
             require_user_verification=True,
             **expected,
         )
 
 
-def _credential_descriptors(known: Sequence[bytes]) -> list[PublicKeyCredentialDescriptor]:
-    return [PublicKeyCredentialDescriptor(id=one) for one in known]
+def _credential_descriptors(credential_ids: Sequence[bytes]) -> list[PublicKeyCredentialDescriptor]:
+    return [PublicKeyCredentialDescriptor(id=one) for one in credential_ids]
 
 
 @contextmanager

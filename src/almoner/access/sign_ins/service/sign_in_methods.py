@@ -196,16 +196,16 @@ async def _try_password(
     return known, counted, await passwords.verify_password(db.deployment.vault, known, password, there_before=before)
 
 
-async def _recheck_person(tx: Tx, realm: Realm, known: StoredPassword) -> Person | None:
+async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword) -> Person | None:
     """The person as they are now; None when they are gone, inactive, or have another password by now."""
-    if known.person is None:
+    if stored_password.person is None:
         return None
     try:
-        person = await people.get_for_update(tx, realm, known.person.id)
+        person = await people.get_for_update(tx, realm, stored_password.person.id)
     except NoSuchPerson:
         return None
     now = await passwords.find_by_person(tx, person)
-    return person if person.active and now.hash == known.hash else None
+    return person if person.active and now.hash == stored_password.hash else None
 
 
 async def _lock_person(tx: Tx, person: Person) -> Person:

@@ -56,10 +56,10 @@ async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
 
 def redirect_uri(tx: Tx, partner: Partner) -> str:
     """The redirect URI to register at the provider."""
-    return f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
+    return f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
 
 
-async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
+async def save_provider(tx: Tx, by: AuditContext, partner: Partner, provider_settings: ProviderSettings) -> Provider:
     """Create or change the partner's identity provider.
 
     If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
@@ -67,29 +67,34 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: Prov
     sign-ins made there end.
     """
     before = await store.find(tx, partner)
-    problems = dict(_settings_problems(wanted, tx.deployment.receivers))
-    if wanted.secret is None and before is None:
+    problems = dict(_settings_problems(provider_settings, tx.deployment.receivers))
+    if provider_settings.secret is None and before is None:
         problems |= {"secret": "Enter the client secret, or select “Public client”."}
-    if wanted.secret is None and before and before.sealed_secret and before.issuer != wanted.issuer:
+    if (
+        provider_settings.secret is None
+        and before
+        and before.sealed_secret
+        and before.issuer != provider_settings.issuer
+    ):
         problems |= {"secret": "Enter the client secret again, because the issuer has changed."}
     if problems:
         raise InvalidProviderSettings(problems)
     secret = before.sealed_secret if before else None
-    if wanted.secret is not None:
-        secret = tx.vault.encrypt(wanted.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
-        secret = secret if wanted.secret else None
+    if provider_settings.secret is not None:
+        secret = tx.vault.encrypt(provider_settings.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
+        secret = secret if provider_settings.secret else None
     provider = Provider(
         partner,
-        wanted.name,
-        wanted.issuer,
-        wanted.client_id,
+        provider_settings.name,
+        provider_settings.issuer,
+        provider_settings.client_id,
         secret,
-        wanted.subject_claim,
-        wanted.groups_claim,
-        {value: cast("MemberRole", role) for value, role in wanted.roles.items()},
-        wanted.scopes,
-        wanted.creates_members,
-        wanted.enabled,
+        provider_settings.subject_claim,
+        provider_settings.groups_claim,
+        {value: cast("MemberRole", role) for value, role in provider_settings.roles.items()},
+        provider_settings.scopes,
+        provider_settings.creates_members,
+        provider_settings.enabled,
         before.version + 1 if before else 1,
         before.created_at if before else tx.now,
         tx.now,
@@ -97,7 +102,7 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: Prov
     await store.save(tx, provider)
     ended = await _revoke_provider_roles(tx, partner) if before and role_source_changed(before, provider) else 0
     action = "provider.changed" if before else "provider.set"
-    await _record(tx, by, provider, action, secret_changed=wanted.secret is not None, ended=ended)
+    await _record(tx, by, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
     return provider
 
 
@@ -159,44 +164,53 @@ async def _record(
     await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
 
 
-def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
+def _settings_problems(provider_settings: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
     """Field and what is wrong with it."""
-    if not 1 <= len(wanted.name.strip()) <= LONGEST_NAME or not wanted.name.isprintable():
+    if not 1 <= len(provider_settings.name.strip()) <= LONGEST_NAME or not provider_settings.name.isprintable():
         yield "name", f"Name must be 1 to {LONGEST_NAME} characters."
     try:
-        if not wanted.issuer.startswith(("https://", "http://")):
+        if not provider_settings.issuer.startswith(("https://", "http://")):
             raise AddressRefused("must be a URL like https://id.example.org")
-        addresses.parse_target(wanted.issuer, policy)
-        if len(wanted.issuer) > _LONGEST_ISSUER or "?" in wanted.issuer or "#" in wanted.issuer:
+        addresses.parse_target(provider_settings.issuer, policy)
+        if (
+            len(provider_settings.issuer) > _LONGEST_ISSUER
+            or "?" in provider_settings.issuer
+            or "#" in provider_settings.issuer
+        ):
             yield "issuer", f"Issuer must be {_LONGEST_ISSUER} characters or fewer and must not contain ? or #."
     except AddressRefused as error:
         yield "issuer", f"Issuer {error.reason}."
-    if not _VISIBLE.fullmatch(wanted.client_id) or len(wanted.client_id) > LONGEST:
+    if not _VISIBLE.fullmatch(provider_settings.client_id) or len(provider_settings.client_id) > LONGEST:
         yield "client_id", f"Client ID must be 1 to {LONGEST} visible ASCII characters."
-    if wanted.secret and (not _VISIBLE.fullmatch(wanted.secret) or len(wanted.secret) > _LONGEST_SECRET):
+    if provider_settings.secret and (
+        not _VISIBLE.fullmatch(provider_settings.secret) or len(provider_settings.secret) > _LONGEST_SECRET
+    ):
         yield "secret", f"Client secret must be {_LONGEST_SECRET} visible ASCII characters or fewer."
-    if wanted.subject_claim not in SUBJECT_CLAIMS:
+    if provider_settings.subject_claim not in SUBJECT_CLAIMS:
         yield (
             "subject_claim",
             f"User identifier must be {' or '.join(SUBJECT_CLAIMS)}, because other claims can be reassigned.",
         )
-    if not all(_SCOPE.fullmatch(scope) for scope in wanted.scopes) or "openid" not in wanted.scopes:
+    if (
+        not all(_SCOPE.fullmatch(scope) for scope in provider_settings.scopes)
+        or "openid" not in provider_settings.scopes
+    ):
         yield "scopes", "Scopes must be separated by spaces and include openid."
-    yield from _role_problems(wanted)
+    yield from _role_problems(provider_settings)
 
 
-def _role_problems(wanted: ProviderSettings) -> Iterator[tuple[str, str]]:
-    claim = wanted.groups_claim
+def _role_problems(provider_settings: ProviderSettings) -> Iterator[tuple[str, str]]:
+    claim = provider_settings.groups_claim
     if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable_text(claim)):
         yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
-    elif wanted.roles and claim is None:
+    elif provider_settings.roles and claim is None:
         yield "groups_claim", "Enter the groups claim to use group roles."
-    if strange := sorted(set(wanted.roles.values()) - set(MEMBER_ROLES)):
+    if strange := sorted(set(provider_settings.roles.values()) - set(MEMBER_ROLES)):
         known = ", ".join(MEMBER_ROLES).replace("_", " ")
         yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
-    elif len(wanted.roles) > MOST_GROUPS or not all(
-        1 <= len(value) <= LONGEST and is_storable_text(value) for value in wanted.roles
+    elif len(provider_settings.roles) > MOST_GROUPS or not all(
+        1 <= len(value) <= LONGEST and is_storable_text(value) for value in provider_settings.roles
     ):
         yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
-    if wanted.creates_members and not wanted.roles:
+    if provider_settings.creates_members and not provider_settings.roles:
         yield "creates_members", "To create members automatically, add at least one group role."

@@ -71,9 +71,9 @@ class RetryLater(Exception):
     """Another change of the donation is in progress; try again in a moment."""
 
 
-def reported_outcome(found: ProviderDispute) -> DisputeOutcome | None:
+def reported_outcome(provider_dispute: ProviderDispute) -> DisputeOutcome | None:
     """The outcome that the provider reports; None while the dispute is open."""
-    match found.status:
+    match provider_dispute.status:
         case DisputeStatus.WON:
             return DisputeOutcome("won")
         case DisputeStatus.LOST:
@@ -82,16 +82,16 @@ def reported_outcome(found: ProviderDispute) -> DisputeOutcome | None:
             return None
 
 
-def matches_payment(found: ProviderDispute, paid: Money, *, live: bool) -> bool:
+def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, live: bool) -> bool:
     """Whether the dispute has the payment's mode (live or test) and currency."""
-    return found.live is live and found.money.currency == paid.currency
+    return provider_dispute.live is live and provider_dispute.money.currency == paid.currency
 
 
-def is_plausible_dispute(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
+def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # What was won before we heard of it may have been refunded since.
-    gone = 0 if found.status is DisputeStatus.WON else gone_minor
-    return matches_payment(found, paid, live=live) and 0 < found.money.minor <= paid.minor - gone
+    gone = 0 if provider_dispute.status is DisputeStatus.WON else gone_minor
+    return matches_payment(provider_dispute, paid, live=live) and 0 < provider_dispute.money.minor <= paid.minor - gone
 
 
 def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:

@@ -50,10 +50,10 @@ class _RefreshDispute:
         """Ask the provider. Raises ProviderFailure."""
         return await self._work.provider.disputes(self._payment)
 
-    async def record(self, tx: Tx, _ask: _ProviderCall, found: list[ProviderDispute]) -> FlowDone[None]:
+    async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
         """Learn. Raises RetryLater."""
-        kept_as = next((one.payment for one in found if one.payment), self._payment)
-        await service.apply_provider_state(tx, self._work.provider.name, kept_as, found, self._work.rules)
+        kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
+        await service.apply_provider_state(tx, self._work.provider.name, kept_as, provider_disputes, self._work.rules)
         return FlowDone(None)
 
 

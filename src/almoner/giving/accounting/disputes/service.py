@@ -91,14 +91,14 @@ class _DisputedUnallocated:
 
 
 async def apply_provider_state(
-    tx: Tx, provider: str, payment: str, found: Sequence[ProviderDispute], rules: DisbursementRules
+    tx: Tx, provider: str, payment: str, provider_disputes: Sequence[ProviderDispute], rules: DisbursementRules
 ) -> None:
     """Apply a payment's disputes as the provider reports them; idempotent and independent of order.
 
     Raises RetryLater while something else is under way with the donation.
     """
     known = await _recorded_disputes(tx, provider, payment)
-    if not any(_is_new_state(known.get(one.id), one) for one in found):
+    if not any(_is_new_state(known.get(one.id), one) for one in provider_disputes):
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
         reported = {"provider": provider, "payment": payment}
@@ -108,7 +108,7 @@ async def apply_provider_state(
         await _recorded_disputes(tx, provider, payment),
         list[LedgerTransfer](),
     )  # by another, while we waited
-    for one in found:
+    for one in provider_disputes:
         if (dispute := known.get(one.id)) is None:
             debited = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
             if (dispute := await _record_opened(tx, provider, payment, subject, one, debited)) is None:
@@ -199,13 +199,18 @@ async def _recorded_disputes(tx: Tx, provider: str, payment: str) -> dict[str, D
     return {one.provider_dispute: one for one in await store.disputes_of_payment(tx, provider, payment)}
 
 
-def _is_new_state(known: Dispute | None, found: ProviderDispute) -> bool:
+def _is_new_state(known: Dispute | None, provider_dispute: ProviderDispute) -> bool:
     if known is None:
         return True
     if known.status is DisputeStatus.OPEN:
-        return found.status is not DisputeStatus.OPEN
-    if found.status is not known.status:
-        _log.error("dispute_told_otherwise", dispute=found.id, kept=known.status.value, told=found.status.value)
+        return provider_dispute.status is not DisputeStatus.OPEN
+    if provider_dispute.status is not known.status:
+        _log.error(
+            "dispute_told_otherwise",
+            dispute=provider_dispute.id,
+            kept=known.status.value,
+            told=provider_dispute.status.value,
+        )
     return False
 
 
@@ -248,31 +253,37 @@ async def _record_opened(
     provider: str,
     payment: str,
     subject: _DisputedDonation | _DisputedUnallocated,
-    found: ProviderDispute,
+    provider_dispute: ProviderDispute,
     debited_minor: int,
 ) -> Dispute | None:
-    reported = {"provider": provider, "payment": payment, "dispute": found.id, "reason": found.reason}
+    reported = {
+        "provider": provider,
+        "payment": payment,
+        "dispute": provider_dispute.id,
+        "reason": provider_dispute.reason,
+    }
     gone = subject.refunded_minor + debited_minor
-    if not domain.is_plausible_dispute(found, subject.paid, gone, live=not tx.deployment.sandbox):
+    if not domain.is_plausible_dispute(provider_dispute, subject.paid, gone, live=not tx.deployment.sandbox):
         tx.after_commit(lambda: _log.error("dispute_refused", **reported))
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(
-            found, subject.paid, live=not tx.deployment.sandbox
+            provider_dispute, subject.paid, live=not tx.deployment.sandbox
         ):
-            why = f"{provider} reports a dispute of {format_amount(found.money)}, more than the remaining amount"
-            await disbursements.enqueue_hold(tx, subject.donation, found.id, why)
+            amount = format_amount(provider_dispute.money)
+            reason = f"{provider} reports a dispute of {amount}, more than the remaining amount"
+            await disbursements.enqueue_hold(tx, subject.donation, provider_dispute.id, reason)
         return None
     donation_id, unallocated_payment_id = subject.ids
     dispute = Dispute(
         id=tx.new_id(),
         provider=provider,
         provider_payment=payment,
-        provider_dispute=found.id,
+        provider_dispute=provider_dispute.id,
         donation_id=donation_id,
         unallocated_payment_id=unallocated_payment_id,
-        money=found.money,
+        money=provider_dispute.money,
         status=DisputeStatus.OPEN,
-        reason=found.reason,
-        opened_at=found.opened_at,
+        reason=provider_dispute.reason,
+        opened_at=provider_dispute.opened_at,
         received_at=tx.now,
         decided_at=None,
         decided_by=None,
@@ -335,16 +346,16 @@ def _refunded_amount(donation: Donation) -> Money:
 
 
 async def _end_unallocated(
-    tx: Tx, held: UnallocatedPayment, dispute: Dispute, decided: DisputeOutcome
+    tx: Tx, unallocated_payment: UnallocatedPayment, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     """Unallocated money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
     money = dispute.money
     if decided.outcome == "won":
         await store.close_dispute(tx, dispute.id, decided)
         return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
-    if money == held.money and held.status in ("held", "refunding"):
+    if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_disputed_refund(tx, held, dispute.provider_dispute)
+        back = await suspense.record_disputed_refund(tx, unallocated_payment, dispute.provider_dispute)
         return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
     return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)

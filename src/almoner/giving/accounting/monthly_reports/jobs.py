@@ -37,7 +37,7 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReader]) ->
         return None
     if person.email is None or not person.has_role(*_READERS):
         return None
-    home = f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}"
+    home = f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}"
     month = formats.format_month(details.month, mails.language(None).locale)
     facts = {"link": f"{home}/reports/{details.month:%Y-%m}", "month": month}
     return Email(person.email, f"monthly-report:{details.person}:{details.month}", facts, None, partner.id)

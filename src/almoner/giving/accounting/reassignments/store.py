@@ -10,7 +10,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
-async def insert(tx: Tx, made: Reassignment) -> None:
+async def insert(tx: Tx, reassignment: Reassignment) -> None:
     """Store who reassigned a donation, to which nonprofit, and why."""
     await tx.execute(
         """
@@ -18,15 +18,15 @@ async def insert(tx: Tx, made: Reassignment) -> None:
                                   reason, reassigned_by, reassigned_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
-        made.id,
-        made.donation_id,
-        made.source,
-        made.target,
-        made.money.minor,
-        made.money.currency,
-        made.ground,
-        made.reason,
-        made.reassigned_by,
+        reassignment.id,
+        reassignment.donation_id,
+        reassignment.source,
+        reassignment.target,
+        reassignment.money.minor,
+        reassignment.money.currency,
+        reassignment.ground,
+        reassignment.reason,
+        reassignment.reassigned_by,
         tx.now,
     )
 

@@ -114,9 +114,9 @@ class _RefreshRefund:
         """Ask the provider. Raises ProviderFailure."""
         return await self._work.provider.fetch_refund(*self._named)
 
-    async def record(self, tx: Tx, _ask: _StatusCall, found: ProviderRefundState) -> FlowDone[None]:
+    async def record(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
         """Learn. Raises RetryLater."""
-        await service.apply_provider_state(tx, self._work.provider.name, found)
+        await service.apply_provider_state(tx, self._work.provider.name, refund_state)
         return FlowDone(None)
 
 

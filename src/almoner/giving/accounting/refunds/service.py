@@ -188,39 +188,46 @@ async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
             await security_emails.enqueue_email(tx, officer, "refund_refused", values=_amount_text(refund), facts=facts)
 
 
-async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState) -> None:
+async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
     """Apply a refund's state at the provider. A refund that fails after it was sent waits for an operator (M4, M5).
 
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
-    if (refund_id := await store.find_by_provider_refund(tx, provider, found.id)) is None:
-        if await store.has_refund_without_provider_id(tx, provider, found.payment):
+    if (refund_id := await store.find_by_provider_refund(tx, provider, refund_state.id)) is None:
+        if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
             raise RetryLater
-        if found.why is not None:
-            tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
+        if refund_state.why is not None:
+            tx.after_commit(
+                lambda: _log.warning("refund_of_nobody_failed", provider_refund=refund_state.id, why=refund_state.why)
+            )
         else:
-            await _record_external_refund(tx, provider, found)
+            await _record_external_refund(tx, provider, refund_state)
         return
     _, refund = await lock_with_donation(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
     ours = payment.provider_payment if payment else None
-    reported = {"refund": tx.ids.text("refund", refund.id), "why": found.why}
-    if (found.money, found.payment, found.live) != (refund.money, ours, not tx.deployment.sandbox):
-        tx.after_commit(lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=found.id))
-    elif found.why and await store.insert_failure(tx, refund.id, found.why[: domain.NOTE_LENGTH]):
+    reported = {"refund": tx.ids.text("refund", refund.id), "why": refund_state.why}
+    if (refund_state.money, refund_state.payment, refund_state.live) != (refund.money, ours, not tx.deployment.sandbox):
+        tx.after_commit(
+            lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=refund_state.id)
+        )
+    elif refund_state.why and await store.insert_failure(tx, refund.id, refund_state.why[: domain.NOTE_LENGTH]):
         tx.after_commit(lambda: _log.error("refund_failed", **reported))
-        facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": found.why}
+        facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": refund_state.why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
 
 
-async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundState) -> None:
+async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
     """Somebody sent a gift back in the provider's dashboard: the nonprofit is not paid it, too, before it is begun."""
-    paid = (await payments.find_by_provider_payments(tx, provider, [found.payment])).get(found.payment)
-    if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
+    paid = (await payments.find_by_provider_payments(tx, provider, [refund_state.payment])).get(refund_state.payment)
+    if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
         await disbursements.enqueue_hold(
-            tx, gift, found.id, f"{provider} refunded {format_amount(found.money)} without a refund in Almoner"
+            tx,
+            gift,
+            refund_state.id,
+            f"{provider} refunded {format_amount(refund_state.money)} without a refund in Almoner",
         )
 
 
@@ -300,9 +307,9 @@ async def _finish_refund(
     return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 
-async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
+async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, reason: str) -> None:
     back = domain.restored_amount(donation, refund.money)
-    await store.mark_refused(tx, refund.id, back, by, why)
+    await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
     transfers = ledger_domain.transfers_for_reversed_refund(
         refund.id, refund.provider, donation.organisation_id, refund.money, back

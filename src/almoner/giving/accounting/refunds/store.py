@@ -226,7 +226,7 @@ async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment
     )
 
 
-async def insert_failure(tx: Tx, refund_id: UUID, why: str) -> bool:
+async def insert_failure(tx: Tx, refund_id: UUID, reason: str) -> bool:
     """Record that a sent refund failed; False if that is recorded already."""
     return bool(
         await tx.fetchval(
@@ -235,7 +235,7 @@ async def insert_failure(tx: Tx, refund_id: UUID, why: str) -> bool:
             on conflict do nothing returning true
             """,
             refund_id,
-            why,
+            reason,
             tx.now,
         )
     )

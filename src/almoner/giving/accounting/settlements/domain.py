@@ -242,14 +242,16 @@ def match_dispute(line: ReportLine, payment_match: PaymentMatch) -> Dispute | Mi
     return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
-def _unallocated_mismatch(line: ReportLine, held: UnallocatedPayment, *, counted: bool) -> Mismatch | None:
-    if not held.is_posted or held.status == "written_off":
+def _unallocated_mismatch(
+    line: ReportLine, unallocated_payment: UnallocatedPayment, *, counted: bool
+) -> Mismatch | None:
+    if not unallocated_payment.is_posted or unallocated_payment.status == "written_off":
         return Mismatch.DISMISSED
-    if line.kind is LineKind.REFUND and held.status != "refunded":
+    if line.kind is LineKind.REFUND and unallocated_payment.status != "refunded":
         return Mismatch.NOT_REFUNDED
     if counted:
         return Mismatch.SETTLED_BEFORE
-    return _amount_mismatch(line, held.money)
+    return _amount_mismatch(line, unallocated_payment.money)
 
 
 def _amount_mismatch(line: ReportLine, expected: Money) -> Mismatch | None:

@@ -52,9 +52,9 @@ class _RefundUnallocatedPayment:
         """Ask for the whole of it; safe to do twice. Raises ProviderFailure."""
         return await self._provider.refund(ask.held.provider_payment, ask.key, ask.held.money)
 
-    async def record(self, tx: Tx, ask: _RefundCall, made: ProviderRefund) -> FlowDone[None]:
+    async def record(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
         """It is on its way to the donor."""
-        await service.record_refund(tx, ask.row, made.id)
+        await service.record_refund(tx, ask.row, provider_refund.id)
         return FlowDone(None)
 
 

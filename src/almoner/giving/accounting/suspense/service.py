@@ -58,18 +58,18 @@ def refund_idempotency_key(tx: Tx, unallocated_payment_id: UUID) -> str:
 
 
 async def record_unallocated_payment(
-    tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
+    tx: Tx, provider: str, provider_payment: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
 ) -> None:
     """Record and post a payment that pays no donation, with the reason; idempotent."""
     held = UnallocatedPayment(
         tx.new_id(),
         provider,
-        found.id,
+        provider_payment.id,
         payment.id if payment else None,
         payment.donation_id if payment else None,
         reason,
-        found.money,
-        found.reference,
+        provider_payment.money,
+        provider_payment.reference,
         "held",
         tx.now,
         domain.automatic_decision(reason, tx.now, provider).at,
@@ -79,7 +79,7 @@ async def record_unallocated_payment(
     )
     if not await store.insert(tx, held):
         return
-    reported = {"provider": provider, "payment": found.id, "reason": reason.value}
+    reported = {"provider": provider, "payment": provider_payment.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
     if held.is_posted:
         ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
@@ -202,13 +202,19 @@ async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: s
 
 
 async def apply_to_donation(
-    tx: Tx, held: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
+    tx: Tx, unallocated_payment: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
 ) -> None:
     """Apply a locked unallocated payment to a donation with this payment, and post it."""
-    await store.mark_applied(tx, held.id, payment.id, by, note)
+    await store.mark_applied(tx, unallocated_payment.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
-        tx, [*ledger_domain.transfers_for_allocating_payment(held.id, held.provider, held.money), *received]
+        tx,
+        [
+            *ledger_domain.transfers_for_allocating_payment(
+                unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
+            ),
+            *received,
+        ],
     )
 
 
@@ -219,26 +225,43 @@ async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund: s
         await _finish_refund(tx, held, provider_refund, [])
 
 
-async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_dispute: str) -> list[LedgerTransfer]:
+async def record_disputed_refund(
+    tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute: str
+) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.
 
     No email is sent, because the donor knows.
     """
     transfers: list[LedgerTransfer] = []
-    if held.status == "held":
-        await store.mark_decided(tx, [held.id], "refunding", BY_RULE, None)
-        transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
-    await store.mark_refunded(tx, held.id, provider_dispute)
-    await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
-    return [*transfers, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
+    if unallocated_payment.status == "held":
+        await store.mark_decided(tx, [unallocated_payment.id], "refunding", BY_RULE, None)
+        transfers += ledger_domain.unallocated_refund_started_transfers(
+            unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
+        )
+    await store.mark_refunded(tx, unallocated_payment.id, provider_dispute)
+    await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
+    return [
+        *transfers,
+        *ledger_domain.unallocated_refund_sent_transfers(
+            unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
+        ),
+    ]
 
 
-async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
-    await store.mark_refunded(tx, held.id, provider_refund)
-    await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
-    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
+async def _finish_refund(
+    tx: Tx, unallocated_payment: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]
+) -> None:
+    await store.mark_refunded(tx, unallocated_payment.id, provider_refund)
+    await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
+    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefunded(unallocated_payment.id))
     ledger.post_at_commit(
-        tx, [*before, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
+        tx,
+        [
+            *before,
+            *ledger_domain.unallocated_refund_sent_transfers(
+                unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
+            ),
+        ],
     )
 
 
@@ -263,17 +286,19 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
     ]
 
 
-def _refund_job(held: UnallocatedPayment) -> NewJob:
-    return REFUND.new_job(RefundUnallocatedPayment(held.id), unique=str(held.id))
+def _refund_job(unallocated_payment: UnallocatedPayment) -> NewJob:
+    return REFUND.new_job(RefundUnallocatedPayment(unallocated_payment.id), unique=str(unallocated_payment.id))
 
 
-def _ensure_undecided(held: UnallocatedPayment) -> None:
-    if held.status != "held":
-        raise UnallocatedPaymentError(f"{held.decided_by} has already decided on this payment: it is {held.status}.")
+def _ensure_undecided(unallocated_payment: UnallocatedPayment) -> None:
+    if unallocated_payment.status != "held":
+        raise UnallocatedPaymentError(
+            f"{unallocated_payment.decided_by} has already decided on this payment: it is {unallocated_payment.status}."
+        )
 
 
-def _ensure_posted(held: UnallocatedPayment) -> None:
-    if not held.is_posted:
+def _ensure_posted(unallocated_payment: UnallocatedPayment) -> None:
+    if not unallocated_payment.is_posted:
         raise UnallocatedPaymentError(
             "The payment belongs to another mode or account and is not in our ledger, so it can only be written off."
         )

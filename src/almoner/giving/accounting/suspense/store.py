@@ -43,7 +43,7 @@ def _unallocated_payment(row: Record) -> UnallocatedPayment:
     )
 
 
-async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
+async def insert(tx: Tx, unallocated_payment: UnallocatedPayment) -> bool:
     """Store an unallocated payment with its reason; False if it is already stored."""
     return bool(
         await tx.fetchval(
@@ -54,18 +54,18 @@ async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
             on conflict on constraint unallocated_payment_once do nothing returning true
             """,
-            held.id,
-            held.provider,
-            held.provider_payment,
-            held.payment_id,
-            held.donation_id,
-            held.reason.value,
-            held.money.minor,
-            held.money.currency,
-            held.reference,
-            held.status,
-            held.received_at,
-            held.auto_decide_at,
+            unallocated_payment.id,
+            unallocated_payment.provider,
+            unallocated_payment.provider_payment,
+            unallocated_payment.payment_id,
+            unallocated_payment.donation_id,
+            unallocated_payment.reason.value,
+            unallocated_payment.money.minor,
+            unallocated_payment.money.currency,
+            unallocated_payment.reference,
+            unallocated_payment.status,
+            unallocated_payment.received_at,
+            unallocated_payment.auto_decide_at,
         )
     )
 

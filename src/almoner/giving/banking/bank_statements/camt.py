@@ -82,28 +82,30 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
     return found, wrong
 
 
-def _statement(one: Element, page: Element | None, digest: str, problems: list[str]) -> BankStatement | None:
-    account, currency = _account(one), _currency(one)
+def _statement(element: Element, page: Element | None, digest: str, problems: list[str]) -> BankStatement | None:
+    account, currency = _account(element), _currency(element)
     if not account:
         problems.append("it has no account number")
     if currency is None:
         problems.append("it has no ISO 4217 currency")
     # Balances in another currency than the account's prove nothing.
     balances = [
-        some if some is not None and _currency_of(some) in (currency, None) else None for some in _balances(one)
+        some if some is not None and _currency_of(some) in (currency, None) else None for some in _balances(element)
     ]
     first, last = [_signed(balance, currency, problems) for balance in balances]
     if problems or currency is None:
         return None
-    ended = _day(find_element(balances[1], "Dt")) or _day(find_element(one, "FrToDt", "ToDtTm"))
+    ended = _day(find_element(balances[1], "Dt")) or _day(find_element(element, "FrToDt", "ToDtTm"))
     reading = _StatementReader(currency, ended)
     found = [
         moved
-        for position, entry in enumerate(child_elements(one, "Ntry"), 1)
+        for position, entry in enumerate(child_elements(element, "Ntry"), 1)
         for moved in reading.read(entry, position)
     ]
-    sequence = (element_text(one, "ElctrncSeqNb") or element_text(one, "LglSeqNb") or "")[:MAX_STATEMENT] or None
-    name = element_text(one, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
+    sequence = (element_text(element, "ElctrncSeqNb") or element_text(element, "LglSeqNb") or "")[
+        :MAX_STATEMENT
+    ] or None
+    name = element_text(element, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
     return BankStatement(
         account=account,
         reference=movements.shorten_with_hash(_page_name(name, page), MAX_STATEMENT),
@@ -119,32 +121,32 @@ def _statement(one: Element, page: Element | None, digest: str, problems: list[s
     )
 
 
-def _account(one: Element) -> str:
+def _account(element: Element) -> str:
     for way in (("IBAN",), ("Othr", "Id"), ("BBAN",), ("PrtryAcct", "Id"), ("UPIC",)):
-        if found := element_text(one, "Acct", "Id", *way):
+        if found := element_text(element, "Acct", "Id", *way):
             return found
     return ""
 
 
-def _currency(one: Element) -> str | None:
+def _currency(element: Element) -> str | None:
     """Of the account; or of its balances, or of all entries."""
-    stated = element_text(one, "Acct", "Ccy")
+    stated = element_text(element, "Acct", "Ccy")
     if stated is None:
-        balances = {_currency_of(balance) for balance in child_elements(one, "Bal")} - {None}
-        entries = {_currency_of(entry) for entry in child_elements(one, "Ntry")} - {None}
+        balances = {_currency_of(balance) for balance in child_elements(element, "Bal")} - {None}
+        entries = {_currency_of(entry) for entry in child_elements(element, "Ntry")} - {None}
         stated = next((some.pop() for some in (balances, entries) if len(some) == 1), None)
     return stated.upper() if stated and stated.upper() in EXPONENTS else None
 
 
-def _currency_of(one: Element) -> str | None:
-    amount = find_element(one, "Amt")
+def _currency_of(element: Element) -> str | None:
+    amount = find_element(element, "Amt")
     return (amount.get("Ccy") or "").strip().upper() or None if amount is not None else None
 
 
-def _balances(one: Element) -> tuple[Element | None, Element | None]:
+def _balances(element: Element) -> tuple[Element | None, Element | None]:
     """The first opening balance and the last closing one: a statement of several days has a pair for each."""
     by_code: dict[str, list[Element]] = {}
-    for balance in sorted(child_elements(one, "Bal"), key=lambda some: _day(find_element(some, "Dt")) or date.min):
+    for balance in sorted(child_elements(element, "Bal"), key=lambda some: _day(find_element(some, "Dt")) or date.min):
         code = element_text(balance, "Tp", "CdOrPrtry", "Cd") or element_text(balance, "Tp", "Cd") or ""
         by_code.setdefault(code.upper(), []).append(balance)
     interim = by_code.get("ITBD", [])
@@ -323,8 +325,8 @@ def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iter
         yield counted
 
 
-def _stated(one: Element | None, *ways: Sequence[str]) -> Iterator[str]:
-    yield from (text for way in ways for text in map(element_text, find_elements(one, *way)) if text)
+def _stated(element: Element | None, *ways: Sequence[str]) -> Iterator[str]:
+    yield from (text for way in ways for text in map(element_text, find_elements(element, *way)) if text)
 
 
 def _return_reason(part: Element | None) -> str | None:
@@ -357,8 +359,8 @@ def amount_in_minor_units(amount: Element, currency: str) -> int | str:
     return movements.minor_units(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
-def _day(one: Element | None) -> date | None:
-    text = element_text(one, "Dt") or element_text(one, "DtTm") or element_text(one)
+def _day(element: Element | None) -> date | None:
+    text = element_text(element, "Dt") or element_text(element, "DtTm") or element_text(element)
     try:
         return date.fromisoformat(text[:10]) if text else None
     except ValueError:  # of a year that no calendar here has

@@ -455,15 +455,15 @@ def _decimal(minor: int, statement: BankStatement) -> str:
     return f"{Decimal(minor).scaleb(-exponent):.{exponent}f} {statement.currency}"
 
 
-def new_movements(statement: BankStatement, known: Sequence[BankMovement]) -> list[NewStatementLine]:
-    """The movements of a statement that are not among the ``known`` ones.
+def new_movements(statement: BankStatement, existing_movements: Sequence[BankMovement]) -> list[NewStatementLine]:
+    """The movements of a statement that are not among the ``existing_movements`` ones.
 
     A bank may make a file again, or add lines to it. What it tells under one name several times, it has moved several
     times. Raises StatementError that names every line which it tells otherwise now; of an export, which tells of the
     days that were chosen, nothing is.
     """
     # First what it has told in these very words, so that of several alike those are new that nobody has.
-    same, left = Counter(known), Counter(one.fact for one in known)
+    same, left = Counter(existing_movements), Counter(one.fact for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
@@ -479,7 +479,7 @@ def new_movements(statement: BankStatement, known: Sequence[BankMovement]) -> li
             new.append((position, one))
     if new and not statement.export:
         _ensure_nothing_gone(statement, [one for _, one in new], list(left.elements()))
-    counts = Counter(one.key for one in known)
+    counts = Counter(one.key for one in existing_movements)
     lines = []
     for position, one in new:
         counts[one.key] += 1

@@ -104,9 +104,9 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     return await _book_settlement(tx, line, LineKind.REFUND, (paid and paid.provider_payment) or reference)
 
 
-async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Payment]) -> None:
+async def hold_reversed_donations(tx: Tx, line: BankLine, payments_taken: Sequence[Payment]) -> None:
     """Hold disbursements of donations whose payment the bank reversed, until operators decide."""
-    gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in taken}]
+    gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in payments_taken}]
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
         note = f"{name}: the bank has reversed an earlier movement, {line.movement.reference}"

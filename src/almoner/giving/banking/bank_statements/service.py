@@ -335,9 +335,9 @@ def refusal_text(refused: Exception) -> str:
     return str(refused)
 
 
-async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
+async def record_refusal(tx: Tx, line_id: UUID, reason: str) -> bool:
     """Record why booking an open line failed; True if the reason is new."""
-    line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
+    line, refusal = await _lock_line(tx, line_id), reason[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
     await store.mark_line_unmatched(tx, line.id, OpenLineReason.REFUSED, refusal)

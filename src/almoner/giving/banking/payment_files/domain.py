@@ -217,18 +217,20 @@ def batch_name(message: str, *, sepa: bool) -> str:
 
 
 def bank_outcomes(
-    answer: StatusReport, asked: Mapping[str, RequestedTransfer]
+    status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
 ) -> Mapping[str, tuple[BankOutcome, str]]:
     """The outcome of each payment of a file in a status report.
 
-    ``asked``: the file's payments by end-to-end ID. Raises PaymentFileError. ``asked``: what the file holds, by the
-    end-to-end ids.
+    ``requested_transfers``: the file's payments by end-to-end ID. Raises PaymentFileError.
     """
-    if found := [*_content_problems(answer, asked), *_unknown_codes(answer)]:
+    if found := [*_content_problems(status_report, requested_transfers), *_unknown_codes(status_report)]:
         raise PaymentFileError("; ".join(found))
-    singles = {one.end_to_end_id: one.status for one in answer.transactions if one.status}
-    batches = {name: part.status for name, part in answer.batches if part.status}
-    reported = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
+    singles = {one.end_to_end_id: one.status for one in status_report.transactions if one.status}
+    batches = {name: part.status for name, part in status_report.batches if part.status}
+    reported = {
+        one: singles.get(one) or batches.get(its.batch) or status_report.whole.status
+        for one, its in requested_transfers.items()
+    }
     return {
         one: (_OUTCOME_BY_CODE[stated.code], _status_text(stated))
         for one, stated in reported.items()
@@ -236,20 +238,24 @@ def bank_outcomes(
     }
 
 
-def _content_problems(answer: StatusReport, asked: Mapping[str, RequestedTransfer]) -> Iterator[str]:
+def _content_problems(
+    status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
+) -> Iterator[str]:
     """Where it is about other payments than ours: a bank tells of them as it has them."""
-    if not answer.original_message_form.startswith(_FORM):
-        yield f"the answer is about a message {answer.original_message_form[:_QUOTED]!r}, which ours is not"
-    yield from _sum_problems("a file", answer.whole, list(asked.values()))
-    batches = {its.batch for its in asked.values()}
-    for name, part in answer.batches:
+    if not status_report.original_message_form.startswith(_FORM):
+        yield f"the answer is about a message {status_report.original_message_form[:_QUOTED]!r}, which ours is not"
+    yield from _sum_problems("a file", status_report.whole, list(requested_transfers.values()))
+    batches = {its.batch for its in requested_transfers.values()}
+    for name, part in status_report.batches:
         if name in batches:
-            yield from _sum_problems(f"a batch {name!r}", part, [its for its in asked.values() if its.batch == name])
+            yield from _sum_problems(
+                f"a batch {name!r}", part, [its for its in requested_transfers.values() if its.batch == name]
+            )
         elif name not in _NOTHING:
             yield f"the file has no batch {name[:_QUOTED]!r}"
-    for one in answer.transactions:
+    for one in status_report.transactions:
         named = repr(one.end_to_end_id[:_QUOTED])
-        if (ours := asked.get(one.end_to_end_id)) is None:
+        if (ours := requested_transfers.get(one.end_to_end_id)) is None:
             yield f"no payment of the file is {named}"
             continue
         if one.batch in batches - {ours.batch}:
@@ -270,17 +276,17 @@ def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:
     return sum((Decimal(its.money.minor).scaleb(-currency_exponent(its.money.currency)) for its in payments), Decimal())
 
 
-def _unknown_codes(answer: StatusReport) -> Iterator[str]:
+def _unknown_codes(status_report: StatusReport) -> Iterator[str]:
     stated = [
-        answer.whole.status,
-        *(part.status for _, part in answer.batches),
-        *(one.status for one in answer.transactions),
+        status_report.whole.status,
+        *(part.status for _, part in status_report.batches),
+        *(one.status for one in status_report.transactions),
     ]
     for code in sorted({one.code for one in stated if one} - _OUTCOME_BY_CODE.keys()):
         yield f"the status {code[:_QUOTED]!r} is none that we know"
-    if len({one.end_to_end_id for one in answer.transactions}) < len(answer.transactions):
+    if len({one.end_to_end_id for one in status_report.transactions}) < len(status_report.transactions):
         yield "one payment is named twice"
-    reported = [(name, part.status.code) for name, part in answer.batches if part.status]
+    reported = [(name, part.status.code) for name, part in status_report.batches if part.status]
     if len(dict(reported)) < len(set(reported)):
         yield "one batch has two statuses"
 

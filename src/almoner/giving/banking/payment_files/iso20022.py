@@ -203,38 +203,44 @@ def _batch_id(some: Element) -> str:
     return iso20022.element_text(some, "OrgnlPmtInfId") or ""
 
 
-def _group_status(one: Element, status: str) -> GroupStatus:
+def _group_status(element: Element, status: str) -> GroupStatus:
     return GroupStatus(
-        _bank_status(one, status), _stated(one, "OrgnlNbOfTxs"), _sum(iso20022.find_element(one, "OrgnlCtrlSum"))
+        _bank_status(element, status),
+        _stated(element, "OrgnlNbOfTxs"),
+        _sum(iso20022.find_element(element, "OrgnlCtrlSum")),
     )
 
 
-def _stated(one: Element, name: str) -> str | None:
+def _stated(element: Element, name: str) -> str | None:
     """A text that may be empty, which is not the same as missing."""
-    found = iso20022.find_element(one, name)
+    found = iso20022.find_element(element, name)
     return None if found is None else (found.text or "").strip()
 
 
-def _sum(one: Element | None) -> Decimal | None:
-    if one is None:
+def _sum(element: Element | None) -> Decimal | None:
+    if element is None:
         return None
     try:
-        return Decimal((one.text or "").strip())
+        return Decimal((element.text or "").strip())
     except InvalidOperation:
         return Decimal("nan")
 
 
-def _transaction_status(one: Element, batch: str) -> TransactionStatus:
-    amount = iso20022.find_element(one, "OrgnlTxRef", "Amt", "InstdAmt")
+def _transaction_status(element: Element, batch: str) -> TransactionStatus:
+    amount = iso20022.find_element(element, "OrgnlTxRef", "Amt", "InstdAmt")
     currency = amount.get("Ccy") if amount is not None else None
     return TransactionStatus(
-        iso20022.element_text(one, "OrgnlEndToEndId") or "", batch, currency, _sum(amount), _bank_status(one, "TxSts")
+        iso20022.element_text(element, "OrgnlEndToEndId") or "",
+        batch,
+        currency,
+        _sum(amount),
+        _bank_status(element, "TxSts"),
     )
 
 
-def _bank_status(one: Element, status: str) -> BankStatus | None:
-    code = _stated(one, status)
-    return None if code is None else BankStatus(code, _reason(iso20022.child_elements(one, "StsRsnInf")))
+def _bank_status(element: Element, status: str) -> BankStatus | None:
+    code = _stated(element, status)
+    return None if code is None else BankStatus(code, _reason(iso20022.child_elements(element, "StsRsnInf")))
 
 
 def _reason(reasons: list[Element]) -> str | None:

@@ -235,25 +235,25 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
 
 
 async def evaluate_status_report(
-    tx: Tx, answer: StatusReport
+    tx: Tx, status_report: StatusReport
 ) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
     """What a status report means for the disbursements of its file; empty if it was recorded before.
 
     Raises PaymentFileError with all inconsistencies; the report must then not be applied.
     """
-    file = await store.find_by_message(tx, answer.original_message_id)
+    file = await store.find_by_message(tx, status_report.original_message_id)
     if file is None or file.status != "released":
         raise PaymentFileError(
-            f"The status report is for {answer.original_message_id!r}, which is not a released file of ours."
+            f"The status report is for {status_report.original_message_id!r}, which is not a released file of ours."
         )
-    if await store.has_status_report(tx, answer.sha256):
+    if await store.has_status_report(tx, status_report.sha256):
         return file, {}
     payments = await store.transfers_of_file(tx, file.id)
     asked = {
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money in payments
     }
-    reported = domain.bank_outcomes(answer, asked)
+    reported = domain.bank_outcomes(status_report, asked)
     return file, {payout: reported[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in reported}
 
 
@@ -270,10 +270,10 @@ def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
 
 
 async def record_status_report(
-    tx: Tx, file: PaymentFile, answer: StatusReport, counts: dict[BankOutcome, int], *, by: str
+    tx: Tx, file: PaymentFile, status_report: StatusReport, counts: dict[BankOutcome, int], *, by: str
 ) -> None:
     """Record that a status report was processed."""
-    await store.insert_status_report(tx, file.id, answer, counts, by)
+    await store.insert_status_report(tx, file.id, status_report, counts, by)
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:

@@ -247,7 +247,7 @@ async def has_status_report(tx: Tx, sha256: str) -> bool:
 
 
 async def insert_status_report(
-    tx: Tx, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
+    tx: Tx, file_id: UUID, status_report: StatusReport, counts: dict[BankOutcome, int], by: str
 ) -> None:
     """Record a status report, once."""
     await tx.execute(
@@ -258,8 +258,8 @@ async def insert_status_report(
         """,
         tx.new_id(),
         file_id,
-        answer.message_id[:35],
-        answer.sha256,
+        status_report.message_id[:35],
+        status_report.sha256,
         counts.get(BankOutcome.ACCEPTED, 0),
         counts.get(BankOutcome.PAID, 0),
         counts.get(BankOutcome.REJECTED, 0),

@@ -236,35 +236,35 @@ class RecentDeclines:
     tries: int
 
 
-def allowed_tries_for(state: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
+def allowed_tries_for(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
-    _ensure_below_rate(state.address_attempts, MINUTE, figures.per_minute, at)
-    _ensure_below_rate(state.address_attempts, HOUR, figures.per_hour, at)
-    _ensure_below_rate(state.device_attempts, DAY, figures.per_day, at)
+    _ensure_below_rate(state.address_attempts, MINUTE, limits.per_minute, at)
+    _ensure_below_rate(state.address_attempts, HOUR, limits.per_hour, at)
+    _ensure_below_rate(state.device_attempts, DAY, limits.per_day, at)
     pauses = [seen.blocked_until for seen in state.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
         raise RateLimited(max(pauses), WaitReason.DECLINED)
-    full = [_budget_exceeded(seen, figures, at) for seen in state.sources if seen.used_budget >= figures.budget]
+    full = [_budget_exceeded(seen, limits, at) for seen in state.sources if seen.used_budget >= limits.budget]
     if full:
         raise max(full, key=lambda wait: wait.until)
     declined = max(len(seen.declines) for seen in state.sources)
-    suspicious = state.code_forced or declined >= figures.suspect_after or not state.device_known
-    if figures.asks_for_code and suspicious and not state.code_passed:
+    suspicious = state.code_forced or declined >= limits.suspect_after or not state.device_known
+    if limits.asks_for_code and suspicious and not state.code_passed:
         raise CodeRequired
     beside_others = any(seen.open_tries for seen in state.sources)
-    left = figures.budget - max(seen.used_budget for seen in state.sources)
-    return min(figures.tries_beside_open if beside_others else figures.first, left)
+    left = limits.budget - max(seen.used_budget for seen in state.sources)
+    return min(limits.tries_beside_open if beside_others else limits.first, left)
 
 
-def sources_to_block(visitor: BrowserFingerprint, recent: RecentDeclines, figures: CardTestingLimits) -> list[bytes]:
+def sources_to_block(visitor: BrowserFingerprint, recent: RecentDeclines, limits: CardTestingLimits) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
     counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
-    return [source for source, declines in counted if declines >= figures.budget]
+    return [source for source, declines in counted if declines >= limits.budget]
 
 
-def is_under_attack(recent: RecentDeclines, figures: CardTestingLimits) -> bool:
+def is_under_attack(recent: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
-    return figures.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.tries * _ALERT_SHARE
+    return limits.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.tries * _ALERT_SHARE
 
 
 def source_of_address(address: str) -> str:
@@ -292,11 +292,11 @@ def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_cou
         raise RateLimited(within[-max_count] + window)
 
 
-def _budget_exceeded(seen: SourceHistory, figures: CardTestingLimits, at: datetime) -> RateLimited:
+def _budget_exceeded(seen: SourceHistory, limits: CardTestingLimits, at: datetime) -> RateLimited:
     """Until the oldest decline is forgotten or the oldest open payment is ended, whichever comes first."""
     waits = [RateLimited(seen.declines[0] + HOUR, WaitReason.DECLINED)] if seen.declines else []
     if seen.open_tries:
-        ends = (seen.open_since or at) + figures.payment_lifetime
+        ends = (seen.open_since or at) + limits.payment_lifetime
         # An overdue one has not been ended yet: the provider is being asked, or its bank is busy with it.
         waits.append(RateLimited(max(ends, at + MINUTE), WaitReason.CROWDED))
     return min(waits, key=lambda wait: wait.until)

@@ -50,16 +50,16 @@ def fingerprint_browser(vault: Vault, address: str, device: bytes | None) -> Bro
 
 
 async def check_velocity(
-    tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
+    tx: Tx, limits: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
 ) -> tuple[int, UUID | None]:
     """How many cards may be tried on a new payment, and the code it uses up. Raises RateLimited, CodeRequired.
 
     Others of the same address or device wait here until this transaction ends.
     """
     await store.lock_sources(tx, browser.sources)
-    most = (figures.per_hour, figures.per_day)
+    most = (limits.per_hour, limits.per_day)
     sight, code_id = await store.load_velocity_state(tx, partner, session_id, browser, _email_hash(tx, email), most)
-    return domain.allowed_tries_for(sight, figures, tx.real_now), code_id
+    return domain.allowed_tries_for(sight, limits, tx.real_now), code_id
 
 
 async def record_attempt(
@@ -71,16 +71,16 @@ async def record_attempt(
         await store.spend_code(tx, code_id)
 
 
-async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: PaymentOutcome) -> None:
+async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, received: PaymentOutcome) -> None:
     """Count a payment's declines once, block their sources, and detect attacks."""
     suspect = await store.record_payment_outcome(tx, received)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
     recent = await store.recent_declines(tx, partner, suspect.visitor)
-    if sources := domain.sources_to_block(suspect.visitor, recent, figures):
+    if sources := domain.sources_to_block(suspect.visitor, recent, limits):
         await store.block_sources(tx, sources)
-    if domain.is_under_attack(recent, figures) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
+    if domain.is_under_attack(recent, limits) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
         reported = {
             "partner": tx.ids.text("partner", partner.id),
             "declines": recent.declines,

@@ -44,9 +44,9 @@ async def compose(tx: Tx, mails: MailRenderer, job: JobOf[SendDedication]) -> Em
     return Email(email.recipient_email, f"dedication:{donation_id}", facts, session.language, partner.id)
 
 
-async def record_delivery(tx: Tx, sent: SendDedication, _result: DeliveryResult) -> None:
+async def record_delivery(tx: Tx, job_details: SendDedication, _result: DeliveryResult) -> None:
     """Delete the recipient's details after the email."""
-    await service.delete(tx, Partner(sent.partner), sent.donation)
+    await service.delete(tx, Partner(job_details.partner), job_details.donation)
 
 
 notifications: Final = (

@@ -151,11 +151,11 @@ async def receive_payment(
     return made
 
 
-async def _record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int) -> None:
-    status = domain.request_status_of(paid_minor, held.money.minor)
-    await store.record_paid_amount(tx, held, paid_minor, status)
-    paid = replace(held, paid_minor=paid_minor, status=status)
-    await outbox.emit(tx, held.partner_id, domain.UPDATED, schemas.donation_request_response(tx, paid))
+async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_minor: int) -> None:
+    status = domain.request_status_of(paid_minor, donation_request.money.minor)
+    await store.record_paid_amount(tx, donation_request, paid_minor, status)
+    paid = replace(donation_request, paid_minor=paid_minor, status=status)
+    await outbox.emit(tx, donation_request.partner_id, domain.UPDATED, schemas.donation_request_response(tx, paid))
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
@@ -166,16 +166,20 @@ async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     return (await get(tx, ALL_PARTNERS, request_id)).allocating
 
 
-async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
-    waiting = await donations.lock_unpaid_of_request(tx, held.id, _ALLOCATION_BATCH)
-    count = domain.count_covered_donations(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
+async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTransfer]:
+    waiting = await donations.lock_unpaid_of_request(tx, donation_request.id, _ALLOCATION_BATCH)
+    count = domain.count_covered_donations(
+        donation_request.paid_minor - donation_request.allocated_minor, [minor for _, minor in waiting]
+    )
     received = (
         await donations.receive_direct_donations(tx, [donation_id for donation_id, _ in waiting[:count]])
         if count
         else []
     )
     covered = sum(one.money.minor for one in received)
-    await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == _ALLOCATION_BATCH)
+    await store.record_allocation(
+        tx, donation_request, donation_request.allocated_minor + covered, more=count == _ALLOCATION_BATCH
+    )
     return [
         move
         for one in received

@@ -93,17 +93,17 @@ async def collecting_groups(tx: Tx) -> list[UninvoicedGroup]:
     return [UninvoicedGroup(*row) for row in rows]
 
 
-async def update_donation_totals(tx: Tx, held: DonationRequest) -> None:
+async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> None:
     """Store the totals and due date of a locked request, and whether more donations will be added."""
     await tx.execute(
         """
         update donation_request set amount_minor = $2, donations = $3, collecting = $4, due_at = $5 where id = $1
         """,
-        held.id,
-        held.money.minor,
-        held.donations,
-        held.collecting,
-        held.due_at,
+        donation_request.id,
+        donation_request.money.minor,
+        donation_request.donations,
+        donation_request.collecting,
+        donation_request.due_at,
     )
 
 
@@ -170,7 +170,9 @@ async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: i
     return [_request(row) for row in rows]
 
 
-async def record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int, status: DonationRequestStatus) -> None:
+async def record_paid_amount(
+    tx: Tx, donation_request: DonationRequest, paid_minor: int, status: DonationRequestStatus
+) -> None:
     """Record what was paid on a held request: donations that it covers have yet to be received.
 
     Raises LookupError when its state does not allow it.
@@ -181,21 +183,21 @@ async def record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int, sta
             status_changed_at = case when status = $3 then status_changed_at else $5 end
         where id = $1 and (status = $3 or status = any($4)) and not collecting
         """,
-        held.id,
+        donation_request.id,
         paid_minor,
         status,
         DONATION_REQUEST.source_states_of(status),
         tx.now,
     )
     if done != "UPDATE 1":
-        raise LookupError(f"donation request {held.id} is {held.status}")
+        raise LookupError(f"donation request {donation_request.id} is {donation_request.status}")
 
 
-async def record_allocation(tx: Tx, held: DonationRequest, allocated_minor: int, *, more: bool) -> None:
+async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, more: bool) -> None:
     """Record how much of a locked request's money was allocated to donations."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
-        held.id,
+        donation_request.id,
         allocated_minor,
         more,
     )
@@ -245,7 +247,7 @@ async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
 
 
 async def close_overpayment(
-    tx: Tx, held: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
+    tx: Tx, request_payment: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
 ) -> None:
     """Record the outcome of a locked transfer's overpayment."""
     await tx.execute(
@@ -253,7 +255,7 @@ async def close_overpayment(
         update request_payment set status = $5, status_changed_at = $2, decided_at = $2, decided_by = $3, note = $4
         where id = $1 and status = 'held'
         """,
-        held.id,
+        request_payment.id,
         tx.now,
         decided_by,
         note,

@@ -335,7 +335,7 @@ def unallocated_reason_of(
     session: DonationSession,
     donation: Donation,
     reference: str,
-    found: ProviderPayment,
+    provider_payment: ProviderPayment,
     now: datetime,
 ) -> UnallocatedReason | None:
     """Why a payment cannot pay the donation and stays unallocated; None if it can (M4-M6)."""
@@ -346,7 +346,7 @@ def unallocated_reason_of(
     initial = donation.subscription_due_on is None
     if initial and now >= session.grace_ends_at() and donation.confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
-    return payment_mismatch_reason(donation.money, reference, found)
+    return payment_mismatch_reason(donation.money, reference, provider_payment)
 
 
 def new_hosted_donation(

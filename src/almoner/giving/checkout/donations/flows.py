@@ -176,20 +176,21 @@ class _PaymentFlow:
         """End an attempt that is not paid."""
         return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
 
-    async def apply_answer(self, tx: Tx, found: ProviderPayment) -> None:
+    async def apply_answer(self, tx: Tx, provider_payment: ProviderPayment) -> None:
         """What the brakes learn of declined cards (H6), and what it means for the donation.
 
         Card testing first: accounts, which every donation needs, are what ``apply_provider_state`` locks last.
         """
         # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
-        happened = found.status is not ProviderStatus.OPEN or found.tries > 0
+        happened = provider_payment.status is not ProviderStatus.OPEN or provider_payment.tries > 0
         if (
             happened
-            and (payment := await payments.find_by_provider_payment(tx, self._provider.name, found)) is not None
+            and (payment := await payments.find_by_provider_payment(tx, self._provider.name, provider_payment))
+            is not None
             and not payment.off_session
         ):
-            await card_testing.record_payment_outcome(tx, self._figures, _payment_outcome(payment, found))
-        await service.apply_provider_state(tx, self._provider.name, found)
+            await card_testing.record_payment_outcome(tx, self._figures, _payment_outcome(payment, provider_payment))
+        await service.apply_provider_state(tx, self._provider.name, provider_payment)
 
 
 class _StartPayment(_PaymentFlow):
@@ -290,9 +291,9 @@ class _StartPayment(_PaymentFlow):
         page = f"{started.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
         return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, started, page)))
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
-        await self.apply_answer(tx, found)
+        await self.apply_answer(tx, provider_payment)
 
 
 class _RefreshPayment(_PaymentFlow):
@@ -323,13 +324,15 @@ class _RefreshPayment(_PaymentFlow):
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[SessionDonation] | None:
+    async def record(
+        self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment
+    ) -> FlowDone[SessionDonation] | None:
         """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
-        await self.apply_answer(tx, found)
+        await self.apply_answer(tx, provider_payment)
         if not self._newest_asked:
             return None
         known = await service.load_session_donation(tx, self._session_id)
-        return FlowDone(replace(known, unpaid=found.status is ProviderStatus.OPEN))
+        return FlowDone(replace(known, unpaid=provider_payment.status is ProviderStatus.OPEN))
 
 
 class _HandleWebhook(_PaymentFlow):
@@ -345,10 +348,10 @@ class _HandleWebhook(_PaymentFlow):
             return FlowDone(None)
         return self.fetch(self._event.payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
         if await payments.record_event(tx, self._provider.name, self._event):
-            await self.apply_answer(tx, found)
+            await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
 
 
@@ -375,9 +378,9 @@ class _CancelPayment(_PaymentFlow):
         self._asked = True
         return self.cancel(payment, payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Learn, and go on."""
-        await self.apply_answer(tx, found)
+        await self.apply_answer(tx, provider_payment)
 
 
 class _PayLaterDonation(_PaymentFlow):
@@ -407,9 +410,9 @@ class _PayLaterDonation(_PaymentFlow):
         await service.enqueue_attempt_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
         return await self.create(tx, payment, donation)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Learn, and go on."""
-        await self.apply_answer(tx, found)
+        await self.apply_answer(tx, provider_payment)
 
 
 class _FinishPayment(_PaymentFlow):
@@ -428,9 +431,9 @@ class _FinishPayment(_PaymentFlow):
             return await self.start(tx, payment) or FlowDone(None)
         return self.fetch(payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Learn."""
-        await self.apply_answer(tx, found)
+        await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
 
 
@@ -442,12 +445,16 @@ def _not_made(
     return ProviderPayment(name, None, status, charge.money, charge.reference, 0, live, decline=decline)
 
 
-def _payment_outcome(payment: Payment, found: ProviderPayment) -> PaymentOutcome:
+def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> PaymentOutcome:
     """What the brakes want to know. A card that the bank still asks about has not been declined."""
-    undecided = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
-    declined = max(found.tries - 1, 0) if undecided else max(found.tries, int(found.status is ProviderStatus.FAILED))
-    ended = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
-    return PaymentOutcome(payment.id, declined, paid=found.status is ProviderStatus.SUCCEEDED, ended=ended)
+    undecided = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
+    declined = (
+        max(provider_payment.tries - 1, 0)
+        if undecided
+        else max(provider_payment.tries, int(provider_payment.status is ProviderStatus.FAILED))
+    )
+    ended = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
+    return PaymentOutcome(payment.id, declined, paid=provider_payment.status is ProviderStatus.SUCCEEDED, ended=ended)
 
 
 async def start_payment(

@@ -141,35 +141,39 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
     return payment.provider_payment
 
 
-async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) -> None:
+async def apply_provider_state(tx: Tx, provider: str, provider_payment: ProviderPayment) -> None:
     """Apply a payment's state at the provider; idempotent and independent of order (M4).
 
     Locks session, donation and payment, in this order, as everything does that needs more than one of them; for a later
     gift of a plan the plan instead of the session, which is done with.
     """
-    payment = await payments.find_by_provider_payment(tx, provider, found)
+    payment = await payments.find_by_provider_payment(tx, provider, provider_payment)
     if payment is None:
-        if found.status is ProviderStatus.SUCCEEDED:
+        if provider_payment.status is ProviderStatus.SUCCEEDED:
             await _record_unallocated(
-                tx, provider, found, None, _foreign_reason(tx, found) or UnallocatedReason.UNKNOWN_PAYMENT
+                tx,
+                provider,
+                provider_payment,
+                None,
+                _foreign_reason(tx, provider_payment) or UnallocatedReason.UNKNOWN_PAYMENT,
             )
         return
     session = await _lock_origin(tx, payment.donation_id)
     donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
-    if found.tries > payment.tries:
-        await payments.record_card_tries(tx, payment, found.tries)
+    if provider_payment.tries > payment.tries:
+        await payments.record_card_tries(tx, payment, provider_payment.tries)
     if payment.status in SETTLED_STATUSES:
         return
-    match found.status:
+    match provider_payment.status:
         case ProviderStatus.SUCCEEDED:
-            await _apply_payment(tx, session, donation, payment, found)
+            await _apply_payment(tx, session, donation, payment, provider_payment)
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
-            await _end_attempt(tx, donation, payment, found)
+            await _end_attempt(tx, donation, payment, provider_payment)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
             if payment.status == "starting":
-                await payments.update_attempt_status(tx, payment, "open", found)
+                await payments.update_attempt_status(tx, payment, "open", provider_payment)
 
 
 async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession:
@@ -181,24 +185,24 @@ async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession:
     return await sessions.get_for_page(tx, origin.session_id)
 
 
-async def _end_attempt(tx: Tx, donation: Donation, payment: Payment, found: ProviderPayment) -> None:
+async def _end_attempt(tx: Tx, donation: Donation, payment: Payment, provider_payment: ProviderPayment) -> None:
     if payment.is_payable:
-        await payments.update_attempt_status(tx, payment, found.status.value, found)
-        if payment.off_session and found.decline is not None:
-            await donation_subscriptions.record_decline(tx, donation, found.decline)
+        await payments.update_attempt_status(tx, payment, provider_payment.status.value, provider_payment)
+        if payment.off_session and provider_payment.decline is not None:
+            await donation_subscriptions.record_decline(tx, donation, provider_payment.decline)
 
 
 async def _apply_payment(
-    tx: Tx, session: DonationSession, donation: Donation, payment: Payment, found: ProviderPayment
+    tx: Tx, session: DonationSession, donation: Donation, payment: Payment, provider_payment: ProviderPayment
 ) -> None:
     # First, whatever became of the donation: what never reached us is not sent back from what is ours.
-    reason = _foreign_reason(tx, found) or domain.unallocated_reason_of(
-        session, donation, payments.payment_reference(payment.id), found, tx.now
+    reason = _foreign_reason(tx, provider_payment) or domain.unallocated_reason_of(
+        session, donation, payments.payment_reference(payment.id), provider_payment, tx.now
     )
     if reason is not None:
-        await _record_unallocated(tx, payment.provider, found, payment, reason)
+        await _record_unallocated(tx, payment.provider, provider_payment, payment, reason)
         return
-    await payments.update_attempt_status(tx, payment, "succeeded", found)
+    await payments.update_attempt_status(tx, payment, "succeeded", provider_payment)
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     # A transfer that was confirmed has completed it before (settled 5), the first gift of a plan has, too.
@@ -210,7 +214,7 @@ async def _apply_payment(
     if donation.dedication is not None:
         await dedications.request_email(tx, Partner(donation.partner_id), donation.id)
     if donation.subscription_id is not None:
-        await donation_subscriptions.record_payment(tx, donation, payment, found.payment_method)
+        await donation_subscriptions.record_payment(tx, donation, payment, provider_payment.payment_method)
     ledger.post_at_commit(
         tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )
@@ -244,19 +248,19 @@ async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -
     await outbox.emit_internal(tx, domain.RECEIPT_RESEND_REQUESTED, requested, partner=partner.id)
 
 
-def _foreign_reason(tx: Tx, found: ProviderPayment) -> UnallocatedReason | None:
-    return foreign_payment_reason(found, live=not tx.deployment.sandbox)
+def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedReason | None:
+    return foreign_payment_reason(provider_payment, live=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
-    tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
+    tx: Tx, provider: str, provider_payment: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
 ) -> None:
     """Store the money apart, and tell the people who run the service (M5, M6)."""
     if payment is not None:
-        await payments.update_attempt_status(tx, payment, "held", found)
-    if found.payment_method is not None:
-        await donation_subscriptions.release_saved(tx, provider, found.payment_method)
-    await suspense.record_unallocated_payment(tx, provider, found, payment, reason)
+        await payments.update_attempt_status(tx, payment, "held", provider_payment)
+    if provider_payment.payment_method is not None:
+        await donation_subscriptions.release_saved(tx, provider, provider_payment.payment_method)
+    await suspense.record_unallocated_payment(tx, provider, provider_payment, payment, reason)
 
 
 async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
@@ -269,21 +273,21 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
     return confirmed
 
 
-async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: str, by: str) -> Donation:
+async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
     """Make an unallocated bank transfer the donation it was meant to be, on an operator's decision.
 
     It is settled. A donation that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
     """
-    source = await payments.find(tx, held.payment_id) if held.payment_id else None
+    source = await payments.find(tx, unallocated_payment.payment_id) if unallocated_payment.payment_id else None
     assert source is not None, "asked for before"
     session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
     living = await store.find_uncancelled_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
     if await payments.list_payable_attempts(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
-    donation = await restore_donation(tx, session, donation, held.money)
+    donation = await restore_donation(tx, session, donation, unallocated_payment.money)
     payment = await payments.create_attempt(
-        tx, source.provider, donation.id, held.money, source.description, source.language, 1
+        tx, source.provider, donation.id, unallocated_payment.money, source.description, source.language, 1
     )
     await payments.mark_paid(tx, payment)
     if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
@@ -291,8 +295,8 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
     await sessions.complete_by_officer(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
-    await mark_settled(tx, {received.id: held.money})
-    await suspense.apply_to_donation(tx, held, payment, received.organisation_id, note, by)
+    await mark_settled(tx, {received.id: unallocated_payment.money})
+    await suspense.apply_to_donation(tx, unallocated_payment, payment, received.organisation_id, note, by)
     return received
 
 

@@ -303,7 +303,7 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
 
 
 @across_partners("sweep")
-async def cancel_abandoned_donations(tx: Tx, until: datetime, limit: int, *, awaited: bool) -> list[Donation]:
+async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, awaited: bool) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
 
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
@@ -322,7 +322,7 @@ async def cancel_abandoned_donations(tx: Tx, until: datetime, limit: int, *, awa
         update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
         from due where id = due_id and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
-        until,
+        before,
         tx.now,
         limit,
     )
@@ -365,7 +365,7 @@ status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, ded
 
 
 @across_partners("sweep")
-async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
+async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> tuple[int, list[UUID]]:
     """Null who wanted to give, of donations that never came: how many, and the declarations that were theirs (V6)."""
     rows = await tx.fetch(
         f"""
@@ -377,7 +377,7 @@ async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> tuple[i
             dedication = null
         from forgotten where donation.id = forgotten.id returning forgotten.gift_aid_id
         """,
-        cancelled_until,
+        cancelled_before,
         limit,
     )
     return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]

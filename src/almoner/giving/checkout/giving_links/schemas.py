@@ -224,7 +224,7 @@ class GivingLinkResponse(ResponseRecord, object_name="giving_link"):
 
 def giving_link_response(tx: Tx, link: GivingLink) -> GivingLinkResponse:
     """The response for one link."""
-    url = f"{tx.links.pages}/g/{link.slug}"
+    url = f"{tx.base_urls.pages}/g/{link.slug}"
     return GivingLinkResponse(
         id=tx.ids.text("givinglink", link.id),
         url=url,
@@ -232,7 +232,7 @@ def giving_link_response(tx: Tx, link: GivingLink) -> GivingLinkResponse:
         qr_code=QrCodeResponse(f"{url}/qr.svg", f"{url}/qr.png"),
         title=link.title,
         text=link.text,
-        image_url=media.media_url(tx.links, link.image_key),
+        image_url=media.media_url(tx.base_urls, link.image_key),
         organisation_ids=[tx.ids.text("organisation", one) for one in link.organisation_ids] or None,
         category_id=tx.ids.text_or_none("category", link.category_id),
         suggested_amounts=list(link.options.suggested) or None,

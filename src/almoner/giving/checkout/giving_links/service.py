@@ -54,7 +54,7 @@ _LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "all
 
 
 async def create(
-    tx: Tx, partner: Partner, given: GivingLinkInput, slug: str | None, payable: Collection[str] | None
+    tx: Tx, partner: Partner, link_input: GivingLinkInput, slug: str | None, payable: Collection[str] | None
 ) -> GivingLink:
     """A new link. ``payable``: the currencies that donors can pay in here.
 
@@ -83,7 +83,7 @@ async def create(
         created_at=tx.now,
         updated_at=tx.now,
     )
-    made = await _changed(tx, partner, blank, given, payable)
+    made = await _changed(tx, partner, blank, link_input, payable)
     if slug is not None:
         if not await store.insert(tx, partner, made):
             raise domain.SlugTaken(f"body.slug '{slug}'")
@@ -103,11 +103,11 @@ async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
 
 
 async def update(
-    tx: Tx, partner: Partner, link_id: UUID, given: GivingLinkInput, payable: Collection[str] | None
+    tx: Tx, partner: Partner, link_id: UUID, link_input: GivingLinkInput, payable: Collection[str] | None
 ) -> GivingLink:
     """Change what is said. Raises NotFound, and what ``create`` raises but for SlugTaken."""
     before = await _lock(tx, partner, link_id)
-    changed = await _changed(tx, partner, before, given, payable)
+    changed = await _changed(tx, partner, before, link_input, payable)
     if changed == before:
         return before
     changed = replace(changed, updated_at=tx.now)
@@ -150,23 +150,23 @@ async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
 
 
 async def _changed(
-    tx: Tx, partner: Partner, before: GivingLink, given: GivingLinkInput, payable: Collection[str] | None
+    tx: Tx, partner: Partner, before: GivingLink, link_input: GivingLinkInput, payable: Collection[str] | None
 ) -> GivingLink:
     """The link with what is said of it, once that has been checked with what stays."""
-    values = {_MEMBERS[name]: _stored(name, value) for name, value in given.values.items() if name in _MEMBERS}
-    options = {_OPTIONS[name]: _stored(name, value) for name, value in given.values.items() if name in _OPTIONS}
+    values = {_MEMBERS[name]: _stored(name, value) for name, value in link_input.values.items() if name in _MEMBERS}
+    options = {_OPTIONS[name]: _stored(name, value) for name, value in link_input.values.items() if name in _OPTIONS}
     problems: list[str] = []
     if "organisation_ids" in values or "category_id" in values:
         values |= await _whom(tx, partner, before, values, problems)
-    if "metadata" in given.values:
-        values["metadata"] = _metadata(before, given.values["metadata"])
+    if "metadata" in link_input.values:
+        values["metadata"] = _metadata(before, link_input.values["metadata"])
     link = replace(before, **values, options=replace(before.options, **options))
-    problems += _problems(tx, link, given, payable)
+    problems += _problems(tx, link, link_input, payable)
     if link.success_url is not None and link.success_url != before.success_url:
         problems += await sessions.find_success_url_problems(tx, partner, link.success_url)
     if problems:
         raise IncorrectParams(*problems)
-    if given.values.keys() & {"organisation_ids", "currencies"}:
+    if link_input.values.keys() & {"organisation_ids", "currencies"}:
         await _check_recipients(tx, partner, link)
     return link
 
@@ -225,7 +225,7 @@ async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
         raise IncorrectParams(*wrong)
 
 
-def _problems(tx: Tx, link: GivingLink, given: GivingLinkInput, payable: Collection[str] | None) -> list[str]:
+def _problems(tx: Tx, link: GivingLink, link_input: GivingLinkInput, payable: Collection[str] | None) -> list[str]:
     problems = []
     if link.options.has_amounts or link.goal_minor is not None:
         if len(link.currencies) != 1:
@@ -238,7 +238,7 @@ def _problems(tx: Tx, link: GivingLink, given: GivingLinkInput, payable: Collect
             for code in link.currencies
             if code not in payable
         ]
-    if given.values.get("expires_at") is not None and link.expires_at is not None and link.expires_at <= tx.now:
+    if link_input.values.get("expires_at") is not None and link.expires_at is not None and link.expires_at <= tx.now:
         problems.append("body.expiresAt must be in the future; set active to false to switch it off now")
     if not tx.deployment.sandbox and any(origin.startswith("http:") for origin in link.allowed_origins):
         problems.append("body.allowedOrigins must be https origins")

@@ -73,24 +73,24 @@ class EmailCodePages:
             return await self._send_again(opened, typed)
         return await self._check(opened, typed, str(posted.get("code", "")))
 
-    async def _send_again(self, opened: OpenedSession, typed: DonationForm) -> Response:
+    async def _send_again(self, opened: OpenedSession, form: DonationForm) -> Response:
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             async with self._db.write() as tx:
-                await card_testing.send_code(tx, opened.id, browser, typed.email)
+                await card_testing.send_code(tx, opened.id, browser, form.email)
         except CodesExhausted as wait:
-            return self._page(opened, typed, status=429, notice=self.views.rate_limit_notice(wait))
-        return self._page(opened, typed, notice=FormNotice("give.code.sent"))
+            return self._page(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
+        return self._page(opened, form, notice=FormNotice("give.code.sent"))
 
-    async def _check(self, opened: OpenedSession, typed: DonationForm, code: str) -> Response:
-        gift = self._give.read_details(opened, typed)
+    async def _check(self, opened: OpenedSession, form: DonationForm, code: str) -> Response:
+        gift = self._give.read_details(opened, form)
         if not isinstance(gift, DonationDetails):
             return redirect_to(f"/give/{opened.name}")  # something has changed since: the form says what
         async with self._db.write() as tx:
-            answer = await card_testing.check_code(tx, opened.id, typed.email, code)
+            answer = await card_testing.check_code(tx, opened.id, form.email, code)
         if answer is CodeResult.RIGHT:
-            return await self._give.proceed_to_payment(opened, typed, gift)
-        return self._page(opened, typed, status=422, problem=_PROBLEMS[answer])
+            return await self._give.proceed_to_payment(opened, form, gift)
+        return self._page(opened, form, status=422, problem=_PROBLEMS[answer])
 
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
         """The donation that waits for the code, None when the session takes none any more."""
@@ -102,7 +102,7 @@ class EmailCodePages:
     def _page(
         self,
         opened: OpenedSession,
-        typed: DonationForm,
+        form: DonationForm,
         *,
         status: int = 200,
         problem: str | None = None,
@@ -110,7 +110,7 @@ class EmailCodePages:
     ) -> Response:
         return self.views.code_page(
             opened.giving,
-            typed.email,
+            form.email,
             action=f"/give/{opened.name}/code",
             back=f"/give/{opened.name}",
             csrf=opened.visit.csrf,

@@ -23,11 +23,9 @@ Three parts hold the longest names, addresses and messages that a form takes, in
 """
 
 
-def store_form(
-    response: Response, vault: Vault, session: UUID, name: str, typed: DonationForm, *, seconds: int
-) -> None:
+def store_form(response: Response, vault: Vault, session: UUID, name: str, form: DonationForm, *, seconds: int) -> None:
     """Store the form input in the session's cookies."""
-    plain = zlib.compress(msgspec.json.encode(typed), 9)
+    plain = zlib.compress(msgspec.json.encode(form), 9)
     sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, binding=session.bytes)).decode()
     for cookie, part in zip(_cookies(name), _parts(sealed), strict=True):
         if part:

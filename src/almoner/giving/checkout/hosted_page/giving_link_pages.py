@@ -105,7 +105,7 @@ class GivingLinkPages:
         self._disclosures = disclosures
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
         self.views = give.views
 
     def routes(self) -> list[Route]:
@@ -290,7 +290,9 @@ class GivingLinkPages:
             partner=opened.account.name,
             issuer=opened.issuer,
             image=f"/media/{link.image_key}" if link.image_key else None,
-            preview_image=f"{self._db.deployment.links.pages}/media/{image.removeprefix('/media/')}" if image else None,
+            preview_image=f"{self._db.deployment.base_urls.pages}/media/{image.removeprefix('/media/')}"
+            if image
+            else None,
             hidden=hidden,
             others=opened.address() if several else None,
             currencies=[
@@ -318,7 +320,7 @@ class GivingLinkPages:
         self,
         giving: SessionView,
         context: LinkContext,
-        typed: DonationForm,
+        form: DonationForm,
         *,
         status: int = 200,
         problems: Problems | None = None,
@@ -329,7 +331,7 @@ class GivingLinkPages:
             giving,
             self._give.amounts_of(giving),
             self._checkout.tariff,
-            typed,
+            form,
             transfer=(giving.session.currency or "") in self._checkout.accounts,
             action=context.action,
             csrf="",
@@ -368,12 +370,12 @@ class GivingLinkPages:
         return replace(giving, session=session)
 
     async def _proceed(
-        self, request: Request, giving: SessionView, typed: DonationForm, gift: DonationDetails
+        self, request: Request, giving: SessionView, form: DonationForm, gift: DonationDetails
     ) -> Response:
         """On to the session's pages, as whoever opens its own link."""
         name = self._ids.text("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
-        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), typed, gift)
+        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, gift)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
@@ -452,7 +454,7 @@ class GivingLinkPages:
         )
 
     def _url(self, link: GivingLink) -> str:
-        return f"{self._db.deployment.links.pages}/g/{link.slug}"
+        return f"{self._db.deployment.base_urls.pages}/g/{link.slug}"
 
 
 def _page_number(text: str) -> int:

@@ -104,7 +104,7 @@ class DonationPages:
         self._checkout = checkout
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
         self.views = HostedPageViews(pages, checkout.origin)
 
     def routes(self) -> list[Route]:
@@ -176,14 +176,14 @@ class DonationPages:
         )
         return form if ours else None
 
-    def read_details(self, opened: OpenedSession, typed: DonationForm) -> DonationDetails | Problems:
+    def read_details(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        return self.details_of(opened.giving, typed)
+        return self.details_of(opened.giving, form)
 
-    def details_of(self, giving: SessionView, typed: DonationForm) -> DonationDetails | Problems:
+    def details_of(self, giving: SessionView, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in a form for this view, with what the donor agreed to, or the form's problems."""
         language = self.views.language(giving)
-        gift = typed.parse(
+        gift = form.parse(
             self.amounts_of(giving),
             language.locale,
             self._checkout.tariff,
@@ -198,39 +198,39 @@ class DonationPages:
         agreed = agreements.agreement_of(language, giving.cause.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
-    async def proceed_to_payment(self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails) -> Response:
+    async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, gift: DonationDetails) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
         if not opened.giving.accepts_donations:
             return await self._gift(opened)
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
-            asks, code_sent = await self._another_plan(opened, typed, gift, browser)
+            asks, code_sent = await self._another_plan(opened, form, gift, browser)
             if asks:
-                response = self._form(opened, typed, status=422, problems={"another": "give.problem.another.missing"})
+                response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
                 form_cookie.store_form(
-                    response, self._vault, opened.id, opened.name, typed, seconds=_FORM_COOKIE_SECONDS
+                    response, self._vault, opened.id, opened.name, form, seconds=_FORM_COOKIE_SECONDS
                 )
                 return response
-            started = None if code_sent else await self._begin(opened, typed, gift, browser)
+            started = None if code_sent else await self._begin(opened, form, gift, browser)
         except ServiceUnavailable:
-            return self._form(opened, typed, status=503, notice=FormNotice("give.busy", alert=True))
+            return self._form(opened, form, status=503, notice=FormNotice("give.busy", alert=True))
         except RateLimited as wait:
-            response = self._form(opened, typed, status=429, notice=self.views.rate_limit_notice(wait))
+            response = self._form(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
         else:
             if started is not None and started.url is None:
                 return self._after(opened, started)
             response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
-        form_cookie.store_form(response, self._vault, opened.id, opened.name, typed, seconds=_FORM_COOKIE_SECONDS)
+        form_cookie.store_form(response, self._vault, opened.id, opened.name, form, seconds=_FORM_COOKIE_SECONDS)
         return response
 
     async def _another_plan(
-        self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
+        self, opened: OpenedSession, form: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
     ) -> tuple[bool, bool]:
         """Whether the donor is asked about a second plan for the nonprofit, and whether a code was sent instead.
 
         Only who reads the mail of an address is told that there is a plan. Raises RateLimited.
         """
-        if gift.frequency == "one_time" or typed.another:
+        if gift.frequency == "one_time" or form.another:
             return False, False
         async with self._db.write() as tx:
             if not await service.gives_regularly(tx, opened.giving.session, gift.email):
@@ -242,10 +242,10 @@ class DonationPages:
             return False, True
 
     async def _begin(
-        self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
+        self, opened: OpenedSession, form: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """The payment; None when a code was sent instead. Raises RateLimited, ServiceUnavailable."""
-        by_bank = typed.way == TRANSFER and gift.money.currency in self._checkout.accounts
+        by_bank = form.way == TRANSFER and gift.money.currency in self._checkout.accounts
         begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
         try:
             return await begin(opened.id, gift, browser)
@@ -413,7 +413,7 @@ class DonationPages:
             by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
-    async def _started(self, opened: OpenedSession, typed: DonationForm) -> Response:
+    async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
         """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
         gift, key = opened.giving.gift, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
@@ -428,12 +428,12 @@ class DonationPages:
                 if gift.unpaid
                 else self._waiting(opened.request, opened.giving, gift)
             )
-        return self._form(opened, typed, notice=FormNotice(key, pay_url=gift.url))
+        return self._form(opened, form, notice=FormNotice(key, pay_url=gift.url))
 
     def _form(
         self,
         opened: OpenedSession,
-        typed: DonationForm,
+        form: DonationForm,
         *,
         status: int = 200,
         problems: dict[str, str] | None = None,
@@ -443,7 +443,7 @@ class DonationPages:
             opened.giving,
             self.amounts_of(opened.giving),
             self._checkout.tariff,
-            typed,
+            form,
             transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
             action=f"/give/{opened.name}",
             csrf=opened.visit.csrf,

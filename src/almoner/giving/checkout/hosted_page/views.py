@@ -127,7 +127,7 @@ class HostedPageViews:
         giving: SessionView,
         amounts: DonationAmounts,
         tariff: FeeSchedule,
-        typed: DonationForm,
+        form: DonationForm,
         *,
         transfer: bool,
         action: str,
@@ -148,17 +148,17 @@ class HostedPageViews:
             "cause": _nonprofit_context(giving, language),
             "brand": branding.brand_of(giving.partner),
             "partner_links": giving.partner.public_links,
-            "typed": typed,
-            "names": _names(typed, language),
+            "typed": form,
+            "names": _names(form, language),
             "problems": _in_order(problems, language),
             "notice": notice,
             "transfer": transfer and "one_time" in giving.session.frequencies,
-            "frequencies": self._frequency_choices(giving, typed, language),
+            "frequencies": self._frequency_choices(giving, form, language),
             "frequency_problem": next((key for field, key in problems.items() if field.startswith("frequency-")), None),
-            "another": "another" in problems or typed.another,
+            "another": "another" in problems or form.another,
             "action": action,
             "csrf": csrf,
-            "aid": _gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
+            "aid": _gift_aid_context(giving, form, language) if giving.offers_gift_aid else None,
             "link": link,
             "currency_names": {
                 code: formats.currency_name(code, language.locale) for code, _ in (link.currencies if link else ())
@@ -170,10 +170,10 @@ class HostedPageViews:
         page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
 
-    def _frequency_choices(self, giving: SessionView, typed: DonationForm, language: Language) -> list[FrequencyChoice]:
+    def _frequency_choices(self, giving: SessionView, form: DonationForm, language: Language) -> list[FrequencyChoice]:
         deployment = self._pages.deployment
         offered, today = giving.session.frequencies, deployment.issuer_day_at(deployment.clock.now())
-        chosen = typed.chosen_frequency(offered)
+        chosen = form.chosen_frequency(offered)
         return [
             FrequencyChoice(
                 one,
@@ -403,16 +403,16 @@ def _fee(tariff: FeeSchedule, currency: str, language: Language) -> tuple[str, i
     return formats.format_share(share, language.locale), fixed, share
 
 
-def _names(typed: DonationForm, language: Language) -> list[tuple[str, str, str, str]]:
+def _names(form: DonationForm, language: Language) -> list[tuple[str, str, str, str]]:
     """Field, label, value and autocomplete token of both names, in the order of the language."""
     names = [
-        ("first_name", "give.first_name", typed.first_name, "given-name"),
-        ("last_name", "give.last_name", typed.last_name, "family-name"),
+        ("first_name", "give.first_name", form.first_name, "given-name"),
+        ("last_name", "give.last_name", form.last_name, "family-name"),
     ]
     return names[::-1] if formats.is_family_name_first(language.locale) else names
 
 
-def _gift_aid_context(giving: SessionView, typed: DonationForm, language: Language) -> dict[str, object]:
+def _gift_aid_context(giving: SessionView, form: DonationForm, language: Language) -> dict[str, object]:
     """What gift aid says and asks for; the statement is HMRC's and stays in English, whatever the page's language."""
     offered, charity = giving.session.frequencies, giving.cause.name
     statements = []  # with both, the style sheet shows that of the chosen frequency
@@ -422,7 +422,7 @@ def _gift_aid_context(giving: SessionView, typed: DonationForm, language: Langua
         statements.append(("several", STATEMENT_SEVERAL.format(charity=charity), "give.giftaid.meaning.several"))
     tokens = ("honorific-prefix", "address-line1", "address-line2", "address-level2", "postal-code")
     fields = [
-        (name, f"give.giftaid.{name}", getattr(typed, name), token, most)
+        (name, f"give.giftaid.{name}", getattr(form, name), token, most)
         for (name, most), token in zip(GIFT_AID_FIELDS.items(), tokens, strict=True)
     ]
     return {

@@ -275,21 +275,23 @@ class WebhookRefused(BadRequest):
     message = "The webhook is not from this provider: its signature, age or format is not valid"
 
 
-def foreign_payment_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
+def foreign_payment_reason(provider_payment: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
     """Why a provider's payment is not ours (other mode or account); None if it is."""
-    if found.live is not live:
+    if provider_payment.live is not live:
         return UnallocatedReason.OTHER_MODE
-    return None if found.ours else UnallocatedReason.OTHER_ACCOUNT
+    return None if provider_payment.ours else UnallocatedReason.OTHER_ACCOUNT
 
 
-def payment_mismatch_reason(expected: Money, reference: str, found: ProviderPayment) -> UnallocatedReason | None:
+def payment_mismatch_reason(
+    expected: Money, reference: str, provider_payment: ProviderPayment
+) -> UnallocatedReason | None:
     """How a provider's payment differs from what we ordered; None if it matches."""
-    if found.reference != reference:
+    if provider_payment.reference != reference:
         return UnallocatedReason.OTHER_REFERENCE
-    if found.money.currency != expected.currency:
+    if provider_payment.money.currency != expected.currency:
         return UnallocatedReason.OTHER_CURRENCY
-    if found.money < expected:
+    if provider_payment.money < expected:
         return UnallocatedReason.SHORT
-    if expected < found.money:
+    if expected < provider_payment.money:
         return UnallocatedReason.OVER
     return None

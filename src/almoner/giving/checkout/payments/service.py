@@ -67,8 +67,8 @@ async def create_attempt(
         tries=0,
         created_at=tx.now,
         max_attempts=allowed,
-        pages_url=tx.links.pages,
-        api_url=tx.links.api,
+        pages_url=tx.base_urls.pages,
+        api_url=tx.base_urls.api,
         off_session=off_session,
     )
     await store.insert(tx, payment)
@@ -108,12 +108,12 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
     return payment
 
 
-async def find_by_provider_payment(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
+async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: ProviderPayment) -> Payment | None:
     """Find the attempt of a provider's payment: by its ID there or, if the response got lost, by our reference."""
-    known = await store.find_by_provider_payment(tx, provider, found.id)
+    known = await store.find_by_provider_payment(tx, provider, provider_payment.id)
     if known is not None:
         return known
-    ours = decode_uuid(found.reference)
+    ours = decode_uuid(provider_payment.reference)
     named = await store.find(tx, ours) if ours else None
     return named if named and named.provider == provider and named.provider_payment is None else None
 
@@ -129,9 +129,9 @@ async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
     await store.record_card_tries(tx, payment.id, tries_)
 
 
-async def update_attempt_status(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
+async def update_attempt_status(tx: Tx, payment: Payment, target: str, provider_payment: ProviderPayment) -> bool:
     """Move an attempt to a new status; False if its state does not allow it."""
-    return await store.update_status(tx, payment.id, target, found)
+    return await store.update_status(tx, payment.id, target, provider_payment)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:

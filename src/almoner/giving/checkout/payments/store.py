@@ -146,7 +146,7 @@ async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     )
 
 
-async def update_status(tx: Tx, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment: ProviderPayment) -> bool:
     """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
     return bool(
         await tx.fetchval(
@@ -159,9 +159,9 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, found: ProviderPa
             payment_id,
             target,
             PAYMENT.source_states_of(target),
-            found.id,
-            found.url,
-            found.tries,
+            provider_payment.id,
+            provider_payment.url,
+            provider_payment.tries,
             tx.now,
         )
     )

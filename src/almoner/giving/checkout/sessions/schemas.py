@@ -143,7 +143,7 @@ def session_response(tx: Tx, session: DonationSession) -> DonationSessionRespons
         language=session.language,
         currency=session.currency,
         success_url=session.success_url,
-        url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
+        url=f"{tx.base_urls.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
         frequencies=list(session.frequencies),
         benefits=_benefits_response(session.benefits),

@@ -155,13 +155,15 @@ async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRul
     return added.donations == limit
 
 
-async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, rules: DisbursementRules) -> Disbursement:
-    reason = await _batch_waiting_reason(tx, held.batch, money, rules)
-    ready_at = None if reason else held.ready_at or tx.now
-    refilled = replace(held, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
-    if refilled != held:
+async def _update_batch(
+    tx: Tx, disbursement: Disbursement, money: Money, count: int, rules: DisbursementRules
+) -> Disbursement:
+    reason = await _batch_waiting_reason(tx, disbursement.batch, money, rules)
+    ready_at = None if reason else disbursement.ready_at or tx.now
+    refilled = replace(disbursement, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
+    if refilled != disbursement:
         await store.update_donation_totals(tx, refilled)
-        await _emit_changes(tx, held, refilled)
+        await _emit_changes(tx, disbursement, refilled)
     return refilled
 
 
@@ -174,9 +176,9 @@ async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> No
         await outbox.emit(tx, after.partner_id, domain.UPDATED, record)
 
 
-async def _emit_status(tx: Tx, held: Disbursement) -> Disbursement:
+async def _emit_status(tx: Tx, disbursement: Disbursement) -> Disbursement:
     """A disbursement after its status has changed, as the event reports it."""
-    changed = await get(tx, ALL_PARTNERS, held.id)
+    changed = await get(tx, ALL_PARTNERS, disbursement.id)
     await outbox.emit(tx, changed.partner_id, domain.UPDATED, serialise_for_api(tx, changed))
     return changed
 
@@ -241,24 +243,24 @@ async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[
     return held, sha256_digest(msgspec.json.encode(seen))
 
 
-def _ensure_sent(held: Disbursement) -> None:
-    if held.status != "SENT":
-        raise DisbursementError(f"the disbursement is {held.status}: only a SENT disbursement can be confirmed")
+def _ensure_sent(disbursement: Disbursement) -> None:
+    if disbursement.status != "SENT":
+        raise DisbursementError(f"the disbursement is {disbursement.status}: only a SENT disbursement can be confirmed")
 
 
 async def confirm_paid(
-    tx: Tx, disbursement_id: UUID, stated: PaymentConfirmation | None = None, *, limit: int = BATCH
+    tx: Tx, disbursement_id: UUID, confirmation: PaymentConfirmation | None = None, *, limit: int = BATCH
 ) -> Disbursement:
     """Record that the bank paid a disbursement, and mark up to ``limit`` donations as disbursed.
 
-    ``stated``: by people; None when it went in a file that was released. Raises NotFound; DisbursementError;
+    ``confirmation``: by people; None when it went in a file that was released. Raises NotFound; DisbursementError;
     SecondConfirmationRequired when it is more than one person may say alone.
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
-    if stated is not None:
+    if confirmation is not None:
         try:
-            await store.insert_confirmation(tx, held, stated)
+            await store.insert_confirmation(tx, held, confirmation)
         except CheckViolationError as refused:
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise

@@ -115,22 +115,22 @@ async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> 
     return [DisbursementBatch(*row) for row in rows]
 
 
-async def update_donation_totals(tx: Tx, held: Disbursement) -> None:
+async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
     """Store the totals of a locked pending disbursement, and why it waits."""
     await tx.execute(
         """
         update disbursement set amount_minor = $2, donations = $3, waiting_reason = $4, ready_at = $5 where id = $1
         """,
-        held.id,
-        held.money.minor,
-        held.donations,
-        held.waiting_reason,
-        held.ready_at,
+        disbursement.id,
+        disbursement.money.minor,
+        disbursement.donations,
+        disbursement.waiting_reason,
+        disbursement.ready_at,
     )
 
 
 async def update_status(
-    tx: Tx, held: Disbursement, target: DisbursementStatus, return_reason: str | None = None
+    tx: Tx, disbursement: Disbursement, target: DisbursementStatus, return_reason: str | None = None
 ) -> bool:
     """Move a disbursement; False when its state does not allow it. Its donations have yet to follow."""
     return bool(
@@ -143,7 +143,7 @@ async def update_status(
                 returned_at = case $2 when 'RETURNED' then $4 else returned_at end
             where id = $1 and status = any($3) returning true
             """,
-            held.id,
+            disbursement.id,
             target,
             DISBURSEMENT.source_states_of(target),
             tx.now,
@@ -152,7 +152,7 @@ async def update_status(
     )
 
 
-async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaymentConfirmation) -> None:
+async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: PaymentConfirmation) -> None:
     """Store who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
@@ -161,12 +161,12 @@ async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaymentConfirm
                 confirmed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        held.id,
-        held.money.minor,
-        stated.single_approval_limit_minor,
-        stated.by,
-        stated.note,
-        *(stated.second or (None, None)),
+        disbursement.id,
+        disbursement.money.minor,
+        confirmation.single_approval_limit_minor,
+        confirmation.by,
+        confirmation.note,
+        *(confirmation.second or (None, None)),
         tx.now,
     )
 

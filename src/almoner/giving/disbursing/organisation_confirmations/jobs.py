@@ -84,7 +84,7 @@ async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.Send
         "partner": asked.partner,
         "organisation": asked.organisation,
         "until": confirmation.expires_at,
-        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
     }
     return Email(confirmation.email, f"payee:{mail_id}", facts, confirmation.language, asked.verification.partner_id)
 

@@ -116,7 +116,7 @@ async def _page(
 
 
 async def record_answer(
-    tx: Tx, confirmation_id: UUID, given: ConfirmationAnswer, *, name: str, role: str, seen: str
+    tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, *, name: str, role: str, seen: str
 ) -> ConfirmationPage:
     """Record the nonprofit's answer, which ends the check.
 
@@ -133,7 +133,7 @@ async def record_answer(
         raise InvalidState("no answer is needed any more")
     if page.fingerprint.hex() != seen:
         raise PageChanged
-    if not await store.record_answer(tx, found.id, given, name, role, page.fingerprint):
+    if not await store.record_answer(tx, found.id, confirmation_answer, name, role, page.fingerprint):
         raise InvalidState("it was answered already")
     facts = {
         "confirmation": tx.ids.text("payeeconfirmation", found.id),
@@ -141,9 +141,15 @@ async def record_answer(
         "accounts": [tx.ids.text("payeeaccount", one.id) for one in page.accounts],
     }
     ended = await verifications.end_check(
-        tx, ALL_PARTNERS, held.id, "organisation_confirmation", _OUTCOMES[given], by="nonprofit", facts=facts
+        tx,
+        ALL_PARTNERS,
+        held.id,
+        "organisation_confirmation",
+        _OUTCOMES[confirmation_answer],
+        by="nonprofit",
+        facts=facts,
     )
-    return replace(page, confirmation=replace(found, answer=given), verification=ended)
+    return replace(page, confirmation=replace(found, answer=confirmation_answer), verification=ended)
 
 
 async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:

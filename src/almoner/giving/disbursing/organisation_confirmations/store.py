@@ -59,7 +59,7 @@ async def list_confirmations(tx: Tx, verification_id: UUID) -> list[Organisation
 
 
 async def record_answer(
-    tx: Tx, confirmation_id: UUID, given: ConfirmationAnswer, name: str, role: str, shown: bytes
+    tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, name: str, role: str, shown: bytes
 ) -> bool:
     """Store the answer, once."""
     return bool(
@@ -70,7 +70,7 @@ async def record_answer(
             where id = $1 and answer is null and not withdrawn returning true
             """,
             confirmation_id,
-            given,
+            confirmation_answer,
             name,
             role,
             shown,
@@ -133,7 +133,7 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def erase_contacts(tx: Tx, over_until: datetime, limit: int) -> int:
+async def erase_contacts(tx: Tx, over_before: datetime, limit: int) -> int:
     """Forget the addresses of questions that were over until then; how many."""
     rows = await tx.fetch(
         """
@@ -144,7 +144,7 @@ async def erase_contacts(tx: Tx, over_until: datetime, limit: int) -> int:
         )
         update monetary_donation_confirmation c set email = null from old where c.id = old.id returning c.id
         """,
-        over_until,
+        over_before,
         limit,
     )
     return len(rows)

@@ -33,13 +33,13 @@ _FORMS: Final = {
 _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
-def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
+def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     """Parse typed account numbers by the rules of their country. Raises PayeeAccountError."""
-    typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
+    typed = {name: _BETWEEN.sub("", value).upper() for name, value in fields.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))
     if scheme == "nz":
-        typed["account"] = _pad_new_zealand(given["account"] or "")
+        typed["account"] = _pad_new_zealand(fields["account"] or "")
     found = [_expected_fields()] if scheme is None else []
     found += [problem for name, value in typed.items() if scheme and (problem := _number_problem(scheme, name, value))]
     if bic and (problem := _bic_problem(bic)):

@@ -43,9 +43,9 @@ _ASKED: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 
-def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
+def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     """The numbers of an account as somebody typed them. Raises PayeeAccountError with all that is wrong."""
-    return account_numbers.parse_account_numbers(given)
+    return account_numbers.parse_account_numbers(fields)
 
 
 async def parse_proposal(
@@ -55,10 +55,10 @@ async def parse_proposal(
     currency: str,
     holder: str,
     address: Address,
-    given: Mapping[str, str | None],
+    fields: Mapping[str, str | None],
     note: str,
 ) -> AccountProposal:
-    """Parse the input of a proposal. ``given``: as for ``read``. Raises PayeeAccountError with all that is wrong."""
+    """Parse the input of a proposal. ``fields``: as for ``read``. Raises PayeeAccountError with all that is wrong."""
     found: list[str] = []
     try:
         if organisation_id is None:
@@ -68,7 +68,7 @@ async def parse_proposal(
         found.append("there is no such organisation")
     typed: AccountNumbers | None = None
     try:
-        typed = account_numbers.parse_account_numbers(given)
+        typed = account_numbers.parse_account_numbers(fields)
     except PayeeAccountError as refused:
         found.append(str(refused))
     found += domain.find_proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(

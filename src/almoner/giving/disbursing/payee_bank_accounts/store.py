@@ -120,15 +120,15 @@ async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_i
     return await keyset.count_up_to(tx, "payee_bank_account", where, max_count)
 
 
-async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:
+async def record_review(tx: Tx, account_id: UUID, account_review: AccountReview, *, first: bool) -> None:
     """Record a review of a locked account."""
     which = "first" if first else "second"
     await tx.execute(
         f"update payee_bank_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
         account_id,
-        seen.by,
-        seen.note,
-        seen.at,
+        account_review.by,
+        account_review.note,
+        account_review.at,
     )
 
 

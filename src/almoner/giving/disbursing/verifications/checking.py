@@ -140,10 +140,10 @@ async def recorded_matches(tx: Tx, verification: MonetaryDonationVerification) -
     return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def record_approved_account(tx: Tx, verification: MonetaryDonationVerification, known: VerifiedAccount) -> None:
+async def record_approved_account(tx: Tx, verification: MonetaryDonationVerification, account: VerifiedAccount) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
-    kinds = list(findings.account_flags(known))
-    finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
+    kinds = list(findings.account_flags(account))
+    finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
     made = await store_findings.insert_finding(tx, verification.id, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, made, kind)

@@ -37,7 +37,7 @@ async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Em
         "on": declared.declared_at,
         "statement": declared.statement(charity),
         "notify": NOTIFY_CHARITY,
-        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
     }
     return Email(plan.email, f"{PAGE_PURPOSE}:{job.id}", facts, plan.language, declared.partner_id)
 

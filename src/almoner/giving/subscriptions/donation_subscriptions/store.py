@@ -318,7 +318,7 @@ _FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"
 
 
 @across_partners("sweep")
-async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> int:
+async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> int:
     """Null who wanted to give regularly, of plans that never began: how many (V6)."""
     rows = await tx.fetch(
         f"""
@@ -329,7 +329,7 @@ async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> int:
         update donation_subscription set first_name = null, last_name = null, email = null, message = null
         from forgotten where donation_subscription.id = forgotten.id returning 1
         """,
-        cancelled_until,
+        cancelled_before,
         limit,
     )
     return len(rows)

@@ -55,12 +55,16 @@ class SubmittedForm:
 
 
 def agreement_of(
-    shown: RegularDonation, language: Language, money: Money, frequency: Frequency, organisation: str | None = None
+    regular_donation: RegularDonation,
+    language: Language,
+    money: Money,
+    frequency: Frequency,
+    organisation: str | None = None,
 ) -> Agreement:
     """The consent of a donor who changes a plan that has not ended."""
-    first_day = shown.plan.next_due_on
+    first_day = regular_donation.plan.next_due_on
     assert first_day is not None, "a plan that has begun and not ended has its next date"
-    return agreements.agreement_of(language, organisation or shown.organisation, money, frequency, first_day)
+    return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
 
 
 async def change_amount(tx: Tx, posted: SubmittedForm) -> Problems:

@@ -76,7 +76,7 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
         save_for=FutureUse(agreed[0].text, agreed[0].version, plan.email),
         return_url=back,
         cancel_url=back,
-        callback_url=f"{tx.links.api}/callbacks/{provider}",
+        callback_url=f"{tx.base_urls.api}/callbacks/{provider}",
         language=plan.language or _DEFAULT_LANGUAGE,
     )
     return setup_id, order

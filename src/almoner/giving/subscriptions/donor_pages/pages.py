@@ -223,7 +223,7 @@ class RegularDonationPages(LinkedPages):
         async with self._db.write() as tx:
             plan = await service.get_of_donor(tx, opened_by, plan_id)
             await self._record_change(tx, request, plan, "card")
-        back = f"{self._db.deployment.links.pages}{_PATH}/card/return"
+        back = f"{self._db.deployment.base_urls.pages}{_PATH}/card/return"
         try:
             url = await self._provider.change_card(plan_id, back)
         except ServiceUnavailable:
@@ -334,37 +334,40 @@ class RegularDonationPages(LinkedPages):
             action=self._action(opened_by),
         )
 
-    def _context(self, shown: RegularDonation, language: Language) -> dict[str, object]:
+    def _context(self, regular_donation: RegularDonation, language: Language) -> dict[str, object]:
         """What the template shows of one plan."""
-        plan, change = shown.plan, shown.plan.pending_change
+        plan, change = regular_donation.plan, regular_donation.plan.pending_change
         live = plan.status in subscriptions_domain.LIVE_STATUSES
         return {
             "plan": plan,
             "name": self._ids.text(_TYPE, plan.id),
-            "organisation": shown.organisation,
-            "proposed": shown.proposed,
+            "organisation": regular_donation.organisation,
+            "proposed": regular_donation.proposed,
             "proposed_id": self._ids.text_or_none("organisation", plan.proposed_organisation_id),
             "every": agreements.every(plan.money, plan.frequency, language),
             "live": live,
             "change": agreements.every(change.money, change.frequency, language) if change and live else None,
             "change_key": int(change.requested_at.timestamp()) if change else None,
-            "agreement": self._agreement_text(shown, language) if live else None,
+            "agreement": self._agreement_text(regular_donation, language) if live else None,
             "card": None if plan.payment_method is None else domain.shown_card(plan.payment_method),
             "total": Money(plan.total_minor, plan.money.currency),
             "ends": subscriptions_domain.past_due_until(plan, self._db.deployment.time_zone),
-            "unpaid": shown.unpaid,
+            "unpaid": regular_donation.unpaid,
             "receipts": [
-                (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}") for one in shown.receipts
+                (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}")
+                for one in regular_donation.receipts
             ],
         }
 
-    def _agreement_text(self, shown: RegularDonation, language: Language) -> str | None:
+    def _agreement_text(self, regular_donation: RegularDonation, language: Language) -> str | None:
         """What the donor agrees to by a button of the list: to a change, or to another nonprofit."""
-        plan, change = shown.plan, shown.plan.pending_change
+        plan, change = regular_donation.plan, regular_donation.plan.pending_change
         if change is not None:
-            return actions.agreement_of(shown, language, change.money, change.frequency).text
-        if shown.proposed is not None:
-            return actions.agreement_of(shown, language, plan.money, plan.frequency, shown.proposed).text
+            return actions.agreement_of(regular_donation, language, change.money, change.frequency).text
+        if regular_donation.proposed is not None:
+            return actions.agreement_of(
+                regular_donation, language, plan.money, plan.frequency, regular_donation.proposed
+            ).text
         return None
 
     def _token(self, donation_id: UUID) -> str:

@@ -35,7 +35,7 @@ def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> 
     """The URL in emails to a plan's donor, which opens all of their plans. ``asked``: real time, now by default."""
     until = (asked or tx.real_now) + domain.LINK_LIFETIME
     token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
-    return f"{tx.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
+    return f"{tx.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
 
 async def get_plan(tx: Tx, subscription_id: UUID) -> DonationSubscription:

@@ -154,9 +154,9 @@ def _duplicate_places(values: Iterable[str]) -> list[int]:
     return places
 
 
-def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
+def label_in_language(labels: Mapping[str, str], next_path: str) -> str:
     """The label in a language or its nearest fallback."""
-    for tag in (wanted, "en"):
+    for tag in (next_path, "en"):
         if found := languages.nearest_offered_language(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")

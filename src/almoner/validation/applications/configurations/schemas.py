@@ -208,27 +208,29 @@ class ValidationSubmissionConfigurationResponse(ResponseRecord, object_name="val
     updated_at: str
 
 
-def configuration_response(tx: Tx, one: Configuration) -> ValidationSubmissionConfigurationResponse:
+def configuration_response(tx: Tx, configuration: Configuration) -> ValidationSubmissionConfigurationResponse:
     """The response for one configuration."""
-    codes = one.allowed_activity_sub_tags
+    codes = configuration.allowed_activity_sub_tags
     return ValidationSubmissionConfigurationResponse(
-        id=tx.ids.text("hostedconfiguration", one.id),
-        name=one.name,
-        branding=BrandingResponse(one.display_name, media.media_url(tx.links, one.logo), one.primary_color),
-        is_default=one.is_default,
-        checks=list(one.checks),
-        allowed_organisation_types=list(one.allowed_organisation_types),
-        compliance_flags=list(one.compliance_flags),
+        id=tx.ids.text("hostedconfiguration", configuration.id),
+        name=configuration.name,
+        branding=BrandingResponse(
+            configuration.display_name, media.media_url(tx.base_urls, configuration.logo), configuration.primary_color
+        ),
+        is_default=configuration.is_default,
+        checks=list(configuration.checks),
+        allowed_organisation_types=list(configuration.allowed_organisation_types),
+        compliance_flags=list(configuration.compliance_flags),
         allowed_activity_sub_tags=None
         if codes is None
         else [
             tx.ids.text("activitysubtag", sub.id)
             for sub in ordered_sub_tags(code for code in codes if code in SUB_TAGS)
         ],
-        email_verification=one.email_verification,
-        partner_fields=[_field_response(field) for field in one.partner_fields],
-        created_at=iso_timestamp(one.created_at),
-        updated_at=iso_timestamp(one.updated_at),
+        email_verification=configuration.email_verification,
+        partner_fields=[_field_response(field) for field in configuration.partner_fields],
+        created_at=iso_timestamp(configuration.created_at),
+        updated_at=iso_timestamp(configuration.updated_at),
     )
 
 

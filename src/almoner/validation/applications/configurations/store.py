@@ -43,26 +43,26 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-async def insert(tx: Tx, partner: Partner, made: Configuration) -> None:
+async def insert(tx: Tx, partner: Partner, configuration: Configuration) -> None:
     """Store a new one."""
     await tx.execute(
         f"insert into hosted_configuration ({_COLUMNS}) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
-        made.id,
+        configuration.id,
         partner.id,
-        made.name,
-        made.display_name,
-        made.logo,
-        made.primary_color,
-        made.is_default,
-        list(made.checks),
-        list(made.allowed_organisation_types),
-        list(made.compliance_flags),
-        made.allowed_activity_sub_tags and list(made.allowed_activity_sub_tags),
-        made.email_verification,
-        made.partner_fields,
-        made.created_at,
-        made.updated_at,
+        configuration.name,
+        configuration.display_name,
+        configuration.logo,
+        configuration.primary_color,
+        configuration.is_default,
+        list(configuration.checks),
+        list(configuration.allowed_organisation_types),
+        list(configuration.compliance_flags),
+        configuration.allowed_activity_sub_tags and list(configuration.allowed_activity_sub_tags),
+        configuration.email_verification,
+        configuration.partner_fields,
+        configuration.created_at,
+        configuration.updated_at,
     )
 
 

@@ -123,12 +123,12 @@ class RetentionPeriods:
         return max([created + self.refused, *(at + after[outcome] for outcome, at in ends)])
 
 
-def ensure_within_quota(held: Sequence[Document], new: Document) -> None:
+def ensure_within_quota(stored_documents: Sequence[Document], new: Document) -> None:
     """Raises if one more document would exceed the record's quota.
 
     Raises DocumentCountExceeded, DocumentSizeExceeded (U7).
     """
-    stored = [document for document in held if document.deleted_at is None and document.id != new.id]
+    stored = [document for document in stored_documents if document.deleted_at is None and document.id != new.id]
     if len(stored) >= _MAX_FILES:
         raise DocumentCountExceeded(f"body.file is one more than {_MAX_FILES}")
     if sum(document.size for document in stored) + new.size > MAX_TOTAL_BYTES:

@@ -60,7 +60,9 @@ _PURPOSE: Final = "document-link"
 _LONGEST_NAME: Final = 255
 
 
-async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Sequence[Document] = ()) -> Document:
+async def store_document(
+    tx: Tx, partner: Partner, upload: StoredFile, stored_documents: Sequence[Document] = ()
+) -> Document:
     """Create a document from a stored file, within the quota of its record's other documents.
 
     Raises DocumentCountExceeded, DocumentSizeExceeded; RateExceeded when the partner has handed in a day's bytes (U7).
@@ -81,7 +83,7 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         None,
         _file_name(upload.name),
     )
-    domain.ensure_within_quota(held, document)
+    domain.ensure_within_quota(stored_documents, document)
     await store.lock_partner_uploads(tx, partner)
     if await store.uploaded_bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
@@ -122,7 +124,7 @@ def download_url(tx: Tx, document: Document) -> str:
     expires = int((tx.real_now + domain.LINK_LIFETIME).timestamp())
     signature = tx.vault.sign(_PURPOSE, _signed_bytes(document.id, expires))
     name = tx.ids.text(TYPE, document.id)
-    return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
+    return f"{tx.base_urls.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
 
 
 async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:

@@ -69,27 +69,27 @@ class CorrectionPages(StatusPagesBase):
             )
         return redirect_to(f"{seen.home}?did=mailed")
 
-    async def _write_to(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
+    async def _write_to(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
         """Whether limits allow one more mail. Raises InvalidState."""
-        held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
+        held = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
         agent = held.check_records.agent
         if agent is None or not agent.is_unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
         if same := (agent.email or "").casefold() == email.casefold():
             done = await agents.resend_confirmation(tx, agent.id)
         else:
-            done = await self._correct(tx, seen, email)
+            done = await self._correct(tx, visit, email)
         if done:
             action = "application.confirmation_mailed" if same else "application.email_corrected"
-            await self._record(tx, seen, action)
+            await self._record(tx, visit, action)
         return done
 
-    async def _correct(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
-        corrected = await submissions.correct_email(tx, ALL_PARTNERS, seen.id, email)
+    async def _correct(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
+        corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.id, email)
         if corrected is None:
             return False
         # The mails of before went elsewhere, and their links have ended: the page's link goes to the right address.
-        await notify_applicant(tx, seen.id, "received", of=str(corrected.agent_verification_id))
+        await notify_applicant(tx, visit.id, "received", of=str(corrected.agent_verification_id))
         return True
 
     @render_errors

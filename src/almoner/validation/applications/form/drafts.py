@@ -123,41 +123,41 @@ def requires_names(configuration: Configuration) -> bool:
     return configuration.runs_check("agent_verification")
 
 
-def find_unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
+def find_unlisted_nonprofit_problems(unlisted_nonprofit: UnlistedNonprofit) -> Problems:
     """Problems of the details of an unlisted nonprofit; the registration number is checked elsewhere."""
     problems: Problems = {}
-    if not given.name:
+    if not unlisted_nonprofit.name:
         problems["name"] = "apply.problem.name.missing"
-    elif len(given.name) > _MAX_NAME:
+    elif len(unlisted_nonprofit.name) > _MAX_NAME:
         problems["name"] = "apply.problem.too_long"
-    if not given.registry:
+    if not unlisted_nonprofit.registry:
         problems["registry"] = "apply.problem.registry.missing"
-    if not given.number:
+    if not unlisted_nonprofit.number:
         problems["number"] = "apply.problem.number.missing"
-    elif len(given.number) > _MAX_LENGTH:
+    elif len(unlisted_nonprofit.number) > _MAX_LENGTH:
         problems["number"] = "apply.problem.too_long"
-    if not given.website:
+    if not unlisted_nonprofit.website:
         problems["website"] = "apply.problem.website.missing"
-    elif len(given.website) > _MAX_LENGTH:
+    elif len(unlisted_nonprofit.website) > _MAX_LENGTH:
         problems["website"] = "apply.problem.too_long"
-    elif not web.is_web_address(given.website):
+    elif not web.is_web_address(unlisted_nonprofit.website):
         problems["website"] = "apply.problem.website.wrong"
     return problems
 
 
-def find_applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
+def find_applicant_problems(applicant: ApplicantDetails, *, named: bool = True) -> Problems:
     """What is wrong with the typed applicant details. ``named``: whether names are required.
 
     An address always is: nobody else can be told what is missing, and what was decided.
     """
     problems: Problems = {}
-    for field, value in (("first_name", given.first_name), ("last_name", given.last_name)):
+    for field, value in (("first_name", applicant.first_name), ("last_name", applicant.last_name)):
         if named and not value:
             problems[field] = f"give.problem.{field}.missing"
         elif len(value) > _MAX_LENGTH:
             problems[field] = f"give.problem.{field}.too_long"
-    problems |= find_email_problems(given.email)
-    if len(given.title) > _MAX_LENGTH:
+    problems |= find_email_problems(applicant.email)
+    if len(applicant.title) > _MAX_LENGTH:
         problems["title"] = "apply.problem.too_long"
     return problems
 

@@ -124,7 +124,7 @@ class FormPagesBase:
         self.views = FormViews(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of_url(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def message_page(
         self, request: Request, kind: str, status: int, icon: str, partner_links: PublicLinks | None = None

@@ -174,7 +174,7 @@ class FormViews:
     def unlisted_nonprofit_page(
         self,
         context: FormContext,
-        given: UnlistedNonprofit,
+        unlisted_nonprofit: UnlistedNonprofit,
         registries: Sequence[Registry],
         problems: Problems | None = None,
     ) -> Response:
@@ -187,21 +187,21 @@ class FormViews:
             page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
-            values={"register": bidi_isolated(names.get(given.registry, ""))},
-            given=given,
+            values={"register": bidi_isolated(names.get(unlisted_nonprofit.registry, ""))},
+            given=unlisted_nonprofit,
             registries=list(names.items()),
-            country_name=formats.country_name(given.country, context.language.locale),
+            country_name=formats.country_name(unlisted_nonprofit.country, context.language.locale),
         )
 
     def applicant_page(
-        self, context: FormContext, given: ApplicantDetails, problems: Problems | None = None
+        self, context: FormContext, applicant: ApplicantDetails, problems: Problems | None = None
     ) -> Response:
         """Who applies."""
         named = drafts.requires_names(context.application.configuration)
         labels = "give" if named else "apply.person"
         names = [
-            ("first_name", f"{labels}.first_name", given.first_name, "given-name"),
-            ("last_name", f"{labels}.last_name", given.last_name, "family-name"),
+            ("first_name", f"{labels}.first_name", applicant.first_name, "given-name"),
+            ("last_name", f"{labels}.last_name", applicant.last_name, "family-name"),
         ]
         if formats.is_family_name_first(context.language.locale):
             names.reverse()
@@ -213,7 +213,7 @@ class FormViews:
             "person",
             status=422 if problems else 200,
             problems=problems,
-            given=given,
+            given=applicant,
             names=names,
             named=named,
         )

@@ -39,7 +39,7 @@ async def preview_emails(
             for submission_id, planned in await _planned_emails(tx, subject, kind):
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
-                    shown = replace(email, facts={**email.facts, "link": f"{tx.links.pages}/"})
+                    shown = replace(email, facts={**email.facts, "link": f"{tx.base_urls.pages}/"})
                     brand = await notifications.brand_of(tx, mails, shown)
                     found.append(notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now))
             raise _RolledBack

@@ -134,10 +134,12 @@ async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
     return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
 
 
-async def find_unlisted_nonprofit_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
+async def find_unlisted_nonprofit_problems(tx: Tx, unlisted_nonprofit: UnlistedNonprofit) -> Problems:
     """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
-    problems = drafts.find_unlisted_nonprofit_problems(given)
-    problems |= await find_registration_problems(tx, given.registry, given.number, given.country)
+    problems = drafts.find_unlisted_nonprofit_problems(unlisted_nonprofit)
+    problems |= await find_registration_problems(
+        tx, unlisted_nonprofit.registry, unlisted_nonprofit.number, unlisted_nonprofit.country
+    )
     order = ("name", "registry", "number", "website")
     return {field: problems[field] for field in order if field in problems}
 

@@ -56,16 +56,16 @@ async def build_status_email(
     )
 
 
-def _still_applies(known: ApplicationStatus, kind: NotificationKind) -> bool:
+def _still_applies(application_status: ApplicationStatus, kind: NotificationKind) -> bool:
     """Whether what it says is so now. Who has only an address to confirm has a mail about that already."""
     match kind:
         case "missing":
-            return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
+            return any(one.source == "applicant" and one.code != "confirmation" for one in application_status.missing)
         case "refused":
-            return bool(status.checks_accepting_documents(known.submission))
+            return bool(status.checks_accepting_documents(application_status.submission))
         case "processed" | "succeeded" | "failed":
-            return known.submission.status == kind
+            return application_status.submission.status == kind
         case "reversed":
-            return known.state == "reversed"
+            return application_status.state == "reversed"
         case _:
             return True

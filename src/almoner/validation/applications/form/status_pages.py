@@ -135,30 +135,30 @@ class StatusPages(StatusPagesBase):
         finally:
             received.close()
 
-    async def _accept_upload(self, seen: StatusVisit, received: ReceivedUpload) -> Response:
+    async def _accept_upload(self, visit: StatusVisit, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_visit_csrf(seen, uploaded.fields.get(CSRF_FIELD))
+            self.ensure_visit_csrf(visit, uploaded.fields.get(CSRF_FIELD))
             chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
             ):
                 assert isinstance(stored, StoredFile), "documents are stored"
-                held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
+                held = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
                 if chosen not in status.checks_accepting_documents(held):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)
                 checked = EvidenceTargets(held.validation_request_id, held.agent_verification_id)
                 await submission_documents.add_to_submission(tx, partner, held.id, checked, chosen, stored)
-                await self._record(tx, seen, "application.evidence_added")
+                await self._record(tx, visit, "application.evidence_added")
         except InvalidState:
-            return await self.render_status_page(seen, late=True)
+            return await self.render_status_page(visit, late=True)
         except Problem as problem:
             if (key := upload_problem_key(problem)) is None:
                 raise
             return await self.render_status_page(
-                seen, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None
+                visit, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None
             )
-        return redirect_to(f"{seen.home}?did=added")
+        return redirect_to(f"{visit.home}?did=added")

@@ -96,22 +96,22 @@ class StatusPagesBase(FormPagesBase):
             request.state.language = await status_views.application_language_of(tx, seen.id)
         return seen
 
-    def ensure_visit_csrf(self, seen: StatusVisit, csrf: object) -> None:
+    def ensure_visit_csrf(self, visit: StatusVisit, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
-        if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.matches_csrf_token(csrf)):
+        if not (link_sessions.is_same_origin(visit.request, self._origin) and visit.visit.matches_csrf_token(csrf)):
             raise InvalidFormPost
 
-    async def _record(self, tx: Tx, seen: StatusVisit, action: str) -> None:
+    async def _record(self, tx: Tx, visit: StatusVisit, action: str) -> None:
         """Store what the applicant did."""
-        submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
-        address = seen.request.client.host if seen.request.client else None
+        submission = await submissions.get(tx, ALL_PARTNERS, visit.id)
+        address = visit.request.client.host if visit.request.client else None
         await audit.record_entry(
-            tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address
+            tx, submission.partner_id, Actor("system", "applicant"), action, visit.name, address=address
         )
 
     async def render_status_page(
         self,
-        seen: StatusVisit,
+        visit: StatusVisit,
         *,
         code: int = 200,
         problems: Mapping[str, str] | None = None,
@@ -123,19 +123,19 @@ class StatusPagesBase(FormPagesBase):
         ``late``: what was posted came from a page that stood open while something was decided.
         """
         async with self.db.read() as tx:
-            known: ApplicationStatus = await status_views.load_application_status(tx, seen.id)
+            known: ApplicationStatus = await status_views.load_application_status(tx, visit.id)
             registries = await status_views.correctable_registries(tx, known)
             candidates = await status_views.number_candidates(tx, known)
-        seen.request.state.language = known.language  # what goes wrong later is told in it
-        asked = status_views.visible_field_names(known, sender=seen.sender, number=bool(registries))
+        visit.request.state.language = known.language  # what goes wrong later is told in it
+        asked = status_views.visible_field_names(known, sender=visit.sender, number=bool(registries))
         if problems and asked.isdisjoint(problems):
             code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
-        notice = None if problems else _NOTICES.get(seen.request.query_params.get("did", ""))
+        notice = None if problems else _NOTICES.get(visit.request.query_params.get("did", ""))
         return self._status.render_page(
             known,
-            seen.home,
-            seen.visit.csrf,
-            sender=seen.sender,
+            visit.home,
+            visit.visit.csrf,
+            sender=visit.sender,
             registries=registries,
             candidates=candidates,
             code=code,

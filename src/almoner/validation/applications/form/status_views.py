@@ -103,28 +103,28 @@ async def load_application_status(tx: Tx, submission_id: UUID) -> ApplicationSta
     )
 
 
-async def correctable_registries(tx: Tx, known: ApplicationStatus) -> Sequence[Registry]:
+async def correctable_registries(tx: Tx, application_status: ApplicationStatus) -> Sequence[Registry]:
     """The registers that the number may be of; none where it is not corrected."""
-    if not submissions.may_correct_registry_number(known.submission):
+    if not submissions.may_correct_registry_number(application_status.submission):
         return []
-    return await service.registries_of_country(tx, known.submission.country_code)
+    return await service.registries_of_country(tx, application_status.submission.country_code)
 
 
-async def number_candidates(tx: Tx, known: ApplicationStatus) -> Sequence[Candidate]:
+async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
     """The bodies of the register that may be meant, where its number may be corrected."""
-    request = known.submission.check_records.request
-    if request is None or not submissions.may_correct_registry_number(known.submission):
+    request = application_status.submission.check_records.request
+    if request is None or not submissions.may_correct_registry_number(application_status.submission):
         return []
     evaluation = await validation_requests.find_latest_evaluation(tx, request.id)
     return candidates_from_evaluation(evaluation) if evaluation else []
 
 
-def visible_field_names(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
+def visible_field_names(application_status: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
     """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
     asked = {
-        "file": bool(status.checks_accepting_documents(known.submission)),
-        "text": status.may_appeal(known.submission, known.appeal),
-        "email": sender and known.unconfirmed_email is not None,
+        "file": bool(status.checks_accepting_documents(application_status.submission)),
+        "text": status.may_appeal(application_status.submission, application_status.appeal),
+        "email": sender and application_status.unconfirmed_email is not None,
         "registry": number,
         "number": number,
     }
@@ -139,7 +139,7 @@ class StatusViews:
 
     def render_page(
         self,
-        known: ApplicationStatus,
+        application_status: ApplicationStatus,
         home: str,
         csrf: str,
         *,
@@ -156,57 +156,59 @@ class StatusViews:
 
         ``sender``: whether it is for the browser that sent the form; nobody else is told the applicant's address.
         """
-        submission, language = known.submission, self._pages.language(known.language)
+        submission, language = application_status.submission, self._pages.language(application_status.language)
         names = {one.code: registry_name(one) for one in registries}
-        values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
+        values = self._values(application_status, names.get(typed.get("registry", ""), ""), sender=sender)
         reported = {name: bidi_isolated(value) for name, value in values.items()}
         kinds = status.checks_accepting_documents(submission)
         return self._pages.render_page(
             "application.html",
             language,
             status=code,
-            face=branding_of(submission.check_records.configuration, known.account),
+            face=branding_of(submission.check_records.configuration, application_status.account),
             home=home,
             csrf=csrf,
             offered=language_choices(self._pages.catalogues.offered_languages),
             chosen_language=language.catalogue,
-            state=known.state,
-            state_icon=_ICONS[known.state],
+            state=application_status.state,
+            state_icon=_ICONS[application_status.state],
             organisation=submission.organisation_name,
             sent=submission.created_at,
-            missing=known.missing,
-            checks=[self._row(row) for row in status.summarise_checks(submission, known.appeal)],
+            missing=application_status.missing,
+            checks=[self._row(row) for row in status.summarise_checks(submission, application_status.appeal)],
             kinds=kinds,
             chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
-            documents=self._documents(known, language, sender=sender),
-            appeal=known.appeal,
-            appeal_name=self._pages.deployment.ids.text_or_none("appeal", known.appeal.id if known.appeal else None),
-            may_appeal=status.may_appeal(submission, known.appeal),
+            documents=self._documents(application_status, language, sender=sender),
+            appeal=application_status.appeal,
+            appeal_name=self._pages.deployment.ids.text_or_none(
+                "appeal", application_status.appeal.id if application_status.appeal else None
+            ),
+            may_appeal=status.may_appeal(submission, application_status.appeal),
             typed=typed,
             email=values["email"],
             sender=sender,
-            number=self._number(known, names, typed),
+            number=self._number(application_status, names, typed),
             candidates=candidates,
             problems={field: language.html(key, **reported) for field, key in problems.items()},
             notice=language.html(notice, **reported) if notice else None,
             late=late,
         )
 
-    def _values(self, known: ApplicationStatus, register: str, *, sender: bool) -> dict[str, str]:
+    def _values(self, application_status: ApplicationStatus, register: str, *, sender: bool) -> dict[str, str]:
         """What texts name."""
-        email = known.unconfirmed_email or ""
+        email = application_status.unconfirmed_email or ""
         return {
-            "partner": known.partner,
-            "organisation": known.submission.organisation_name,
+            "partner": application_status.partner,
+            "organisation": application_status.submission.organisation_name,
             "email": email if sender or not email else mask_email(email),
             "register": register,
         }
 
     def _number(
-        self, known: ApplicationStatus, names: Mapping[str, str], typed: Mapping[str, str]
+        self, application_status: ApplicationStatus, names: Mapping[str, str], typed: Mapping[str, str]
     ) -> dict[str, Any] | None:
         """What was looked up, to be corrected; None where it is not."""
-        request = known.submission.check_records.request
+        request = application_status.submission.check_records.request
         if not names or request is None:
             return None
         asked = request.details
@@ -225,7 +227,7 @@ class StatusViews:
             "class": _CLASSES[row.standing] if row.was_evaluated else "ahead",
         }
 
-    def _documents(self, known: ApplicationStatus, language: Any, *, sender: bool) -> list[dict[str, Any]]:
+    def _documents(self, application_status: ApplicationStatus, language: Any, *, sender: bool) -> list[dict[str, Any]]:
         return [
             {
                 "state": one.document.scan_status,
@@ -234,7 +236,7 @@ class StatusViews:
                 "format": FORMATS[one.document.media_type],
                 "size": file_size_text(one.document.size, language.locale),
             }
-            for one in known.documents
+            for one in application_status.documents
         ]
 
 

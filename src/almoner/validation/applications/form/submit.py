@@ -144,7 +144,7 @@ def return_url_of(redirect_url: str, submission: str) -> str:
 def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
     """The link to the status page, as emailed at a given time."""
     token = tx.vault.expiring_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
-    return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
+    return f"{tx.base_urls.pages}/{STATUS_PAGE}?token={token}"
 
 
 async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:

@@ -76,7 +76,7 @@ def invite_response(tx: Tx, invite: Invite) -> ValidationInviteResponse:
         hosted_config_id=tx.ids.text_or_none("hostedconfiguration", invite.configuration_id),
         redirect_url=invite.redirect_url,
         language=invite.language,
-        url=f"{tx.links.pages}/{PAGE}?token={tx.vault.page_token(PAGE, invite.id)}",
+        url=f"{tx.base_urls.pages}/{PAGE}?token={tx.vault.page_token(PAGE, invite.id)}",
         metadata=None if invite.metadata is None else dict(invite.metadata),
         created_at=iso_timestamp(invite.created_at),
         expires_at=iso_timestamp(invite.expires_at),

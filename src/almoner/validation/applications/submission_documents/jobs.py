@@ -22,13 +22,13 @@ from almoner.validation.applications.submission_documents import service, store
 BATCH: Final = 500
 
 
-async def delete_expired_documents(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
     due = await documents.lock_due_for_retention(tx, limit)
     ends = await store.list_evidence_outcomes(tx, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
-        until = stored.retention_end(document.created_at, ends.get(document.id, []))
+        until = retention_periods.retention_end(document.created_at, ends.get(document.id, []))
         if until is not None and until <= tx.now:
             await documents.delete(tx, ALL_PARTNERS, document.id)
         else:

@@ -172,36 +172,36 @@ class ValidationSubmissionResponse(ResponseRecord, object_name="validation_submi
     created_at: str
 
 
-def submission_response(tx: Tx, one: Submission) -> ValidationSubmissionResponse:
+def submission_response(tx: Tx, submission: Submission) -> ValidationSubmissionResponse:
     """The API representation of a submission, also used in its events."""
-    known, ids = one.check_records.organisation, tx.ids
+    known, ids = submission.check_records.organisation, tx.ids
     return ValidationSubmissionResponse(
-        id=ids.text("validationsubmission", one.id),
-        status=one.status,
-        validation_invite_id=ids.text_or_none("validationinvite", one.validation_invite_id),
-        organisation_id=ids.text_or_none("organisation", one.organisation_id),
-        organisation_name=known.name if known else one.organisation_name,
+        id=ids.text("validationsubmission", submission.id),
+        status=submission.status,
+        validation_invite_id=ids.text_or_none("validationinvite", submission.validation_invite_id),
+        organisation_id=ids.text_or_none("organisation", submission.organisation_id),
+        organisation_name=known.name if known else submission.organisation_name,
         organisation=SubmissionOrganisationResponse(known.name, known.country_code) if known else None,
-        validation_request_id=ids.text_or_none("validationrequest", one.validation_request_id),
-        validation_request=_request_response(tx, one),
-        monitoring_subscription_id=ids.text_or_none("monitoringsubscription", one.monitoring_subscription_id),
-        monitoring=_monitoring_response(tx, one),
-        eligibility_subscription_id=ids.text_or_none("eligibilitysubscription", one.eligibility_subscription_id),
-        eligibility=_eligibility_response(tx, one),
-        agent_verification_id=ids.text_or_none("agentverification", one.agent_verification_id),
-        agent_verification=_agent_response(tx, one),
+        validation_request_id=ids.text_or_none("validationrequest", submission.validation_request_id),
+        validation_request=_request_response(tx, submission),
+        monitoring_subscription_id=ids.text_or_none("monitoringsubscription", submission.monitoring_subscription_id),
+        monitoring=_monitoring_response(tx, submission),
+        eligibility_subscription_id=ids.text_or_none("eligibilitysubscription", submission.eligibility_subscription_id),
+        eligibility=_eligibility_response(tx, submission),
+        agent_verification_id=ids.text_or_none("agentverification", submission.agent_verification_id),
+        agent_verification=_agent_response(tx, submission),
         configuration=SubmissionConfigurationResponse(
-            ids.text("hostedconfiguration", one.configuration_id), one.check_records.configuration.name
+            ids.text("hostedconfiguration", submission.configuration_id), submission.check_records.configuration.name
         ),
-        metadata=None if one.metadata is None else dict(one.metadata),
-        partner_fields=_answers(one.partner_fields),
+        metadata=None if submission.metadata is None else dict(submission.metadata),
+        partner_fields=_answers(submission.partner_fields),
         failure_reasons=None
-        if one.failure_reasons is None
-        else msgspec.convert(one.failure_reasons, SubmissionFailureReasonsResponse),
-        requirements=[_requirement_response(missing) for missing in requirements_of(one)],
-        appeal=_appeal_response(tx, one),
-        processed_at=iso_timestamp_or_none(one.processed_at),
-        created_at=iso_timestamp(one.created_at),
+        if submission.failure_reasons is None
+        else msgspec.convert(submission.failure_reasons, SubmissionFailureReasonsResponse),
+        requirements=[_requirement_response(missing) for missing in requirements_of(submission)],
+        appeal=_appeal_response(tx, submission),
+        processed_at=iso_timestamp_or_none(submission.processed_at),
+        created_at=iso_timestamp(submission.created_at),
     )
 
 
@@ -214,8 +214,8 @@ def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | 
     return None if given is None else dict(given)
 
 
-def _request_response(tx: Tx, one: Submission) -> SubmissionValidationRequestResponse | None:
-    if (request := one.check_records.request) is None:
+def _request_response(tx: Tx, submission: Submission) -> SubmissionValidationRequestResponse | None:
+    if (request := submission.check_records.request) is None:
         return None
     return SubmissionValidationRequestResponse(
         tx.ids.text("validationrequest", request.id),
@@ -226,20 +226,20 @@ def _request_response(tx: Tx, one: Submission) -> SubmissionValidationRequestRes
     )
 
 
-def _monitoring_response(tx: Tx, one: Submission) -> SubmissionMonitoringResponse | None:
-    if (found := one.check_records.monitoring) is None:
+def _monitoring_response(tx: Tx, submission: Submission) -> SubmissionMonitoringResponse | None:
+    if (found := submission.check_records.monitoring) is None:
         return None
     return SubmissionMonitoringResponse(found.status, monitoring.serialise_for_api(tx, found).results)
 
 
-def _eligibility_response(tx: Tx, one: Submission) -> SubmissionEligibilityResponse | None:
-    if (found := one.check_records.eligibility) is None:
+def _eligibility_response(tx: Tx, submission: Submission) -> SubmissionEligibilityResponse | None:
+    if (found := submission.check_records.eligibility) is None:
         return None
     return SubmissionEligibilityResponse(found.status, eligibility.serialise_for_api(tx, found).results)
 
 
-def _agent_response(tx: Tx, one: Submission) -> SubmissionAgentVerificationResponse | None:
-    if (agent := one.check_records.agent) is None:
+def _agent_response(tx: Tx, submission: Submission) -> SubmissionAgentVerificationResponse | None:
+    if (agent := submission.check_records.agent) is None:
         return None
     return SubmissionAgentVerificationResponse(
         tx.ids.text("agentverification", agent.id),
@@ -253,8 +253,8 @@ def _agent_response(tx: Tx, one: Submission) -> SubmissionAgentVerificationRespo
     )
 
 
-def _appeal_response(tx: Tx, one: Submission) -> SubmissionAppealResponse | None:
-    if (appeal := one.check_records.appeal) is None:
+def _appeal_response(tx: Tx, submission: Submission) -> SubmissionAppealResponse | None:
+    if (appeal := submission.check_records.appeal) is None:
         return None
     return SubmissionAppealResponse(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
 

@@ -55,7 +55,9 @@ class SubmissionsOrganisationsResponse(ResponseRecord, object_name="validation_s
     has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
 
 
-def previous_applications_response(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsResponse:
+def previous_applications_response(
+    tx: Tx, previous_applications: PreviousApplications
+) -> SubmissionsOrganisationsResponse:
     """The response."""
     return SubmissionsOrganisationsResponse(
         results=[
@@ -65,7 +67,7 @@ def previous_applications_response(tx: Tx, found: PreviousApplications) -> Submi
                 tx.ids.text("validationsubmission", one.validation_submission_id),
                 tx.ids.text_or_none("validationrequest", one.validation_request_id),
             )
-            for one in found.results
+            for one in previous_applications.results
         ],
-        has_more=found.more,
+        has_more=previous_applications.more,
     )

@@ -109,24 +109,26 @@ class _NonprofitSubject:
         return self.request.details.registry_number if self.request else None
 
 
-async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission:
+async def create(tx: Tx, partner: Partner, submission_input: SubmissionInput) -> Submission:
     """A new submission with all its checks, which start with it, in the same transaction.
 
     An invite that is named is complete then, and its documents are those of the submission. Raises the errors of
     ``domain``, of invites, and of validation requests; IncorrectParams naming all that is missing.
     """
-    invite, configuration = await _load_invite_and_configuration(tx, partner, asked)
-    if wrong := _problems(asked, configuration):
+    invite, configuration = await _load_invite_and_configuration(tx, partner, submission_input)
+    if wrong := _problems(submission_input, configuration):
         raise IncorrectParams(*wrong)
-    about = await _find_nonprofit(tx, partner, asked, configuration)
-    new = await _start_submission(tx, partner, asked, configuration, about, invite)
-    given = asked.details.registry_number if asked.details else None
+    about = await _find_nonprofit(tx, partner, submission_input, configuration)
+    new = await _start_submission(tx, partner, submission_input, configuration, about, invite)
+    given = submission_input.details.registry_number if submission_input.details else None
     await store.insert(tx, partner, new, search_text.search_text_of(about.names, given or about.number))
     if invite is not None:
         await invites.mark_completed(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
         checked = EvidenceTargets(open_request, new.agent_verification_id)
-        if unknown := await submission_documents.assign_to_submission(tx, invite, new.id, checked, asked.documents):
+        if unknown := await submission_documents.assign_to_submission(
+            tx, invite, new.id, checked, submission_input.documents
+        ):
             raise domain.DocumentNotFound(
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
@@ -137,25 +139,27 @@ async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission
 
 
 async def _load_invite_and_configuration(
-    tx: Tx, partner: Partner, asked: SubmissionInput
+    tx: Tx, partner: Partner, submission_input: SubmissionInput
 ) -> tuple[Invite | None, Configuration]:
     """The invite, held, and the configuration."""
     invite = None
-    if asked.validation_invite_id is not None:
-        if asked.configuration_id is not None:
+    if submission_input.validation_invite_id is not None:
+        if submission_input.configuration_id is not None:
             raise domain.InvalidPayloadConfigInviteId
-        named = tx.ids.parse("validationinvite", asked.validation_invite_id)
+        named = tx.ids.parse("validationinvite", submission_input.validation_invite_id)
         if named is None:
-            raise InviteNotFound(f"body.validationInviteId '{asked.validation_invite_id[:100]}' names no invite")
+            raise InviteNotFound(
+                f"body.validationInviteId '{submission_input.validation_invite_id[:100]}' names no invite"
+            )
         invite = await invites.lock_open_invite(tx, partner, named)
         if invite.configuration_id is not None:
             return invite, await configurations.get(tx, partner, invite.configuration_id)
-    if asked.configuration_id is not None:
-        known = tx.ids.parse("hostedconfiguration", asked.configuration_id)
+    if submission_input.configuration_id is not None:
+        known = tx.ids.parse("hostedconfiguration", submission_input.configuration_id)
         found = await configurations.find(tx, partner, known) if known else None
         if found is None:
             raise domain.InvalidConfigurationId(
-                f"body.configurationId '{asked.configuration_id[:100]}' names no submission configuration"
+                f"body.configurationId '{submission_input.configuration_id[:100]}' names no submission configuration"
             )
         return None, found
     if (default := await configurations.find_default(tx, partner)) is None:
@@ -163,48 +167,56 @@ async def _load_invite_and_configuration(
     return invite, default
 
 
-def _problems(asked: SubmissionInput, configuration: Configuration) -> list[str]:
+def _problems(submission_input: SubmissionInput, configuration: Configuration) -> list[str]:
     """One sentence for all that is missing or too much."""
     wrong = []
-    named = [asked.organisation_id, asked.validation_request_id]
+    named = [submission_input.organisation_id, submission_input.validation_request_id]
     if sum(one is not None for one in named) > 1:
         wrong.append("body must have one of organisationId and validationRequestId, not both")
     if not any(one is not None for one in named):
-        stated_in = asked.language or asked.validation_invite_id  # an invite has a language
-        missing = (asked.details or NonprofitInput()).missing_fields() + ([] if stated_in else ["language"])
+        stated_in = submission_input.language or submission_input.validation_invite_id  # an invite has a language
+        missing = (submission_input.details or NonprofitInput()).missing_fields() + ([] if stated_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
     if configuration.runs_check("agent_verification"):
-        stated = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
+        stated = {
+            "firstName": submission_input.first_name,
+            "lastName": submission_input.last_name,
+            "email": submission_input.email,
+        }
         wrong += [
             f"body.{name} is required: the configuration verifies the agent"
             for name, value in stated.items()
             if not value
         ]
-    if asked.metadata:
-        wrong += metadata_rules.find_metadata_problems(asked.metadata)
-    answers = asked.partner_fields or {}
+    if submission_input.metadata:
+        wrong += metadata_rules.find_metadata_problems(submission_input.metadata)
+    answers = submission_input.partner_fields or {}
     wrong += configurations_domain.find_answer_problems(configuration.partner_fields, answers)
-    if asked.validation_invite_id is not None:  # who was invited answers; what a partner itself knows is its own affair
+    if (
+        submission_input.validation_invite_id is not None
+    ):  # who was invited answers; what a partner itself knows is its own affair
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
             for field in configurations_domain.unanswered_fields(configuration.partner_fields, answers)
         ]
-    if asked.documents and asked.validation_invite_id is None:
+    if submission_input.documents and submission_input.validation_invite_id is None:
         wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
     return wrong
 
 
 async def _find_nonprofit(
-    tx: Tx, partner: Partner, asked: SubmissionInput, configuration: Configuration
+    tx: Tx, partner: Partner, submission_input: SubmissionInput, configuration: Configuration
 ) -> _NonprofitSubject:
     """Which nonprofit, asked of its registry where nobody knows it yet."""
-    if asked.organisation_id is not None:
+    if submission_input.organisation_id is not None:
         return _NonprofitSubject(
-            await _get_organisation(tx, partner, asked.organisation_id), None, asked.organisation_id
+            await _get_organisation(tx, partner, submission_input.organisation_id),
+            None,
+            submission_input.organisation_id,
         )
-    if asked.validation_request_id is not None:
-        return await _get_request(tx, partner, asked.validation_request_id)
-    details = _complete_details(asked.details or NonprofitInput())
+    if submission_input.validation_request_id is not None:
+        return await _get_request(tx, partner, submission_input.validation_request_id)
+    details = _complete_details(submission_input.details or NonprofitInput())
     if not configuration.runs_check("validation_request"):
         return _NonprofitSubject(await _get_listed(tx, partner, details), None)
     before = await validation_requests.find_accepted(tx, partner, details)
@@ -279,7 +291,7 @@ async def _get_listed(tx: Tx, partner: Partner, details: validation_requests_dom
 async def _start_submission(
     tx: Tx,
     partner: Partner,
-    asked: SubmissionInput,
+    submission_input: SubmissionInput,
     configuration: Configuration,
     about: _NonprofitSubject,
     invite: Invite | None,
@@ -291,8 +303,8 @@ async def _start_submission(
         tx.ids.text("validationrequest", request.id) if request and not known else None,
         (about.given or "").removeprefix(monitoring.strip_test_suffix(tx, about.given or "")),
     )
-    language = asked.language or (invite.language if invite else _LANGUAGE)
-    agent = await start_checks.start_agent_verification(tx, partner, configuration, asked, whom, language)
+    language = submission_input.language or (invite.language if invite else _LANGUAGE)
+    agent = await start_checks.start_agent_verification(tx, partner, configuration, submission_input, whom, language)
     return Submission(
         id=tx.new_id(),
         partner_id=partner.id,
@@ -303,14 +315,18 @@ async def _start_submission(
         organisation_id=known.id if known else None,
         validation_request_id=request.id if request else None,
         monitoring_subscription_id=await start_checks.start_monitoring(tx, partner, configuration, whom),
-        eligibility_subscription_id=await start_checks.start_eligibility(tx, partner, configuration, asked, whom),
+        eligibility_subscription_id=await start_checks.start_eligibility(
+            tx, partner, configuration, submission_input, whom
+        ),
         agent_verification_id=agent,
         organisation_name=about.name[:_LONGEST_NAME],
         country_code=known.country_code if known else request.details.country_code if request else "",
         language=language,
-        own_applicant=Applicant() if agent else Applicant(asked.first_name, asked.last_name, asked.email),
-        metadata=invite.metadata if invite and asked.metadata is None else asked.metadata,
-        partner_fields=asked.partner_fields,
+        own_applicant=Applicant()
+        if agent
+        else Applicant(submission_input.first_name, submission_input.last_name, submission_input.email),
+        metadata=invite.metadata if invite and submission_input.metadata is None else submission_input.metadata,
+        partner_fields=submission_input.partner_fields,
         failure_reasons=None,
         created_at=tx.now,
         processed_at=None,

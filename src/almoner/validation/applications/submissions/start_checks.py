@@ -27,19 +27,24 @@ class CheckSubject:
 
 
 async def start_agent_verification(
-    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, subject: CheckSubject, language: str
+    tx: Tx,
+    partner: Partner,
+    configuration: Configuration,
+    submission_input: SubmissionInput,
+    subject: CheckSubject,
+    language: str,
 ) -> UUID | None:
     """Start the agent verification, if the configuration requires one."""
     if not configuration.runs_check("agent_verification"):
         return None
     stated = Agent(
-        asked.first_name or "",
-        asked.last_name or "",
-        asked.email or "",
-        asked.title,
+        submission_input.first_name or "",
+        submission_input.last_name or "",
+        submission_input.email or "",
+        submission_input.title,
         subject.organisation_id,
         subject.request_id,
-        asked.details.website if asked.details else None,
+        submission_input.details.website if submission_input.details else None,
         language,
     )
     by = configuration.display_name  # as its form and its mails call the partner
@@ -60,13 +65,17 @@ async def start_monitoring(
 
 
 async def start_eligibility(
-    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, subject: CheckSubject
+    tx: Tx, partner: Partner, configuration: Configuration, submission_input: SubmissionInput, subject: CheckSubject
 ) -> UUID | None:
     """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
     change = eligibility_domain.EligibilityInput(
-        subject.organisation_id, subject.request_id, asked.suggested_activity_sub_tags, None, configuration.id
+        subject.organisation_id,
+        subject.request_id,
+        submission_input.suggested_activity_sub_tags,
+        None,
+        configuration.id,
     )
     try:
         return (await eligibility.create(tx, partner, change)).id

@@ -38,14 +38,14 @@ class AppealResponse(ResponseRecord, object_name="appeal"):
     decided_at: str | None
 
 
-def appeal_response(tx: Tx, one: Appeal) -> AppealResponse:
+def appeal_response(tx: Tx, appeal: Appeal) -> AppealResponse:
     """The response for one appeal."""
     return AppealResponse(
-        id=tx.ids.text("appeal", one.id),
-        validation_submission_id=tx.ids.text("validationsubmission", one.submission_id),
-        status=one.status,
-        text=one.text,
-        due_at=iso_timestamp(one.due_at),
-        created_at=iso_timestamp(one.created_at),
-        decided_at=iso_timestamp_or_none(one.decided_at),
+        id=tx.ids.text("appeal", appeal.id),
+        validation_submission_id=tx.ids.text("validationsubmission", appeal.submission_id),
+        status=appeal.status,
+        text=appeal.text,
+        due_at=iso_timestamp(appeal.due_at),
+        created_at=iso_timestamp(appeal.created_at),
+        decided_at=iso_timestamp_or_none(appeal.decided_at),
     )

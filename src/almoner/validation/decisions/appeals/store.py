@@ -111,7 +111,7 @@ async def first_erasure_due_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def erase_texts(tx: Tx, decided_until: datetime, limit: int) -> int:
+async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
     """Forget what those say that were decided until then; how many."""
     rows = await tx.fetch(
         """
@@ -121,7 +121,7 @@ async def erase_texts(tx: Tx, decided_until: datetime, limit: int) -> int:
         )
         update appeal a set text = null from old where a.id = old.id returning a.id
         """,
-        decided_until,
+        decided_before,
         limit,
     )
     return len(rows)

@@ -299,10 +299,10 @@ async def _lock_own(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> t
     return subject, review
 
 
-def evidence_fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:
+def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached: Sequence[Document]) -> bytes:
     """A fingerprint of everything that a reviewer sees."""
     scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached]
-    return sha256_digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
+    return sha256_digest(msgspec.json.encode((review.id, review.reasons, evidence, scans)))
 
 
 async def _load_evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[ReviewEvidence, list[Document]]:

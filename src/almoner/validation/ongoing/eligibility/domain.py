@@ -157,12 +157,12 @@ class EligibilityEvaluation:
     told: bool
     evaluated_at: datetime
 
-    def is_based_on(self, known: KnownActivities, allowed: AllowedActivities) -> bool:
+    def is_based_on(self, known_activities: KnownActivities, allowed: AllowedActivities) -> bool:
         """Whether it used just these inputs."""
         return (
-            self.known.organisation_id == known.organisation_id
-            and dict(self.known.classification) == dict(known.classification)
-            and dict(self.known.name_classification) == dict(known.name_classification)
+            self.known.organisation_id == known_activities.organisation_id
+            and dict(self.known.classification) == dict(known_activities.classification)
+            and dict(self.known.name_classification) == dict(known_activities.name_classification)
             and self.allowed == allowed
         )
 
@@ -256,7 +256,7 @@ class EligibilityFilters:
 
 
 def evaluate_activities(
-    known: KnownActivities,
+    known_activities: KnownActivities,
     suggested: Sequence[str],
     allowed: AllowedActivities,
     simulated_status: EligibilityStatus | None = None,
@@ -267,12 +267,12 @@ def evaluate_activities(
     nothing. A wider sub-tag that was suggested is confirmed by a narrower one: orchestras are performing arts.
     ``simulated_status``: a test value decides in place of ``allowed``.
     """
-    rules = dict(known.classification or known.name_classification)
+    rules = dict(known_activities.classification or known_activities.name_classification)
     for code in suggested:
         rule = (
             rules.get(code)
-            or known.name_classification.get(code)
-            or _by_narrower(code, {**known.name_classification, **rules})
+            or known_activities.name_classification.get(code)
+            or _by_narrower(code, {**known_activities.name_classification, **rules})
         )
         if rule is not None:
             rules[code] = rule

@@ -67,11 +67,11 @@ async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription)
 
 
 async def _is_simulated(
-    tx: Tx, subscription: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
+    tx: Tx, subscription: EligibilitySubscription, known_activities: KnownActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
     last = await store_evidence.find_latest_evaluation(tx, subscription.id)
-    return last is not None and last.occasion == "simulated" and last.is_based_on(known, allowed)
+    return last is not None and last.occasion == "simulated" and last.is_based_on(known_activities, allowed)
 
 
 async def allowed_activities_of(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
@@ -93,7 +93,7 @@ async def known_activities_of(tx: Tx, subscription: EligibilitySubscription) -> 
 async def record_evaluation(
     tx: Tx,
     subscription: EligibilitySubscription,
-    known: KnownActivities,
+    known_activities: KnownActivities,
     allowed: AllowedActivities,
     results: EligibilityResults,
     findings: tuple[ActivityFinding, ...],
@@ -101,7 +101,7 @@ async def record_evaluation(
 ) -> EligibilitySubscription:
     """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
     differs = subscription.status != results.resulting_status or not subscription.results.is_same_as(results)
-    made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
+    made = EligibilityEvaluation(tx.new_id(), occasion, known_activities, allowed, results, findings, differs, tx.now)
     last = await store_evidence.find_latest_evaluation(tx, subscription.id)
     if differs or last is None or not made.is_same_as(last):
         await store_evidence.insert_evaluation(tx, subscription.id, made)

@@ -238,15 +238,15 @@ class EligibilityEvaluationResponse(ResponseRecord, object_name="eligibility_eva
     told: Annotated[bool, msgspec.Meta(description="Whether the results became others, so that an event was sent.")]
 
 
-def evaluation_response(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluationResponse:
+def evaluation_response(tx: Tx, evaluation: EligibilityEvaluation) -> EligibilityEvaluationResponse:
     """The response for one evaluation."""
-    allowed = made.allowed.codes
-    found = {one.code: one for one in made.findings}
+    allowed = evaluation.allowed.codes
+    found = {one.code: one for one in evaluation.findings}
     return EligibilityEvaluationResponse(
-        at=iso_timestamp(made.evaluated_at),
-        occasion=made.occasion,
-        organisation_id=tx.ids.text("organisation", made.known.organisation_id),
-        eligibility_status=made.results.status,
+        at=iso_timestamp(evaluation.evaluated_at),
+        occasion=evaluation.occasion,
+        organisation_id=tx.ids.text("organisation", evaluation.known.organisation_id),
+        eligibility_status=evaluation.results.status,
         allowed_activity_sub_tags=None
         if allowed is None
         else [tx.ids.text("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
@@ -260,5 +260,5 @@ def evaluation_response(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvalu
             )
             for sub in ordered_sub_tags(found)
         ],
-        told=made.told,
+        told=evaluation.told,
     )

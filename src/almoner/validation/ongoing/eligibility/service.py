@@ -79,26 +79,26 @@ _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
-async def create(tx: Tx, partner: Partner, asked: EligibilityInput) -> EligibilitySubscription:
+async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) -> EligibilitySubscription:
     """A new subscription; it is evaluated right after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
-    if asked.metadata and (found := metadata_rules.find_metadata_problems(asked.metadata)):
+    if eligibility_input.metadata and (found := metadata_rules.find_metadata_problems(eligibility_input.metadata)):
         raise domain.InvalidMetadata(*found)
-    simulated_status = triggers.simulated_status_of(asked.suggested) if tx.deployment.sandbox else None
-    suggested = () if simulated_status else sub_tag_codes_of(tx, asked.suggested)
-    organisation_id, request_id, name = await _find_entity(tx, partner, asked)
+    simulated_status = triggers.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
+    suggested = () if simulated_status else sub_tag_codes_of(tx, eligibility_input.suggested)
+    organisation_id, request_id, name = await _find_entity(tx, partner, eligibility_input)
     made = EligibilitySubscription(
         id=tx.new_id(),
         partner_id=partner.id,
         organisation_id=organisation_id,
         validation_request_id=request_id,
-        configuration_id=asked.configuration_id,
+        configuration_id=eligibility_input.configuration_id,
         name=name,
         suggested=suggested,
         simulated_status=simulated_status,
-        metadata=asked.metadata,
+        metadata=eligibility_input.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
         results=domain.NO_RESULTS,
         created_at=tx.now,
@@ -120,22 +120,26 @@ def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivi
     return tuple(code for code in found.values() if code is not None)
 
 
-async def _find_entity(tx: Tx, partner: Partner, asked: EligibilityInput) -> tuple[UUID | None, UUID | None, str]:
+async def _find_entity(
+    tx: Tx, partner: Partner, eligibility_input: EligibilityInput
+) -> tuple[UUID | None, UUID | None, str]:
     """Organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
-    if asked.organisation_id is not None:
-        named = tx.ids.parse("organisation", asked.organisation_id)
+    if eligibility_input.organisation_id is not None:
+        named = tx.ids.parse("organisation", eligibility_input.organisation_id)
         try:
             organisation = await organisations.get(tx, partner, named) if named else None
         except NotFound:
             organisation = None
         if organisation is None:
-            raise domain.EntityNotFound(f"body.organisationId '{asked.organisation_id[:100]}' names no organisation")
+            raise domain.EntityNotFound(
+                f"body.organisationId '{eligibility_input.organisation_id[:100]}' names no organisation"
+            )
         if not organisation.active:
             raise domain.OrganisationNotActive(
                 f"{organisation.shown_name} is not active: {organisation.inactive_reason}"
             )
         return organisation.id, None, organisation.name
-    text = asked.validation_request_id or ""
+    text = eligibility_input.validation_request_id or ""
     wanted = tx.ids.parse("validationrequest", text)
     try:
         request = await validation_requests.get(tx, partner, wanted) if wanted else None

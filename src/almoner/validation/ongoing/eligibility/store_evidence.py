@@ -41,7 +41,7 @@ def _evaluation(row: Record) -> EligibilityEvaluation:
     )
 
 
-async def insert_evaluation(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> None:
+async def insert_evaluation(tx: Tx, subscription_id: UUID, evaluation: EligibilityEvaluation) -> None:
     """Store a decision with all that it rests on."""
     await tx.execute(
         """
@@ -54,20 +54,20 @@ async def insert_evaluation(tx: Tx, subscription_id: UUID, made: EligibilityEval
         insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict)
         select $1, * from unnest($11::text[], $12::text[], $13::boolean[], $14::text[])
         """,
-        made.id,
+        evaluation.id,
         subscription_id,
-        made.occasion,
-        made.known.organisation_id,
-        dict(made.known.classification),
-        dict(made.known.name_classification),
-        None if made.allowed.codes is None else sorted(made.allowed.codes),
-        made.results.status,
-        made.told,
-        made.evaluated_at,
-        [found.code for found in made.findings],
-        [found.rule for found in made.findings],
-        [found.suggested for found in made.findings],
-        [found.verdict for found in made.findings],
+        evaluation.occasion,
+        evaluation.known.organisation_id,
+        dict(evaluation.known.classification),
+        dict(evaluation.known.name_classification),
+        None if evaluation.allowed.codes is None else sorted(evaluation.allowed.codes),
+        evaluation.results.status,
+        evaluation.told,
+        evaluation.evaluated_at,
+        [found.code for found in evaluation.findings],
+        [found.rule for found in evaluation.findings],
+        [found.suggested for found in evaluation.findings],
+        [found.verdict for found in evaluation.findings],
     )
 
 

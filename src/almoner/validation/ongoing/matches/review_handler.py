@@ -152,9 +152,9 @@ SCREENING_HANDLER: Final = ScreeningReviewHandler()
 _MAX_RELATED: Final = 50
 
 
-def _compared(stored: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
+def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
     """The record beside the entry."""
-    asked = stored.asked
+    asked = stored_subject.asked
     at = asked.address
     entries = [one.listed for one in listed]
     place = ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part) if at else None
@@ -177,12 +177,12 @@ def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:
     yield "decision", match.decision if match.current else f"{match.decision}; the two agree no more"
 
 
-def _subject_facts(stored: StoredSubject) -> Iterator[Fact]:
-    for name in stored.asked.names:
+def _subject_facts(stored_subject: StoredSubject) -> Iterator[Fact]:
+    for name in stored_subject.asked.names:
         yield "name", name
-    yield "countries", " ".join(stored.asked.countries) or None
-    yield "numbers", ", ".join(stored.asked.identifiers) or None
-    if (at := stored.asked.address) is not None:
+    yield "countries", " ".join(stored_subject.asked.countries) or None
+    yield "numbers", ", ".join(stored_subject.asked.identifiers) or None
+    if (at := stored_subject.asked.address) is not None:
         yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
 
 

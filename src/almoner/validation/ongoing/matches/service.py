@@ -98,7 +98,7 @@ async def screen(
     tx: Tx,
     screener: Screener,
     subject: ScreenedSubject,
-    asked: SubjectDetails,
+    subject_details: SubjectDetails,
     *,
     watch: bool,
     others: Sequence[ScreenedSubject] = (),
@@ -108,7 +108,7 @@ async def screen(
     ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
     decided of one of them holds for this one where the question is the same to the word.
     """
-    result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, asked, watch=watch))
+    result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, watch=watch))
     if result.changed and result.obstacle is None:
         await _withdraw_manual_screening(tx, subject)
     return await _apply_earlier_decisions(tx, result, others)
@@ -162,11 +162,11 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
     return stored
 
 
-def screening_review_subject_of(stored: StoredSubject) -> ReviewSubject:
+def screening_review_subject_of(stored_subject: StoredSubject) -> ReviewSubject:
     """A record that cannot be compared, in the queue of what people decide."""
-    country = stored.asked.countries[0] if stored.asked.countries else None
-    script = queue_script(" ".join(stored.asked.names))
-    return ReviewSubject(_SCREENING, stored.id, stored.who.partner_id, country, script)
+    country = stored_subject.asked.countries[0] if stored_subject.asked.countries else None
+    script = queue_script(" ".join(stored_subject.asked.names))
+    return ReviewSubject(_SCREENING, stored_subject.id, stored_subject.who.partner_id, country, script)
 
 
 async def lock_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:

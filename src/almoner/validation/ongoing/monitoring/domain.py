@@ -146,7 +146,7 @@ class ResultsChange:
 
 
 def results_from_evidence(
-    seen: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
+    evidence: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
 ) -> MonitoringResults:
     """The results that follow from the evidence; simulated results replace them member by member.
 
@@ -156,21 +156,21 @@ def results_from_evidence(
     not be compared does.
     """
     chosen = chosen or MonitoringResults()
-    confirmed = _categories_decided(seen.matches, "confirmed") | set(seen.manual_flags)
-    waiting, checked = _categories_decided(seen.matches, "open"), {source.category for source in seen.sources}
+    confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manual_flags)
+    waiting, checked = _categories_decided(evidence.matches, "open"), {source.category for source in evidence.sources}
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
         if category in chosen.categories:
             categories[category] = chosen.categories[category]
         elif category in confirmed:
             categories[category] = "flag"
-        elif category in checked - waiting - seen.has_unscreened_lists:
+        elif category in checked - waiting - evidence.has_unscreened_lists:
             categories[category] = "clear"
-    unknown = waiting if seen.looked_up else waiting | seen.has_unscreened_lists
+    unknown = waiting if evidence.looked_up else waiting | evidence.has_unscreened_lists
     compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
-    if not seen.screened and chosen.compliance is None and compliance == "pass":
+    if not evidence.screened and chosen.compliance is None and compliance == "pass":
         compliance = None  # silence before anybody looked says nothing
-    return MonitoringResults(compliance, categories, chosen.active or seen.active)
+    return MonitoringResults(compliance, categories, chosen.active or evidence.active)
 
 
 def _categories_decided(matches: Iterable[MonitoringMatch], decision: MatchDecision) -> set[Category]:
@@ -241,7 +241,7 @@ class MonitoringSubscription:
         return replace(self, status="pending_validation_request")
 
     def with_evidence(
-        self, seen: MonitoringEvidence, search_name: str, now: datetime, flags: Collection[Category] = DEFAULT_FLAGS
+        self, evidence: MonitoringEvidence, search_name: str, now: datetime, flags: Collection[Category] = DEFAULT_FLAGS
     ) -> "MonitoringSubscription":
         """As it is after a look at its organisation: live. ``flags`` count for compliance. Raises InvalidState."""
         if self.status != "live":
@@ -250,22 +250,22 @@ class MonitoringSubscription:
             self,
             status="live",
             search_name=search_name,
-            results=results_from_evidence(seen, self.simulated_results, flags),
-            sources=seen.sources,
-            matches=seen.matches,
+            results=results_from_evidence(evidence, self.simulated_results, flags),
+            sources=evidence.sources,
+            matches=evidence.matches,
             screened_at=now,
             due_at=None,
         )
 
     def with_simulated_results(
-        self, chosen: MonitoringResults, seen: MonitoringEvidence, flags: Collection[Category] = DEFAULT_FLAGS
+        self, chosen: MonitoringResults, evidence: MonitoringEvidence, flags: Collection[Category] = DEFAULT_FLAGS
     ) -> "MonitoringSubscription":
         """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
         before = self.simulated_results or MonitoringResults()
         reported = MonitoringResults(
             chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
         )
-        return replace(self, simulated_results=reported, results=results_from_evidence(seen, reported, flags))
+        return replace(self, simulated_results=reported, results=results_from_evidence(evidence, reported, flags))
 
     def with_cancellation(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""

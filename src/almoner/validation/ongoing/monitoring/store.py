@@ -133,7 +133,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
     return _subscription(row, row["name"]) if row else None
 
 
-async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
+async def update(tx: Tx, new: MonitoringSubscription, monitoring_status: MonitoringStatus) -> bool:
     """Store what a locked subscription became; False when the lifecycle has no arrow to it from the stored state."""
     return bool(
         await tx.fetchval(
@@ -160,7 +160,7 @@ async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) ->
             new.due_at,
             new.matches,
             tx.now,
-            held,
+            monitoring_status,
             SUBSCRIPTION.source_states_of(new.status),
         )
     )
