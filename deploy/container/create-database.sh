@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once by the image of PostgreSQL, as its administrator: the two roles of Almoner, and the database.
+# The PostgreSQL image runs this script once, as the administrator. It creates Almoner's two roles and the database.
 set -eu
 psql --set=ON_ERROR_STOP=1 --username=postgres \
     --set=owner_password="$(cat "$ALMONER_OWNER_PASSWORD_FILE")" \

@@ -36,7 +36,7 @@ REQUIRED_IN_PRODUCTION = {
     "master_key": "the key that all secrets are derived from; create one with: openssl rand -base64 32",
     "api_url": "the public https address of the API, such as https://api.example.org",
     "pages_url": "the public https address of the hosted pages, such as https://give.example.org",
-    "webhook_source_addresses": "the addresses that webhook deliveries leave from, separated by commas",
+    "webhook_source_addresses": "the IP addresses that webhooks are sent from, separated by commas",
     "mail_url": "the mail server, such as smtps://user:secret@mail.example.org:465",
     "mail_from": "the sender of emails, such as Giving <giving@example.org>",
     "privacy_url": "your privacy notice, which pages and emails link to, or `none` if you have none",
@@ -84,8 +84,8 @@ class Settings(BaseSettings):
     disk_reserve_mb: int = Field(
         256,
         ge=0,
-        description="Free space in MB on the disk of the data directory below which writes are refused with 503 and "
-        "background work rests. Reads continue. 0 turns this off.",
+        description="Minimum free space in MB on the disk of the data directory. Below it, writes are refused with "
+        "503 and background work pauses. Reads continue. 0 turns this off.",
     )
     audit_heads: Path | None = Field(
         None,
@@ -104,8 +104,8 @@ class Settings(BaseSettings):
     )
     documents_endpoint: BaseUrl = Field(
         "",
-        description="URL of an object store that is not that of the cloud provider, such as https://s3.internal:9000. "
-        "Only an http URL lets documents travel unencrypted (they are encrypted themselves).",
+        description="URL of your own object store, such as https://s3.internal:9000. Connections are unencrypted only "
+        "if the URL begins with http://. Documents are always encrypted.",
     )
     scanner_url: Annotated[str | None, AfterValidator(settings_values.check_scanner_url)] = Field(
         None,
@@ -132,8 +132,8 @@ class Settings(BaseSettings):
         None,
         ge=0,
         le=300,
-        description="Seconds for which a server goes on answering after SIGTERM while `/readyz` is 503, so that the "
-        "load balancer notices. Default: 10, or 0 in the sandbox.",
+        description="Seconds for which a server continues to accept requests after SIGTERM while `/readyz` returns "
+        "503, so that the load balancer notices. Default: 10, or 0 in the sandbox.",
     )
     api_url: BaseUrl = Field(
         "", description="Public base URL of the API. Default in the sandbox: http://localhost:<port>."
@@ -212,11 +212,11 @@ class Settings(BaseSettings):
         60,
         ge=1,
         le=365,
-        description="Days within which you send donations to nonprofits, as pages of giving links promise.",
+        description="Number of days within which you send donations to nonprofits. Pages of giving links show it.",
     )
     giving_notices: Path | None = Field(
         None,
-        description="TOML file with notices that the law of a country or state wants on pages of giving links for its "
+        description="TOML file with notices that a country or state requires on pages of giving links for its "
         "nonprofits.",
     )
     register_schedule: Path | None = Field(
@@ -229,8 +229,8 @@ class Settings(BaseSettings):
         5,
         ge=0,
         le=100,
-        description="Share of decided reviews, in percent, that a second reviewer decides again without knowing the "
-        "answer, to compare. 0 means none.",
+        description="Percentage of decided reviews that a second reviewer decides again without seeing the first "
+        "decision. 0 means none.",
     )
     register_max_age: int | None = Field(
         None,
@@ -275,8 +275,8 @@ class Settings(BaseSettings):
     )
     time_zone: Annotated[str, AfterValidator(settings_values.check_time_zone)] = Field(
         "UTC",
-        description="Time zone of the issuer of receipts, such as America/New_York. Receipts, statements and pages "
-        "show its days.",
+        description="Time zone in which receipts are issued, such as America/New_York. Receipts, statements, pages and "
+        "emails show dates in this time zone.",
     )
     public_name: str = Field(
         "", max_length=200, description="Name of the organisation that runs this service, shown on pages and in emails."
@@ -372,7 +372,7 @@ class Settings(BaseSettings):
 
     @property
     def drain_time(self) -> int:
-        """Seconds for which a server that is about to stop goes on answering."""
+        """Seconds for which a server that is about to stop still accepts requests."""
         return (0 if self.sandbox else 10) if self.drain_seconds is None else self.drain_seconds
 
     @property
