@@ -267,6 +267,7 @@ def status_folder() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", installed("nginx", "caddy"))
 async def test_the_proxy_serves_the_status_page_while_the_service_is_down(
     empty_database: TestDatabase, tmp_path: Path, status_folder: Path, name: str

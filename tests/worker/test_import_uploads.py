@@ -63,7 +63,7 @@ async def test_a_register_is_uploaded_and_imported(service: Service, admin: Brow
     assert (load.rows, f"{load.data_as_of:%Y-%m-%d}", load.status) == (200, "2026-04-13", "loaded")
     assert [tuple(row) for row in trail] == [("register.uploaded", "operator"), ("register.imported", "operator")]
     assert stored_files(service) == [], "the file is not kept"
-    assert "already loaded" in await imported(admin, service, content)
+    assert "already imported" in await imported(admin, service, content)
     await admin.open(f"{REGISTER}/upload")
     assert "Unchanged" in words(admin)
 
@@ -74,7 +74,7 @@ async def test_what_looks_damaged_is_quarantined_until_it_is_forced(
     await imported(admin, service, published(tmp_path, 200))
     few = published(tmp_path, 20)
     said = await imported(admin, service, few, day="2026-05-13")
-    assert "looks damaged, so nothing was loaded" in said
+    assert "looks damaged, so it was not imported" in said
     assert "Load checks Applied" in said
     async with service.db.read() as tx:
         assert await registers.count_undecided(tx) == 1
@@ -102,7 +102,7 @@ async def test_a_form_that_lacks_something_stores_nothing(service: Service, admi
     for fields, name, problem in (
         ({"source": "no-such", "day": ""}, "eo1.csv", "Choose one from the list"),
         ({"source": "irs-bmf", "day": "13.04.2026"}, "eo1.csv", "Enter a date such as"),
-        (FIELDS, "..", "Give the file a name"),
+        (FIELDS, "..", "The file must have a name"),
     ):
         answer = await admin.request(
             "POST",
