@@ -69,9 +69,12 @@ DONATION: Final = (
 _PAGES: Final = "description language pages_url api_url"
 PAYMENT: Final = (
     "payment",
-    f"id donation_id provider provider_payment status amount_minor currency {_PAGES} tries max_attempts {_PERIOD}",
+    f"id donation_id provider provider_payment status amount_minor currency {_PAGES} attempts max_attempts {_PERIOD}",
 )
-TRANSFER: Final = ("ledger_transfer", "kind owner_id debit_account credit_account currency amount_minor posted_at")
+TRANSFER: Final = (
+    "ledger_transfer",
+    "kind owner_id debit_account_id credit_account_id currency amount_minor posted_at",
+)
 SEARCH: Final = ("search_record", "partner_id record_type record_id terms")
 EVENT: Final = ("event", "id partner_id type payload created_at sequence")
 _REGISTERED: Final = "registry_id registry_name registry_number number_key"
@@ -101,8 +104,8 @@ _BALANCES: Final = """
 update ledger_account a set debits_minor = t.debits, credits_minor = t.credits
 from (
     select account, sum(debit)::bigint as debits, sum(credit)::bigint as credits from (
-        select debit_account as account, amount_minor as debit, 0 as credit from ledger_transfer
-        union all select credit_account, 0, amount_minor from ledger_transfer
+        select debit_account_id as account, amount_minor as debit, 0 as credit from ledger_transfer
+        union all select credit_account_id, 0, amount_minor from ledger_transfer
     ) moved group by account
 ) t where t.account = a.id
 """

@@ -234,7 +234,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     with pytest.raises(DisbursementError, match="import the one with the return"):
         await disbursements_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
-    with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
+    with pytest.raises(asyncpg.CheckViolationError, match="no statement line reports its return"):
         async with service_alone.db.write() as tx:
             await tx.execute(by_hand, name)
     back = camt.entry("B2", 2437, end_to_end=end, currency="USD", returned="AC04", day="2026-03-03")

@@ -291,7 +291,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     with capture_logs() as lines:
         await calm.decline(url, 2)
     reported = [line for line in lines if line["event"] == "card_testing_suspected"]
-    assert [(line["log_level"], line["declines"], line["tries"]) for line in reported] == [("error", 31, 31)]
+    assert [(line["log_level"], line["declines"], line["attempts"]) for line in reported] == [("error", 31, 31)]
     assert reported[0]["partner"].startswith("sandbox_partner_")
     assert await street.value("select code_required_until - raised_at from card_testing_alert") > timedelta(minutes=30)
     raised = await street.value("select raised_at from card_testing_alert")
@@ -350,8 +350,8 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
         seen = await card_testing_store.recent_declines(
             tx, Partner(row["partner_id"]), BrowserFingerprint(row["address"], row["device"])
         )
-    assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, tries=9)
-    assert await street.value("select sum(tries) from payment") == 9  # what a partner's donation knows of them
+    assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, attempts=9)
+    assert await street.value("select sum(attempts) from payment") == 9  # what a partner's donation knows of them
 
 
 def test_h6_production_has_strict_brakes() -> None:

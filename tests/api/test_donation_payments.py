@@ -206,10 +206,10 @@ async def test_a_declined_payment_may_be_tried_again_but_not_for_ever(giving: Gi
 
 async def test_h6_cards_tried_on_the_providers_own_page_count(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.become(giving.provider.only(), ProviderStatus.CANCELLED, tries=2)
+    giving.provider.become(giving.provider.only(), ProviderStatus.CANCELLED, attempts=2)
     await giving.come_back()
     await giving.begin()
-    giving.provider.become(list(giving.provider.payments)[-1], ProviderStatus.FAILED, tries=3)
+    giving.provider.become(list(giving.provider.payments)[-1], ProviderStatus.FAILED, attempts=3)
     await giving.come_back()
     with pytest.raises(TooManyTries):
         await giving.begin()

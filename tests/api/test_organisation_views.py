@@ -69,7 +69,7 @@ async def test_milestones_are_listed(api: Client, service: Service) -> None:
     async with service.db.write() as tx:
         for amount in (1000, 5000, 25000):
             await tx.execute(
-                "insert into organisation_milestone (id, organisation_id, amount, currency_code, reward) "
+                "insert into organisation_milestone (id, organisation_id, amount_minor, currency, reward) "
                 "values ($1, $2, $3, 'USD', 'A postcard')",
                 tx.new_id(),
                 tx.ids.parse("organisation", own),

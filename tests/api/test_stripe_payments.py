@@ -166,7 +166,7 @@ async def test_h6_as_many_cards_are_taken_as_may_be_and_then_no_other(giving: At
         assert set(await giving.deliver()) == {204}
         assert (account.sessions[number]["status"] == "expired") is (tried == allowed)
     shown = await giving.stripe.provider.fetch(number)
-    assert (shown.status, shown.tries, shown.url) == (ProviderStatus.FAILED, allowed, None)
+    assert (shown.status, shown.attempts, shown.url) == (ProviderStatus.FAILED, allowed, None)
     assert (await giving.giving.come_back()).state is CheckoutState.DECLINED
 
 

@@ -56,13 +56,13 @@ async def test_m5_an_intent_is_fetched_back_with_amount_currency_and_mode(
     for money in (DOLLARS, Money(1, "JPY"), Money(99, "EUR")):
         paid = await local.pay(money.minor, money.currency.lower())
         found = await provider.fetch(paid)
-        assert (found.status, found.money, found.live, found.tries) == (ProviderStatus.SUCCEEDED, money, False, 1)
+        assert (found.status, found.money, found.live, found.attempts) == (ProviderStatus.SUCCEEDED, money, False, 1)
 
 
 async def test_m5_a_declined_card_is_a_try_and_no_money(local: LocalStripe, provider: StripeProvider) -> None:
     tried = await local.pay(2500, "usd", DECLINED)
     found = await provider.fetch(tried)
-    assert (found.status, found.tries) == (ProviderStatus.OPEN, 1)
+    assert (found.status, found.attempts) == (ProviderStatus.OPEN, 1)
     with pytest.raises(RefundRefused):
         await provider.refund(tried, "sandbox:refund:1", DOLLARS)
     assert (await local.shown(f"payment_intents/{intent_of(tried)}"))["status"] == "requires_payment_method"

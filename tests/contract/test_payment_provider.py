@@ -83,7 +83,7 @@ class TestPaymentProvider:
         made = await contract.provider.create(order())
         await contract.pay(made.id)
         paid = await contract.provider.fetch(made.id)
-        assert paid == contract.ended(replace(made, status=ProviderStatus.SUCCEEDED, tries=1))
+        assert paid == contract.ended(replace(made, status=ProviderStatus.SUCCEEDED, attempts=1))
         assert await contract.provider.cancel(made.id) == paid
 
     async def test_a_payment_that_is_not_paid_can_be_cancelled(self, contract: Contract) -> None:

@@ -106,7 +106,7 @@ async def test_a_saved_card_is_charged_without_the_donor(contract: Contract) -> 
     asked = charge(first, method, money=Money(1700, "USD"))
     made = await contract.provider.charge_off_session(asked)
     assert (made.status, made.money, made.reference) == (ProviderStatus.SUCCEEDED, asked.money, asked.reference)
-    assert (made.url, made.live, made.ours, made.decline, made.tries) == (None, False, True, None, 1)
+    assert (made.url, made.live, made.ours, made.decline, made.attempts) == (None, False, True, None, 1)
     assert made.id != first.id
     assert await contract.provider.fetch(made.id) == made
     assert await contract.provider.cancel(made.id) == made

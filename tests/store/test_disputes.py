@@ -101,7 +101,7 @@ async def test_one_of_another_currency_or_of_more_than_the_gift_is_refused(
     async with service.db.write() as tx:
         with pytest.raises(CheckViolationError) as refused:
             await tx.execute(COPY.format("'another'", "1", "'EUR'"), open_dispute)
-    assert refused.value.constraint_name == "dispute_of_gift"
+    assert refused.value.constraint_name == "dispute_matches_donation"
     async with service.db.write() as tx:
         await tx.execute(COPY.format("'more ' || id", "2501", "currency"), open_dispute)
         with pytest.raises(CheckViolationError) as refused:
@@ -129,7 +129,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
     """
     for sql, values, constraint in (
         ("update donation set organisation_id = $2 where id = $1", (gift["id"], other), "donation_disputed"),
-        (refund, (gift["id"], gift["payment_id"]), "refund_of_gift"),
+        (refund, (gift["id"], gift["payment_id"]), "refund_matches_donation"),
     ):
         async with service.db.write() as tx:
             with pytest.raises(CheckViolationError) as refused:

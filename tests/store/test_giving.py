@@ -169,7 +169,7 @@ async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving:
         )
     taken = """
         insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency, description,
-                             language, pages_url, api_url, tries, max_attempts, created_at, status_changed_at)
+                             language, pages_url, api_url, attempts, max_attempts, created_at, status_changed_at)
         values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', '', '', 0, 5, $4, $4)
     """
     now = giving.service.clock.now()
@@ -184,7 +184,7 @@ async def test_a_donation_has_one_live_payment_at_a_time(giving: Giving) -> None
         giving,
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             pages_url, api_url, tries, max_attempts, created_at, status_changed_at)
+                             pages_url, api_url, attempts, max_attempts, created_at, status_changed_at)
         select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, '', '', 0,
                max_attempts, created_at, status_changed_at from payment where donation_id = $2
         """,

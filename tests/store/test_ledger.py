@@ -21,15 +21,15 @@ from tests.support.service import Service
 
 WRITERS = 16
 INSERT = """
-insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+insert into ledger_transfer (kind, owner_id, debit_account_id, credit_account_id, currency, amount_minor, posted_at)
 values ($1, $2, $3, $4, $5, $6, now())
 """
 
 COUNT = "select count(*) from ledger_transfer"
 DIFFERENCES = """
 with sides as (
-    select debit_account as id, amount_minor as debit, 0 as credit from ledger_transfer
-    union all select credit_account, 0, amount_minor from ledger_transfer
+    select debit_account_id as id, amount_minor as debit, 0 as credit from ledger_transfer
+    union all select credit_account_id, 0, amount_minor from ledger_transfer
 ), sums as (
     select id, sum(debit) as debits, sum(credit) as credits from sides group by id
 )

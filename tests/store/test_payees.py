@@ -54,7 +54,7 @@ async def test_a_change_takes_two_others(service: Service) -> None:
         "update payee_bank_account set first_by = 'two', first_note = 'x', first_at = now() where id = $1",
         changed,
     )
-    with pytest.raises(asyncpg.CheckViolationError, match="takes two people beside who proposed it"):
+    with pytest.raises(asyncpg.CheckViolationError, match="requires two approvers who did not propose it"):
         await written(service, "update payee_bank_account set status = 'approved' where id = $1", changed)
 
 

@@ -46,7 +46,7 @@ async def test_m2_no_more_goes_back_than_was_given(service: Service, api: Client
     async with service.db.write() as tx:
         await tx.execute(NEW, uuid4(), gift, 600, "USD", "pending")
     assert await refuses_new(service, gift, 401) == "donation_withdrawn"
-    assert await refuses_new(service, gift, 400, "EUR") == "refund_of_gift"
+    assert await refuses_new(service, gift, 400, "EUR") == "refund_matches_donation"
     assert await refuses_new(service, gift, 400, status="sent") == "refund_ended"
     async with service.db.read() as tx:
         row = await tx.fetchrow("select withdrawn_minor, refunded_minor from donation where id = $1", gift)

@@ -122,7 +122,7 @@ async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loa
     async with loader.db.write() as tx:
         for amount, published_by in ((1000, english), (5000, scottish)):
             await tx.execute(
-                "insert into organisation_milestone (id, organisation_id, amount, currency_code, reward) "
+                "insert into organisation_milestone (id, organisation_id, amount_minor, currency, reward) "
                 "values ($1, $2, $3, 'GBP', 'A card')",
                 tx.new_id(),
                 published_by.id,

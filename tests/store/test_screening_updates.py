@@ -166,7 +166,7 @@ async def could_change(service: Service, load: UUID, bodies: dict[int, SubjectDe
         rows = await tx.fetch(
             """
             select s.subject_id from screening_match m join screening_subject s on s.id = m.subject
-            join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load = $1
+            join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load_id = $1
             """,
             load,
         )

@@ -106,8 +106,9 @@ def faults() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
     posting = "delete from ledger_transfer where id = (select id from ledger_transfer where kind = '{}' limit 1)"
     again = """
-        insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
-        select kind, gen_random_uuid(), debit_account, credit_account, currency, amount_minor, posted_at
+        insert into ledger_transfer
+            (kind, owner_id, debit_account_id, credit_account_id, currency, amount_minor, posted_at)
+        select kind, gen_random_uuid(), debit_account_id, credit_account_id, currency, amount_minor, posted_at
         from ledger_transfer where kind = '{}' limit 1
     """
     for check, kinds in {

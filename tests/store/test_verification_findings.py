@@ -63,7 +63,7 @@ async def test_the_database_sends_no_payout_past_a_flag(service: Service, api: C
     nonprofit, _ = await flagged(service, api)
     await settled(service, api, nonprofit)
     await service.drain()
-    with pytest.raises(asyncpg.CheckViolationError, match="held back"):
+    with pytest.raises(asyncpg.CheckViolationError, match="on hold"):
         await written(
             service,
             """

@@ -85,13 +85,13 @@ async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Data
     assert (second.added, second.removed, second.changed) == (1, 1, 1)
     async with db.read() as tx:
         changes = await service.get_load_changes(tx, second.id)
-        stored = await tx.fetch("select entry_key, since_load, until_load from watchlist_entry order by id")
+        stored = await tx.fetch("select entry_key, since_load_id, until_load_id from watchlist_entry order by id")
     assert [one.listed.key for one in changes.added] == ["9"]
     assert [one.listed.key for one in changes.removed] == ["4"]
     assert [(old.listed.programmes, new.listed.programmes) for old, new in changes.changed] == [
         (("SDGT",), ("SDGT", "FTO"))
     ]
-    assert {row["since_load"] for row in stored} == {first.id, second.id}
+    assert {row["since_load_id"] for row in stored} == {first.id, second.id}
     assert len(stored) == 6
 
 

@@ -105,7 +105,7 @@ async def test_w2_attempts_are_numbered_kept_and_never_changed(
 ) -> None:
     delivery = await _runs(service, _DELIVERY, tenant.partner.id, subscription, _delivery())
     attempt = (
-        "insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, answer) "
+        "insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, response_body) "
         "values ($1, $2, now(), $3, $4, $5, $6)"
     )
     await _runs(service, attempt, delivery, 1, 12, 200, None, "ok")

@@ -49,9 +49,10 @@ async def balanced(service: Service) -> bool:
         apart = await tx.fetchval(
             """
             select count(*) from ledger_account a where
-                debits_minor <> (select coalesce(sum(amount_minor), 0) from ledger_transfer where debit_account = a.id)
+                debits_minor <>
+                    (select coalesce(sum(amount_minor), 0) from ledger_transfer where debit_account_id = a.id)
                 or credits_minor <>
-                    (select coalesce(sum(amount_minor), 0) from ledger_transfer where credit_account = a.id)
+                    (select coalesce(sum(amount_minor), 0) from ledger_transfer where credit_account_id = a.id)
             """
         )
     return all(row["even"] for row in sums) and apart == 0

@@ -77,7 +77,7 @@ class FakeProvider:
         made = f"tp_fake{next(_numbers)}"
         self.orders[order.key] = (order, made)
         shown = ProviderPayment(
-            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, tries=0, live=False
+            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, attempts=0, live=False
         )
         self.payments[made] = shown
         return self._answered(shown)
@@ -204,10 +204,10 @@ class FakeProvider:
 
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
-        attempts = self.payments[payment].tries + 1
+        attempts = self.payments[payment].attempts + 1
         saves = any(made == payment and order.save_for for order, made in self.orders.values())
         saved = {"payment_method": self._save_card()} if saves else {}
-        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": attempts, **saved, **changed})
+        return self.become(payment, ProviderStatus.SUCCEEDED, **{"attempts": attempts, **saved, **changed})
 
     def save_with_card(self, setup: str) -> ProviderSetup:
         """The donor saves a card."""

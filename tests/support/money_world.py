@@ -186,7 +186,7 @@ class World(Directly, Back, Claiming, Transferring):
     async def decline(self) -> None:
         """A card is declined for good."""
         if payment := self._payment(ProviderStatus.OPEN):
-            self.provider.become(payment.id, ProviderStatus.FAILED, tries=1)
+            self.provider.become(payment.id, ProviderStatus.FAILED, attempts=1)
 
     async def stranger_pays(self) -> None:
         """Money comes that names nothing of ours."""

@@ -108,7 +108,7 @@ def order(**changed: object) -> PaymentOrder:
         cancel_url="http://localhost:8080/give/x",
         callback_url="http://localhost:8080/callbacks/test",
         language="ar",
-        tries=3,
+        max_attempts=3,
     )
     return replace(asked, **changed)  # type: ignore[arg-type]
 

@@ -27,7 +27,7 @@ def of_plans() -> Iterator[Fault]:
     )
     yield Fault(
         paid,
-        "update donation_subscription_charge set status = 'paid', charged_on = due_on, next_try_at = null "
+        "update donation_subscription_charge set status = 'paid', charged_on = due_on, next_attempt_at = null "
         "where status = 'open'",
     )
     totals = "subscriptions.totals_are_those_of_their_gifts"

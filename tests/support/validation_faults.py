@@ -113,14 +113,15 @@ def of_watchlists() -> Iterator[Fault]:
     yield Fault("watchlists.none_refused", loaded.format("refused", "{short}"))
     good = loaded.format("loaded", "{}")
     yield Fault(
-        "watchlists.entries_are_counted", f"{good} update watchlist set current_load = (select id from watchlist_load)"
+        "watchlists.entries_are_counted",
+        f"{good} update watchlist set current_load_id = (select id from watchlist_load)",
     )
     yield Fault(
         "watchlists.are_of_this_half_year",
-        f"{good} update watchlist set current_load = (select id from watchlist_load);"
+        f"{good} update watchlist set current_load_id = (select id from watchlist_load);"
         " update watchlist_load set published_at = retrieved_at - interval '2 years'",
     )
-    current = "update watchlist set current_load = (select id from watchlist_load)"
+    current = "update watchlist set current_load_id = (select id from watchlist_load)"
     yield Fault(
         "monitoring.compared_with_what_is_loaded", f"{good} {current}; update watchlist_load set loaded_at = {OLD}"
     )

@@ -42,7 +42,7 @@ PAYMENT = Payment(
     language="en",
     pages_url="http://localhost",
     api_url="http://localhost",
-    tries=1,
+    attempts=1,
     created_at=NOW,
     max_attempts=5,
 )

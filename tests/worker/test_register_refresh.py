@@ -98,7 +98,7 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
         await services.drain()
         assert await stand(services) == ("loaded", 0, 1)
         reported = await look(
-            services, "select url, name, etag, last_modified::date::text as day, bytes from register_fetch"
+            services, "select url, name, etag, last_modified::date::text as day, size_bytes from register_fetch"
         )
         assert reported is not None
         assert tuple(reported)[1:4] == ("eo_wy.csv", '"v1"', "2026-04-13")

@@ -105,7 +105,7 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
         await tx.execute(
             """
             insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency,
-                                 description, language, pages_url, api_url, tries, max_attempts, created_at,
+                                 description, language, pages_url, api_url, attempts, max_attempts, created_at,
                                  status_changed_at)
             select md5('p' || n)::uuid, md5('d' || n)::uuid, $1,
                    case when n < $3 then 'tp_' || n else 'tp_unpaid_' || n - $3 end,

@@ -84,7 +84,7 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
             mails = await tx.fetchval(
                 "select count(*) from sandbox_mail where subject like 'Watch list update failed%'"
             )
-            left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
+            left = await tx.fetchval("select count(*) from watchlist_entry where until_load_id is null")
         assert [row["action"] for row in trail] == ["watchlist.imported"] * 2 + ["watchlist.refused"]
         assert (mails, left) == (1, 31)
 
@@ -116,6 +116,6 @@ async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase,
         async with services.db.read() as tx:
             who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by n"
             trail = [row["action"] for row in await tx.fetch(who)]
-            left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
+            left = await tx.fetchval("select count(*) from watchlist_entry where until_load_id is null")
         assert (trail, left) == (["watchlist.refresh_started", "watchlist.retired"], 0)
         await browser.close()

@@ -397,7 +397,7 @@ class StripeProvider:
 
 def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
     """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
-    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.tries)}
+    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.max_attempts)}
     params: SessionCreateParams = {
         "mode": "payment",
         "submit_type": "donate",

@@ -180,7 +180,7 @@ class TestProvider:
             "cancelUrl": order.cancel_url,
             "callbackUrl": order.callback_url,
             "language": order.language,
-            "maxAttempts": order.tries,
+            "maxAttempts": order.max_attempts,
             "agreement": order.save_for and _agreement(order.save_for),
         }
         return _parse_payment(await self._create("/v1/payments", order.key, body))

@@ -224,7 +224,7 @@ async def allow_scim(
     scope = Partner(parse_id(tx, "partner", partner))
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
-    return f"SCIM is {'on' if account.scim_api else 'off'} for {account.name}"
+    return f"SCIM is {'on' if account.scim_enabled else 'off'} for {account.name}"
 
 
 @partners.command("pause")

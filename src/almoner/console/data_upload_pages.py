@@ -186,8 +186,8 @@ class UploadPages:
             load = [Fact("Watch list", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
         return [
             Fact(imports.source_words, upload.source),
-            Fact("Size", f"{upload.size:,} bytes"),
-            Fact("Date of the data", str(upload.data_date.date()) if upload.data_date else "As the file states"),
+            Fact("Size", f"{upload.size_bytes:,} bytes"),
+            Fact("Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As the file states"),
             Fact("Load checks", "Overridden" if upload.forced else "Applied"),
             Fact("Uploaded by", by),
             moment("Uploaded", upload.uploaded_at),

@@ -220,7 +220,7 @@ def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
             f"Every {account.request_interval}, from {account.request_minimum_multiple:,} times the minimum donation, "
             f"due within {account.request_due_days} days",
         ),
-        Fact("SCIM", account.scim_api, "yes_no"),
+        Fact("SCIM", account.scim_enabled, "yes_no"),
         *allowed,
     ]
 

@@ -194,7 +194,7 @@ class _Acts:
         """Whether SCIM keys work."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
-            return [ActField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_api))]
+            return [ActField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
             allowed = typed["allowed"] == "yes"

@@ -29,8 +29,8 @@ async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     """
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS}, kind = 'scim' and not scim_api as closed, paused_at is not null as is_partner_paused
-        from api_key, lateral (select scim_api, paused_at from partner where partner.id = partner_id) of_partner
+        select {_COLUMNS}, kind = 'scim' and not scim_enabled as closed, paused_at is not null as is_partner_paused
+        from api_key, lateral (select scim_enabled, paused_at from partner where partner.id = partner_id) of_partner
         where hash = $1
         """,
         hash_,

@@ -18,7 +18,7 @@ class PartnerAccount:
     contain donors' details. ``requires_gift_aid``: eligible donations must have Gift Aid. ``request_interval``,
     ``request_minimum_multiple``, ``request_due_days``: how often donation requests are created, their minimum as a
     multiple of the minimum donation, and the days to pay. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
-    image): shown on the hosted page. ``public_links``: shown below it. ``scim_api``: SCIM keys are turned on.
+    image): shown on the hosted page. ``public_links``: shown below it. ``scim_enabled``: SCIM keys are turned on.
     ``paused_at``, ``pause_reason``: since when and why operators let nobody donate through the partner.
     """
 
@@ -31,7 +31,7 @@ class PartnerAccount:
     brand_logo: str | None = None
     shares_donor_details: bool = True
     requires_gift_aid: bool = False
-    scim_api: bool = False
+    scim_enabled: bool = False
     request_interval: Period = "month"
     request_minimum_multiple: int = 0
     request_due_days: int = 30

@@ -121,7 +121,7 @@ async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount
     """Allow or block the partner's SCIM keys. Raises NoSuchPartner."""
     account = await _lock(tx, partner)
     await store.set_scim(tx, partner, allowed=allowed)
-    return replace(account, scim_api=allowed)
+    return replace(account, scim_enabled=allowed)
 
 
 async def pause(tx: Tx, partner: Partner, reason: str) -> PartnerAccount:

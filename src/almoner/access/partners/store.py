@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
-    "requires_gift_aid, scim_api, request_interval, request_minimum_multiple, request_due_days, website_url, "
+    "requires_gift_aid, scim_enabled, request_interval, request_minimum_multiple, request_due_days, website_url, "
     "privacy_url, terms_url, contact_email, paused_at, pause_reason"
 )
 
@@ -28,7 +28,7 @@ def _account(row: Record) -> PartnerAccount:
         row["brand_logo"],
         row["shares_donor_details"],
         row["requires_gift_aid"],
-        row["scim_api"],
+        row["scim_enabled"],
         row["request_interval"],
         row["request_minimum_multiple"],
         row["request_due_days"],
@@ -82,7 +82,7 @@ async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None
 
 async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
     """Store whether a locked partner's SCIM keys work."""
-    await tx.execute("update partner set scim_api = $2 where id = $1", partner.id, allowed)
+    await tx.execute("update partner set scim_enabled = $2 where id = $1", partner.id, allowed)
 
 
 async def set_pause(tx: Tx, partner: Partner, at: datetime | None, reason: str | None) -> None:

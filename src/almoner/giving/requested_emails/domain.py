@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final, Literal
 
-EmailPurpose = Literal["statement", "regular-donations", "dedication"]
+EmailPurpose = Literal["statement", "regular_donations", "dedication"]
 MAX_EMAILS: Final = 3
 """The maximum number of emails of one purpose to one address within ``EMAILS_WITHIN``."""
 EMAILS_WITHIN: Final = timedelta(hours=24)

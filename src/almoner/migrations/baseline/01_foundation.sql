@@ -77,7 +77,7 @@ create table partner (
     brand_logo text references media (key),
     shares_donor_details boolean not null default true,
     requires_gift_aid boolean not null default false,
-    scim_api boolean not null default false,
+    scim_enabled boolean not null default false,
     request_interval text not null default 'month' check (request_interval in ('day', 'week', 'month')),
     request_minimum_multiple integer not null default 0 check (request_minimum_multiple between 0 and 1000000),
     request_due_days integer not null default 30 check (request_due_days between 1 and 365),
@@ -93,10 +93,11 @@ create table partner (
 comment on column partner.redirect_hosts is 'hosts that successUrl and redirectUrl may name; null: any';
 comment on column partner.shares_donor_details is 'whether responses and events to the partner name donors';
 comment on column partner.requires_gift_aid is 'whether GBP donations to UK charities need a declaration';
-comment on column partner.scim_api is 'whether its SCIM keys work';
+comment on column partner.scim_enabled is 'whether its SCIM keys work';
 comment on column partner.paused_at is 'since when no donation can be started for the partner; null: not paused';
 comment on column partner.request_minimum_multiple is
     'smallest payment request, as a multiple of the currency''s minimum donation';
+create index partner_brand_logo on partner (brand_logo) where brand_logo is not null;
 grant select, insert, update on partner to almoner_app;
 
 -- How much of one donation the partner's support may refund; in a currency without a row, nothing.

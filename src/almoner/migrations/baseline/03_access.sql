@@ -154,7 +154,7 @@ begin
         select from person_role r join person p on p.id = r.person_id
         where r.realm = old.realm and r.role = 'administrator' and p.active
     ) then
-        raise exception 'somebody stays who can add operators'
+        raise exception 'at least one active administrator must remain'
             using errcode = 'check_violation', constraint = 'operator_last_administrator';
     end if;
     return null;

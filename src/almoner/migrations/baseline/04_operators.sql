@@ -39,6 +39,7 @@ create table operator_access_grant (
     constraint operator_access_grant_to_another check (granted_by <> person_id)
 );
 create index operator_access_grant_of_person on operator_access_grant (person_id, granted_at);
+create index operator_access_grant_by on operator_access_grant (granted_by);
 
 -- Two operators are not independent while one gave the other access within the past week, directly or through others.
 -- Returns until when; null: they are independent.
@@ -82,7 +83,7 @@ $$;
 create function guard_dual_control() returns trigger language plpgsql as $$
 begin
     if requires_dual_control(new.decided_by) then
-        raise exception '% decides this with another operator', new.decided_by
+        raise exception '% may not decide this without a second operator', new.decided_by
             using errcode = 'check_violation', constraint = 'dual_control';
     end if;
     return new;
@@ -120,6 +121,9 @@ create table approval (
     )
 );
 create unique index approval_open on approval (action, subject) where outcome is null;
+-- Deleting a person looks for their approvals.
+create index approval_first_by on approval (first_by);
+create index approval_second_by on approval (second_by) where second_by is not null;
 create index approval_expiry on approval (expires_at) where outcome is null;
 
 -- Operators of whom one recently gave the other access do not count as two for an account, a flag or a payment file.

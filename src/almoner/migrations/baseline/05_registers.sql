@@ -128,7 +128,7 @@ create table register_file (
     position smallint not null,
     name text not null,
     sha256 bytea not null check (length(sha256) = 32),
-    bytes bigint not null,
+    size_bytes bigint not null check (size_bytes >= 0),
     parts text[] not null,
     rows integer not null check (rows >= 0),
     quarantined integer not null check (quarantined >= 0),
@@ -147,7 +147,7 @@ create table register_fetch (
     last_modified timestamptz,
     retrieved_at timestamptz not null,
     sha256 bytea not null check (length(sha256) = 32),
-    bytes bigint not null check (bytes > 0),
+    size_bytes bigint not null check (size_bytes > 0),
     primary key (load_id, position)
 );
 comment on column register_fetch.last_modified is 'the publisher''s date';
@@ -187,8 +187,8 @@ create table register_entry (
     valid_from timestamptz not null,
     valid_to timestamptz,
     load_id uuid not null,
-    ended_by uuid,
-    check ((valid_to is null) = (ended_by is null)),
+    ended_by_load_id uuid,
+    check ((valid_to is null) = (ended_by_load_id is null)),
     check (valid_to >= valid_from)
 );
 create index register_entry_part on register_entry (source, part) where valid_to is null;
@@ -213,13 +213,13 @@ create table register_link (
     valid_from timestamptz not null,
     valid_to timestamptz,
     load_id uuid not null references register_load (id) deferrable initially deferred,
-    ended_by uuid references register_load (id) deferrable initially deferred,
+    ended_by_load_id uuid references register_load (id) deferrable initially deferred,
     part text not null,
-    check ((valid_to is null) = (ended_by is null)),
+    check ((valid_to is null) = (ended_by_load_id is null)),
     check (registry_id <> to_registry_id or number_key <> to_number_key)
 );
 create index register_link_of_load on register_link (load_id);
-create index register_link_ended_by on register_link (ended_by) where ended_by is not null;
+create index register_link_ended_by on register_link (ended_by_load_id) where ended_by_load_id is not null;
 create unique index register_link_current
     on register_link (source, part, kind, registry_id, number_key, to_registry_id, to_number_key)
     where valid_to is null;

@@ -179,8 +179,8 @@ grant select, insert on organisation_branding_change to almoner_app;
 create table organisation_milestone (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
-    amount bigint not null check (amount between 1 and 9007199254740991),
-    currency_code char(3) not null check (currency_code ~ '^[A-Z]{3}$'),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     reward text not null check (length(reward) between 1 and 500)
 );
 create index organisation_milestone_organisation on organisation_milestone (organisation_id, id);

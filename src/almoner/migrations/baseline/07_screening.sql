@@ -5,7 +5,7 @@ create table watchlist (
     title text not null check (length(title) between 1 and 200),
     licence text not null check (length(licence) between 1 and 500),
     unverified boolean not null,
-    current_load uuid
+    current_load_id uuid
 );
 grant select, insert, update on watchlist to almoner_app;
 
@@ -64,23 +64,23 @@ create table watchlist_entry (
     listed_on date,
     note text check (length(note) between 1 and 2000),
     source_url text check (length(source_url) between 1 and 2000),
-    since_load uuid not null,
-    until_load uuid,
-    foreign key (list, since_load) references watchlist_load (list, id),
-    foreign key (list, until_load) references watchlist_load (list, id),
-    constraint watchlist_entry_ends_later check (until_load <> since_load)
+    since_load_id uuid not null,
+    until_load_id uuid,
+    foreign key (list, since_load_id) references watchlist_load (list, id),
+    foreign key (list, until_load_id) references watchlist_load (list, id),
+    constraint watchlist_entry_ends_later check (until_load_id <> since_load_id)
 );
-create unique index watchlist_entry_current on watchlist_entry (list, entry_key) where until_load is null;
-create index watchlist_entry_since on watchlist_entry (since_load);
-create index watchlist_entry_until on watchlist_entry (until_load) where until_load is not null;
+create unique index watchlist_entry_current on watchlist_entry (list, entry_key) where until_load_id is null;
+create index watchlist_entry_since on watchlist_entry (since_load_id);
+create index watchlist_entry_until on watchlist_entry (until_load_id) where until_load_id is not null;
 comment on column watchlist_entry.content is 'hash of the whole entry';
 comment on column watchlist_entry.source_url is 'URL of the published entry';
 create trigger watchlist_entry_immutable before update on watchlist_entry for each row
-    when (old.until_load is not null
+    when (old.until_load_id is not null
           or (old.id, old.list, old.entry_key, old.content, old.kind, old.category, old.names, old.countries,
-              old.addresses, old.identifiers, old.birth_years, old.programmes, old.since_load) is distinct from
+              old.addresses, old.identifiers, old.birth_years, old.programmes, old.since_load_id) is distinct from
              (new.id, new.list, new.entry_key, new.content, new.kind, new.category, new.names, new.countries,
-              new.addresses, new.identifiers, new.birth_years, new.programmes, new.since_load)
+              new.addresses, new.identifiers, new.birth_years, new.programmes, new.since_load_id)
           or (old.listed_on, old.note, old.source_url) is distinct from (new.listed_on, new.note, new.source_url))
     execute function guard_immutable();
 grant select, insert, update on watchlist_entry to almoner_app;
@@ -170,4 +170,4 @@ comment on column screening_match.last_decision is 'a person''s last decision, a
 grant select, insert, update on screening_match to almoner_app;
 
 -- The current load is one of the list's own: the two tables refer to each other.
-alter table watchlist add foreign key (code, current_load) references watchlist_load (list, id);
+alter table watchlist add foreign key (code, current_load_id) references watchlist_load (list, id);

@@ -59,7 +59,7 @@ create trigger review_immutable before update on review for each row
 create function guard_decided_review() returns trigger language plpgsql as $$
 begin
     if not exists (select from review_decision where review_id = new.id) then
-        raise exception 'review % is decided and nobody decided it', new.id
+        raise exception 'review % is decided without a decision', new.id
             using errcode = 'check_violation', constraint = 'review_decided_has_decision';
     end if;
     return null;

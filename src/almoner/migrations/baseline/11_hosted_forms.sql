@@ -27,6 +27,7 @@ create table hosted_configuration (
     unique (partner_id, id)
 );
 create unique index hosted_configuration_default on hosted_configuration (partner_id) where is_default;
+create index hosted_configuration_logo on hosted_configuration (logo) where logo is not null;
 comment on column hosted_configuration.logo is 'key of an image in media';
 comment on column hosted_configuration.allowed_activity_sub_tags is 'codes; null: all';
 comment on column hosted_configuration.partner_fields is 'questions: id, kind, required, labels, choices';
@@ -66,13 +67,14 @@ create trigger validation_invite_immutable before update on validation_invite fo
 grant select, insert, update on validation_invite to almoner_app;
 
 create table application_draft (
-    invite_id uuid primary key references validation_invite (id),
-    partner_id uuid not null references partner (id),
+    invite_id uuid primary key,
+    partner_id uuid not null,
     -- Room for 30 answers of 5,000 characters of up to four bytes, and the form's other fields.
     answers jsonb not null check (jsonb_typeof(answers) = 'object' and pg_column_size(answers) < 1000000),
     created_at timestamptz not null,
     updated_at timestamptz not null,
-    expires_at timestamptz not null
+    expires_at timestamptz not null,
+    foreign key (partner_id, invite_id) references validation_invite (partner_id, id)
 );
 create index application_draft_due on application_draft (expires_at);
 comment on column application_draft.answers is

@@ -32,6 +32,7 @@ create table donation_request (
     status_changed_at timestamptz not null,
     unique (partner_id, id),
     unique (id, partner_id, currency),
+    unique (id, currency),
     constraint donation_request_paid check (
         allocated_minor between 0 and paid_minor and paid_minor <= amount_minor
         and case status when 'OPEN' then paid_minor = 0
@@ -268,7 +269,7 @@ create table donation (
     constraint donation_hosted check ((type = 'hosted') = (session_id is not null)),
     constraint donation_cancelled check ((status = 'CANCELLED') = (cancelled_at is not null)),
     constraint donation_paid check (
-        type = 'direct' or (status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
+        (type = 'hosted' and status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
     ),
     constraint donation_receipt_delivery check (receipt_delivery is null or (type = 'hosted' and payment_id is not null)),
     constraint donation_cover check (cover_minor >= 0 and cover_minor < amount_minor),
@@ -376,16 +377,18 @@ create trigger donation_immutable before update on donation for each row
 -- Donations are added to a pending disbursement, removed before it is sent or after its return, and disbursed with it.
 create function guard_donation_disbursement() returns trigger language plpgsql as $$
 declare
-    payout text;
+    disbursement_status text;
 begin
-    -- The lock lets no payout be sent while a gift comes in or leaves.
-    select status into payout from disbursement where id = coalesce(new.disbursement_id, old.disbursement_id) for share;
+    -- The lock prevents a disbursement from being sent while a donation is added or removed.
+    select status into disbursement_status from disbursement
+    where id = coalesce(new.disbursement_id, old.disbursement_id) for share;
     if (old.disbursement_id is distinct from new.disbursement_id and not case
-            when new.disbursement_id is null then payout in ('PENDING', 'RETURNED')
-            else old.disbursement_id is null and payout = 'PENDING' end)
-       or (old.status <> 'DISBURSED' and new.status = 'DISBURSED' and payout is distinct from 'PAID')
-       or (old.status = 'DISBURSED' and new.status <> 'DISBURSED' and payout is distinct from 'RETURNED') then
-        raise exception 'donation % does not go with its payout, which is %', new.id, payout
+            when new.disbursement_id is null then disbursement_status in ('PENDING', 'RETURNED')
+            else old.disbursement_id is null and disbursement_status = 'PENDING' end)
+       or (old.status <> 'DISBURSED' and new.status = 'DISBURSED' and disbursement_status is distinct from 'PAID')
+       or (old.status = 'DISBURSED' and new.status <> 'DISBURSED'
+           and disbursement_status is distinct from 'RETURNED') then
+        raise exception 'donation % does not match its disbursement, which is %', new.id, disbursement_status
             using errcode = 'check_violation', constraint = 'donation_disbursement_state';
     end if;
     return new;
@@ -411,7 +414,7 @@ create trigger donation_settlement before update on donation for each row
 -- A direct donation that has been requested is final: it is cancelled from ACTIVE only.
 create function guard_direct() returns trigger language plpgsql as $$
 begin
-    raise exception 'direct donation % is asked for and may not be changed or cancelled', new.id
+    raise exception 'direct donation % has been requested and may not be changed or cancelled', new.id
         using errcode = 'check_violation', constraint = 'donation_direct';
 end $$;
 create trigger donation_direct before update on donation for each row
@@ -424,7 +427,7 @@ create function guard_requested() returns trigger language plpgsql as $$
 begin
     if old.request_id is not null
             or not exists (select from donation_request where id = new.request_id and collecting) then
-        raise exception 'donation % may not come into request % now', new.id, new.request_id
+        raise exception 'donation % may not be added to donation request % now', new.id, new.request_id
             using errcode = 'check_violation', constraint = 'donation_request_assignable';
     end if;
     return new;
@@ -434,7 +437,7 @@ create trigger donation_request_assignable before update on donation for each ro
 
 create function guard_withdrawn() returns trigger language plpgsql as $$
 begin
-    raise exception 'donation % may not go back, or be paid out, as it stands', new.id
+    raise exception 'donation % may not be refunded or disbursed in its state', new.id
         using errcode = 'check_violation', constraint = 'donation_withdrawal';
 end $$;
 create trigger donation_withdrawal before update on donation for each row
@@ -448,7 +451,7 @@ create trigger donation_withdrawal before update on donation for each row
 -- A disputed donation is not reassigned, and no refund of it is started (count_refund).
 create function guard_disputed() returns trigger language plpgsql as $$
 begin
-    raise exception 'donation % is disputed and stays where it is', new.id
+    raise exception 'donation % is disputed and may not be reassigned', new.id
         using errcode = 'check_violation', constraint = 'donation_disputed';
 end $$;
 create trigger donation_disputed before update on donation for each row
@@ -513,22 +516,22 @@ create trigger donation_gift_aid_reassigned before update of organisation_id on 
 grant select, insert, update on donation to almoner_app;
 
 -- One attempt at a payment provider. The provider's idempotency key is derived from the id.
--- max_attempts: how many cards the provider may try (H6); tries counts them.
+-- max_attempts: how many cards the provider may try (H6); attempts counts them.
 -- off_session: it is charged to a saved payment method, without the donor. called_at: since when the provider may know it.
 create table payment (
     id uuid primary key,
     donation_id uuid not null references donation (id),
-    provider text not null,
+    provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
     provider_payment text,
     url text,
     status text not null check (status in ('starting', 'open', 'succeeded', 'held', 'failed', 'cancelled')),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     description text not null check (length(description) between 1 and 500),
-    language text not null,
+    language text not null check (length(language) between 2 and 35),
     pages_url text not null,
     api_url text not null,
-    tries smallint not null check (tries >= 0),
+    attempts smallint not null check (attempts >= 0),
     created_at timestamptz not null,
     status_changed_at timestamptz not null,
     max_attempts smallint not null check (max_attempts between 1 and 5),
@@ -614,7 +617,7 @@ grant select, insert, delete on donation_tally_change to almoner_app;
 -- to another request: that part is a row of its own (applied_from).
 create table request_payment (
     id uuid primary key,
-    request_id uuid not null references donation_request (id),
+    request_id uuid not null,
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     applied_minor bigint not null check (applied_minor >= 0),
@@ -627,7 +630,10 @@ create table request_payment (
     decided_by text check (length(decided_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     status_changed_at timestamptz not null,
-    applied_from uuid references request_payment (id),
+    applied_from uuid,
+    unique (id, currency),
+    foreign key (request_id, currency) references donation_request (id, currency),
+    foreign key (applied_from, currency) references request_payment (id, currency),
     constraint request_payment_parts check (applied_minor + overpaid_minor = amount_minor),
     constraint request_payment_overpaid check ((status = 'booked') = (overpaid_minor = 0)),
     constraint request_payment_decided check (
@@ -661,7 +667,7 @@ grant select, insert, update (status, status_changed_at, decided_at, decided_by,
 create table requested_email (
     id uuid primary key,
     partner_id uuid not null references partner (id),
-    purpose text not null check (purpose in ('statement', 'regular-donations', 'dedication')),
+    purpose text not null check (purpose in ('statement', 'regular_donations', 'dedication')),
     recipient_hash bytea not null check (length(recipient_hash) = 32),
     requested_at timestamptz not null
 );

@@ -47,7 +47,7 @@ create table card_testing_alert (
     raised_at timestamptz not null,
     code_required_until timestamptz not null,
     declines integer not null check (declines > 0),
-    tries integer not null check (tries >= declines),
+    attempts integer not null check (attempts >= declines),
     check (code_required_until > raised_at)
 );
 grant select, insert, update, delete on card_testing_alert to almoner_app;

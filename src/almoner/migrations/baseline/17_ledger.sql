@@ -47,30 +47,30 @@ create table ledger_transfer (
         'dispute_lost', 'dispute_absorbed', 'dispute_recovered', 'dispute_settled', 'dispute_won_settled'
     )),
     owner_id uuid not null,
-    debit_account bigint not null,
-    credit_account bigint not null,
+    debit_account_id bigint not null,
+    credit_account_id bigint not null,
     currency char(3) not null,
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     posted_at timestamptz not null,
     constraint ledger_transfer_once unique (owner_id, kind),
-    constraint ledger_transfer_two_accounts check (debit_account <> credit_account),
-    foreign key (debit_account, currency) references ledger_account (id, currency),
-    foreign key (credit_account, currency) references ledger_account (id, currency)
+    constraint ledger_transfer_two_accounts check (debit_account_id <> credit_account_id),
+    foreign key (debit_account_id, currency) references ledger_account (id, currency),
+    foreign key (credit_account_id, currency) references ledger_account (id, currency)
 );
-create index ledger_transfer_debit on ledger_transfer (debit_account, id);
-create index ledger_transfer_credit on ledger_transfer (credit_account, id);
+create index ledger_transfer_debit on ledger_transfer (debit_account_id, id);
+create index ledger_transfer_credit on ledger_transfer (credit_account_id, id);
 -- Transfers are stored in the order in which they are posted, or nearly.
 create index ledger_transfer_month on ledger_transfer using brin (posted_at);
 
 -- Updates the lower id first, so that concurrent postings between the same accounts cannot deadlock.
 create function post_balances() returns trigger language plpgsql security definer set search_path = public as $$
 begin
-    if new.debit_account < new.credit_account then
-        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account;
-        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account;
+    if new.debit_account_id < new.credit_account_id then
+        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account_id;
+        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account_id;
     else
-        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account;
-        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account;
+        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account_id;
+        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account_id;
     end if;
     return null;
 end $$;

@@ -5,7 +5,7 @@
 -- applied_payment_id: the payment that it became when a person applied it to its donation.
 create table unallocated_payment (
     id uuid primary key,
-    provider text not null,
+    provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
     provider_payment text not null,
     payment_id uuid references payment (id),
     donation_id uuid references donation (id),
@@ -65,7 +65,7 @@ create trigger unallocated_payment_immutable before update on unallocated_paymen
 create function guard_write_off() returns trigger language plpgsql as $$
 begin
     if exists (select from settlement_line where unallocated_payment_id = new.id) then
-        raise exception 'held payment % was settled', new.id
+        raise exception 'unallocated payment % was settled', new.id
             using errcode = 'check_violation', constraint = 'unallocated_payment_settled';
     end if;
     return new;
@@ -81,12 +81,13 @@ grant select, insert, update (
 create table unallocated_payment_decision (
     id uuid primary key,
     unallocated_payment_id uuid not null references unallocated_payment (id),
-    decision text not null check (decision in ('refund', 'ask_again', 'done_by_hand', 'dismiss', 'accept')),
+    decision text not null check (decision in ('refund', 'retry_refund', 'record_manual_refund', 'write_off', 'apply')),
     note text not null check (length(note) between 1 and 500),
     decided_by text not null check (length(decided_by) between 1 and 255 and decided_by <> 'rule'),
     decided_at timestamptz not null,
     provider_refund text,
-    constraint unallocated_payment_decision_refund check ((decision = 'done_by_hand') = (provider_refund is not null))
+    constraint unallocated_payment_decision_refund
+        check ((decision = 'record_manual_refund') = (provider_refund is not null))
 );
 create index unallocated_payment_decision_of on unallocated_payment_decision (unallocated_payment_id, id);
 grant select, insert on unallocated_payment_decision to almoner_app;
@@ -143,7 +144,8 @@ create trigger refund_immutable before update on refund for each row
           or old.note is distinct from new.note)
     execute function guard_immutable();
 
--- Refunds are totalled on the donation, and the total never exceeds its amount.
+-- Refunds are totalled on the donation, and the total never exceeds its amount. A refund goes through the payment that
+-- paid the donation; a direct donation has none.
 create function count_refund() returns trigger language plpgsql as $$
 begin
     update donation set
@@ -151,11 +153,12 @@ begin
                                                  when new.status = 'refused' then -new.amount_minor else 0 end,
         refunded_minor = refunded_minor + case new.status when 'sent' then new.amount_minor else 0 end,
         refunded_at = case new.status when 'sent' then new.ended_at else refunded_at end
-    where id = new.donation_id and currency = new.currency and (tg_op = 'UPDATE' or disputed_at is null)
-      and (tg_op = 'UPDATE' or new.status = 'pending');
+    where id = new.donation_id and currency = new.currency
+      and (tg_op = 'UPDATE'
+           or (disputed_at is null and new.status = 'pending' and payment_id is not distinct from new.payment_id));
     if not found then
-        raise exception 'refund % does not go with donation %', new.id, new.donation_id
-            using errcode = 'check_violation', constraint = 'refund_of_gift';
+        raise exception 'refund % does not match donation %', new.id, new.donation_id
+            using errcode = 'check_violation', constraint = 'refund_matches_donation';
     end if;
     return null;
 end $$;
@@ -262,8 +265,8 @@ begin
             + case when new.status = 'lost' and not new.disbursed then new.amount_minor else 0 end
     where id = new.donation_id and currency = new.currency and status in ('RECEIVED_PAYMENT', 'DISBURSED');
     if not found then
-        raise exception 'dispute % does not go with donation %', new.id, new.donation_id
-            using errcode = 'check_violation', constraint = 'dispute_of_gift';
+        raise exception 'dispute % does not match donation %', new.id, new.donation_id
+            using errcode = 'check_violation', constraint = 'dispute_matches_donation';
     end if;
     return null;
 end $$;

@@ -96,7 +96,7 @@ create trigger payee_bank_account_immutable before update on payee_bank_account 
 create function guard_payee_change() returns trigger language plpgsql as $$
 begin
     if new.second_by is null and payee_requires_second_approval(new.organisation_id, new.currency) then
-        raise exception 'account % takes two people beside who proposed it', new.id
+        raise exception 'account % requires two approvers who did not propose it', new.id
             using errcode = 'check_violation', constraint = 'payee_bank_account_change';
     end if;
     return new;
@@ -172,7 +172,7 @@ begin
                     and not r.held
             ), 0)
     ) then
-        raise exception 'payouts to % were stopped by who lets them go alone', new.organisation_id
+        raise exception 'the operator who held disbursements to % may not release them alone', new.organisation_id
             using errcode = 'check_violation', constraint = 'disbursement_hold_released_by_another';
     end if;
     return new;
@@ -262,7 +262,7 @@ begin
             using errcode = 'check_violation', constraint = 'disbursement_verified';
     end if;
     if disbursement_is_held(new.partner_id, new.organisation_id) then
-        raise exception 'disbursement % is for an organisation that is held back', new.id
+        raise exception 'disbursement % is for an organisation whose disbursements are on hold', new.id
             using errcode = 'check_violation', constraint = 'disbursement_not_held';
     end if;
     return new;
@@ -282,7 +282,7 @@ begin
     ) and not exists (
         select from disbursement_confirmation where disbursement_id = new.id and amount_minor = new.amount_minor
     ) then
-        raise exception 'nothing tells that payout % was paid', new.id
+        raise exception 'nothing confirms that disbursement % was paid', new.id
             using errcode = 'check_violation', constraint = 'disbursement_confirmed';
     end if;
     return new;
@@ -297,7 +297,7 @@ begin
        and not exists (
            select from bank_statement_line where disbursement_id = new.id and matched_as = 'disbursement_return'
        ) then
-        raise exception 'payout % has left by a line of our bank, and no line tells of its return', new.id
+        raise exception 'disbursement % is on a bank statement, and no statement line reports its return', new.id
             using errcode = 'check_violation', constraint = 'disbursement_return_on_statement';
     end if;
     return new;
@@ -348,15 +348,15 @@ grant select, insert on returned_disbursement_donation to almoner_app;
 create table reassignment (
     id uuid primary key,
     donation_id uuid not null references donation (id),
-    from_organisation uuid not null references organisation (id),
-    to_organisation uuid not null references organisation (id),
+    from_organisation_id uuid not null references organisation (id),
+    to_organisation_id uuid not null references organisation (id),
     amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     reason text not null check (length(reason) between 1 and 500),
     reassigned_by text not null check (length(reassigned_by) between 1 and 255),
     reassigned_at timestamptz not null,
     ground text check (ground in ('failed_compliance', 'payment_impossible', 'merged')),
-    check (from_organisation <> to_organisation)
+    check (from_organisation_id <> to_organisation_id)
 );
 create index reassignment_of_donation on reassignment (donation_id, id);
 comment on column reassignment.ground is 'the reason given to the donor; null: not recorded';
@@ -416,9 +416,10 @@ grant select, insert, delete on monthly_report_line to almoner_app;
 
 -- Who is sent a link when a month is over, and of which month they were notified last.
 create table monthly_report_reader (
-    partner_id uuid not null references partner (id),
-    person_id uuid not null references person (id) on delete cascade,
+    partner_id uuid not null,
+    person_id uuid not null,
     notified_month date not null check (extract(day from notified_month) = 1),
-    primary key (partner_id, person_id)
+    primary key (partner_id, person_id),
+    foreign key (partner_id, person_id) references person (realm, id) on delete cascade
 );
 grant select, insert, update, delete on monthly_report_reader to almoner_app;

@@ -1,6 +1,6 @@
 -- Banking: files of payments for our bank, and its statements.
 
--- A pain.001 payment file for our bank. content_encrypted: compressed and encrypted; single_approval_limit_minor: up to
+-- A pain.001 payment file for our bank. encrypted_content: compressed and encrypted; single_approval_limit_minor: up to
 -- this amount its creator may release it alone. A disbursement is in at most one file that was not withdrawn, so it is
 -- never paid twice.
 create table payment_file (
@@ -12,7 +12,7 @@ create table payment_file (
     single_approval_limit_minor bigint not null check (single_approval_limit_minor >= 0),
     execution_date date not null,
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
-    content_encrypted bytea not null,
+    encrypted_content bytea not null,
     status text not null check (status in ('created', 'released', 'withdrawn')),
     created_by text not null check (length(created_by) between 1 and 255),
     created_at timestamptz not null,
@@ -41,10 +41,10 @@ create trigger payment_file_status before update of status on payment_file for e
     when (old.status is distinct from new.status) execute function guard_status('payment_file');
 create trigger payment_file_immutable before update on payment_file for each row
     when ((old.id, old.message_id, old.currency, old.payments, old.amount_minor, old.single_approval_limit_minor,
-           old.execution_date, old.sha256, old.content_encrypted, old.created_by, old.created_at)
+           old.execution_date, old.sha256, old.encrypted_content, old.created_by, old.created_at)
           is distinct from
           (new.id, new.message_id, new.currency, new.payments, new.amount_minor, new.single_approval_limit_minor,
-           new.execution_date, new.sha256, new.content_encrypted, new.created_by, new.created_at))
+           new.execution_date, new.sha256, new.encrypted_content, new.created_by, new.created_at))
     execute function guard_immutable();
 
 -- On release a file has to match its disbursements: their number and total, all sent, none paid or returned.
@@ -56,7 +56,7 @@ begin
         where p.file_id = new.id and p.active and d.status = 'SENT' and d.amount_minor = p.amount_minor
           and d.currency = new.currency
     ) is distinct from (new.payments::bigint, new.amount_minor::numeric) then
-        raise exception 'bank file % is not the sum of payouts that are SENT', new.id
+        raise exception 'payment file % is not the sum of its SENT disbursements', new.id
             using errcode = 'check_violation', constraint = 'payment_file_sum';
     end if;
     return new;
@@ -64,16 +64,18 @@ end $$;
 create trigger payment_file_released before update of status on payment_file for each row
     when (old.status = 'created' and new.status = 'released') execute function guard_payment_file();
 
--- A released file pays approved accounts only, and no nonprofit whose disbursements are on hold.
+-- A released file pays each disbursement to an approved account of its nonprofit in its currency, and none that is on
+-- hold.
 create function guard_payment_file_payees() returns trigger language plpgsql as $$
 begin
     if exists (
         select from payment_file_transaction p
         join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
         where p.file_id = new.id and p.active
-          and (a.status <> 'approved' or disbursement_is_held(d.partner_id, d.organisation_id))
+          and (a.status <> 'approved' or (a.organisation_id, a.currency) <> (d.organisation_id, d.currency)
+               or disbursement_is_held(d.partner_id, d.organisation_id))
     ) then
-        raise exception 'bank file % pays somebody whose account was changed or whose payouts wait', new.id
+        raise exception 'payment file % pays to an account that is not approved for it, or is on hold', new.id
             using errcode = 'check_violation', constraint = 'payment_file_payees';
     end if;
     return new;
@@ -261,16 +263,16 @@ create trigger bank_statement_line_reopening_append_only
 create index bank_statement_line_reopening_of_line on bank_statement_line_reopening (line_id);
 grant select, insert on bank_statement_line_reopening to almoner_app;
 
--- A file that was uploaded and is neither booked nor discarded yet. content_encrypted: compressed and encrypted.
+-- A file that was uploaded and is neither booked nor discarded yet. encrypted_content: compressed and encrypted.
 create table bank_statement_upload (
     id uuid primary key,
     file_name text not null check (length(file_name) between 1 and 255),
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
-    size integer not null check (size >= 1),
+    size_bytes integer not null check (size_bytes >= 1),
     mapping text check (length(mapping) between 1 and 20000),
     uploaded_by text not null check (length(uploaded_by) between 1 and 255),
     uploaded_at timestamptz not null,
-    content_encrypted bytea not null
+    encrypted_content bytea not null
 );
 create index bank_statement_upload_age on bank_statement_upload (uploaded_at);
 grant select, insert, delete on bank_statement_upload to almoner_app;

@@ -89,7 +89,7 @@ create table webhook_attempt (
     duration_ms integer not null check (duration_ms >= 0),
     status_code smallint,
     error text check (octet_length(error) <= 1000),
-    answer text check (octet_length(answer) <= 1000),
+    response_body text check (octet_length(response_body) <= 1000),
     primary key (delivery_id, number),
     constraint webhook_attempt_outcome check (num_nonnulls(status_code, error) > 0)
 );

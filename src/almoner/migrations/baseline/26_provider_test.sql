@@ -65,6 +65,7 @@ create table provider_test.payment (
 comment on table provider_test.payment is 'No card number is ever stored: brand and last four digits only (H5).';
 grant select, insert, update, delete on provider_test.payment to almoner_app;
 
+create index payment_of_method on provider_test.payment (payment_method_id) where payment_method_id is not null;
 create unique index payment_charged_once on provider_test.payment (reference) where kind = 'charge';
 
 -- subject: the payment or payment method that it is about.

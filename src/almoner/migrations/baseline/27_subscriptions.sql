@@ -139,8 +139,8 @@ create table donation_subscription_agreement (
     id uuid primary key,
     subscription_id uuid not null references donation_subscription (id),
     agreed_at timestamptz not null,
-    amount_minor bigint not null check (amount_minor > 0),
-    currency char(3) not null,
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     frequency text not null check (frequency in ('weekly', 'monthly', 'quarterly', 'yearly')),
     organisation_id uuid not null references organisation (id),
     text_version text not null check (length(text_version) between 1 and 40),
@@ -157,8 +157,8 @@ create table donation_subscription_charge (
     due_on date not null,
     status text not null check (status in ('open', 'paid', 'failed', 'skipped')),
     donation_id uuid unique references donation (id),
-    tries smallint not null check (tries >= 0),
-    next_try_at timestamptz,
+    attempts smallint not null check (attempts >= 0),
+    next_attempt_at timestamptz,
     skip_reason text check (skip_reason in (
         'donor', 'partner', 'paused', 'too_late', 'missed_date', 'organisation_cannot_receive', 'cancelled'
     )),
@@ -171,7 +171,7 @@ create table donation_subscription_charge (
     constraint donation_subscription_charge_paid check (
         (status = 'paid') = (charged_on is not null) and (status <> 'paid' or donation_id is not null)
     ),
-    constraint donation_subscription_charge_tried check (status = 'open' or next_try_at is null),
+    constraint donation_subscription_charge_tried check (status = 'open' or next_attempt_at is null),
     constraint donation_subscription_charge_window check (charged_on between due_on and due_on + 8)
 );
 create unique index donation_subscription_one_open on donation_subscription_charge (subscription_id)

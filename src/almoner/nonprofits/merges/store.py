@@ -131,7 +131,7 @@ async def replace_links(
     ended = await tx.fetch(
         f"""
         with {_GIVEN}
-        update register_link l set valid_to = greatest($3, l.valid_from), ended_by = $2
+        update register_link l set valid_to = greatest($3, l.valid_from), ended_by_load_id = $2
         where l.source = $1 and l.part = any($4::text[]) and l.valid_to is null and not exists (
             select from given g
             where (g.part, g.kind, g.registry_id, g.number_key, g.to_registry_id, g.to_number_key)
@@ -168,14 +168,18 @@ async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[R
     """Undo what a load did to links: what it brought never stood, what it ended stands on. The numbers of these."""
     ended = await tx.fetch(
         f"""
-        update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null
+        update register_link set valid_to = valid_from, ended_by_load_id = $2 where load_id = $1 and valid_to is null
         returning {_ENDS}
         """,
         load_id,
         by_load_id,
     )
     begun = await tx.fetch(
-        f"update register_link set valid_to = null, ended_by = null where ended_by = $1 returning {_ENDS}", load_id
+        f"""
+        update register_link set valid_to = null, ended_by_load_id = null where ended_by_load_id = $1
+        returning {_ENDS}
+        """,
+        load_id,
     )
     return _ends(ended) | _ends(begun)
 

@@ -209,7 +209,7 @@ async def list_milestones_page(
     comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
-        select m.id, m.amount, m.currency_code, m.reward, c.total
+        select m.id, m.amount_minor, m.currency, m.reward, c.total
         from organisation o
         cross join lateral (
             select array(select o.id union all select n.id from organisation n where n.same_as = o.id) as ids
@@ -218,7 +218,7 @@ async def list_milestones_page(
             select count(*) as total from organisation_milestone where organisation_id = any(records.ids)
         ) c
         left join lateral (
-            select id, amount, currency_code, reward from organisation_milestone
+            select id, amount_minor, currency, reward from organisation_milestone
             where organisation_id = any(records.ids) and ($3::uuid is null or id {comparison} $3)
             order by id {order} limit $4
         ) m on true
@@ -234,7 +234,7 @@ async def list_milestones_page(
     if not rows:
         return None
     found = [
-        Milestone(row["id"], organisation_id, row["amount"], row["currency_code"], row["reward"])
+        Milestone(row["id"], organisation_id, row["amount_minor"], row["currency"], row["reward"])
         for row in rows
         if row["id"] is not None
     ]

@@ -147,7 +147,7 @@ async def insert_load(
     )
     await tx.executemany(
         """
-        insert into register_file (load_id, position, name, sha256, bytes, parts, rows, quarantined)
+        insert into register_file (load_id, position, name, sha256, size_bytes, parts, rows, quarantined)
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         [
@@ -203,7 +203,7 @@ async def update_source_dates(tx: Tx, source: str, registry_id: UUID) -> None:
 
 
 _LOADS = """
-    select l.*, g.code as registry_code, f.name, f.sha256, f.bytes, f.parts, f.rows as file_rows,
+    select l.*, g.code as registry_code, f.name, f.sha256, f.size_bytes, f.parts, f.rows as file_rows,
         f.quarantined as file_quarantined
     from ({chosen}) l
     join registry g on g.id = l.registry_id
@@ -259,7 +259,12 @@ def _load(rows: Sequence[Record]) -> RegisterImport:
     first = rows[0]
     files = tuple(
         LoadedFile(
-            row["name"], row["sha256"], row["bytes"], tuple(row["parts"]), row["file_rows"], row["file_quarantined"]
+            row["name"],
+            row["sha256"],
+            row["size_bytes"],
+            tuple(row["parts"]),
+            row["file_rows"],
+            row["file_quarantined"],
         )
         for row in rows
         if row["name"] is not None

@@ -10,13 +10,13 @@ from almoner.nonprofits.registers.store_record_equality import record_equality_c
 from almoner.platform.database.transactions import Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
-_STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"
+_STOOD = "load_id <= {0} and (ended_by_load_id is null or ended_by_load_id > {0})"
 _DIFFERENT = f"""
     with touched as materialized (
         select distinct number_key from register_entry
         where source = $1 and (
             (load_id > least($2::uuid, $3::uuid) and load_id <= greatest($2, $3))
-            or (ended_by > least($2, $3) and ended_by <= greatest($2, $3))
+            or (ended_by_load_id > least($2, $3) and ended_by_load_id <= greatest($2, $3))
         )
     ), old as (
         select e.number_key, e.part, e.record from register_entry e join touched using (number_key)
@@ -110,7 +110,7 @@ async def collect_ended_entries(tx: Tx, load_id: UUID) -> int:
     done = await tx.execute(
         """
         create temporary table register_back on commit drop as
-        select row_number() over (order by id) as nth, id from register_entry where ended_by = $1
+        select row_number() over (order by id) as nth, id from register_entry where ended_by_load_id = $1
         """,
         load_id,
     )

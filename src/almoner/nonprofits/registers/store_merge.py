@@ -116,7 +116,7 @@ def new_rows_query(staging_table: str) -> str:
 _GONE_SINCE: Final = """
     coalesce((
         select last.part <> s.part and by.data_as_of > $4 and by.rolls_back is null
-        from register_entry last join register_load by on by.id = last.ended_by
+        from register_entry last join register_load by on by.id = last.ended_by_load_id
         where last.source = $1 and last.number_key = s.number_key and last.valid_to is not null
         order by last.id desc limit 1
     ), false)
@@ -242,7 +242,7 @@ async def end_entries(tx: Tx, merge: MergeRun) -> None:
     """
     await tx.execute(
         """
-        update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by = $2
+        update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by_load_id = $2
         from register_delta d where e.id = d.entry_id
         """,
         merge.data_date,

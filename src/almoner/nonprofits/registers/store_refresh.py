@@ -13,7 +13,7 @@ async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
     """Where the files of a load came from."""
     await tx.executemany(
         """
-        insert into register_fetch (load_id, position, url, name, etag, last_modified, retrieved_at, sha256, bytes)
+        insert into register_fetch (load_id, position, url, name, etag, last_modified, retrieved_at, sha256, size_bytes)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         [

@@ -73,7 +73,7 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
         await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.source, details=details)
 
     try:
-        load = await flows.import_files(db, source, [path], as_of=upload.data_date, force=upload.forced, record=record)
+        load = await flows.import_files(db, source, [path], as_of=upload.data_as_of, force=upload.forced, record=record)
     except RegisterImportQuarantined:
         return  # recorded
     if load.status == "unchanged":

@@ -21,7 +21,7 @@ ID: Final = "importupload"
 MAX_UPLOAD: Final = 256 * 1024 * 1024
 """Bytes of one file, packed or not. Larger ones are imported by the command."""
 _COLUMNS: Final = """
-id, kind, source, file_name, size, data_date, forced, storage_key, uploaded_by, uploaded_at, status, reason,
+id, kind, source, file_name, size_bytes, data_as_of, forced, storage_key, uploaded_by, uploaded_at, status, reason,
 load_id, finished_at
 """
 
@@ -43,8 +43,8 @@ class NewUpload:
     kind: Kind
     source: str
     file_name: str
-    size: int
-    data_date: datetime | None
+    size_bytes: int
+    data_as_of: datetime | None
     forced: bool
     storage_key: str
     uploaded_by: str
@@ -58,8 +58,8 @@ class ImportUpload:
     kind: Kind
     source: str
     file_name: str
-    size: int
-    data_date: datetime | None
+    size_bytes: int
+    data_as_of: datetime | None
     forced: bool
     storage_key: str
     uploaded_by: str
@@ -76,15 +76,15 @@ async def insert(tx: Tx, new: NewUpload) -> UUID:
     await tx.execute(
         """
         insert into import_upload (
-            id, kind, source, file_name, size, data_date, forced, storage_key, uploaded_by, uploaded_at
+            id, kind, source, file_name, size_bytes, data_as_of, forced, storage_key, uploaded_by, uploaded_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         upload_id,
         new.kind,
         new.source,
         new.file_name,
-        new.size,
-        new.data_date,
+        new.size_bytes,
+        new.data_as_of,
         new.forced,
         new.storage_key,
         new.uploaded_by,

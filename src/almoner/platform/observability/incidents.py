@@ -100,7 +100,7 @@ async def update_incident(tx: Tx, incident_id: UUID, state: IncidentState, text:
 async def _insert_update(tx: Tx, incident_id: UUID, state: IncidentState, text: str, written_by: str) -> None:
     await tx.execute(
         """
-        insert into incident_update (incident_id, number, state, text, written_by, created_at)
+        insert into incident_update (incident_id, number, status, text, written_by, created_at)
         select $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5 from incident_update where incident_id = $1
         """,
         incident_id,
@@ -148,7 +148,7 @@ async def count_open_incidents(tx: Tx) -> int:
 async def _with_updates(tx: Tx, rows: Sequence[Record]) -> list[Incident]:
     updates = await tx.fetch(
         """
-        select incident_id, state, text, written_by, created_at from incident_update
+        select incident_id, status, text, written_by, created_at from incident_update
         where incident_id = any($1::uuid[]) order by number desc
         """,
         [row["id"] for row in rows],

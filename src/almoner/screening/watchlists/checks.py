@@ -23,7 +23,7 @@ checks: Final = (
         "Import the newest version, add the list to the schedule, or retire the list. See docs/runbooks/watchlists.md",
         """
         select w.code || ', ' || to_char(coalesce(l.published_at, l.retrieved_at), 'YYYY-MM-DD')
-        from watchlist w join watchlist_load l on l.id = w.current_load
+        from watchlist w join watchlist_load l on l.id = w.current_load_id
         where l.entries > 0 and w.code not in ('own', 'ofac-sdn-sample')
             and coalesce(l.published_at, l.retrieved_at) < (select at from moment) - interval '180 days'
         """,
@@ -33,8 +33,8 @@ checks: Final = (
         "Every watch list has as many entries as its current import counted",
         "Import the list again with --force. If the check still fails, open an issue: the import skipped entries",
         """
-        select w.code from watchlist w join watchlist_load l on l.id = w.current_load
-        where l.entries <> (select count(*) from watchlist_entry e where e.list = w.code and e.until_load is null)
+        select w.code from watchlist w join watchlist_load l on l.id = w.current_load_id
+        where l.entries <> (select count(*) from watchlist_entry e where e.list = w.code and e.until_load_id is null)
         """,
     ),
 )

@@ -27,7 +27,7 @@ _LOAD: Final = """
 """
 _ENTRY: Final = """
     list, entry_key, content, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
-    listed_on, note, source_url, since_load
+    listed_on, note, source_url, since_load_id
 """
 _AT_ONCE: Final = 2_000
 _LOCK: Final = 0x77_6C_69_73_74
@@ -48,7 +48,7 @@ async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None
         source.unverified,
     )
     row = await tx.fetchrow(
-        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1",
+        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1",
         source.code,
     )
     return _load(row) if row else None
@@ -57,7 +57,7 @@ async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None
 async def find_current_load(tx: Tx, code: str) -> WatchlistImport | None:
     """The current load of a list."""
     row = await tx.fetchrow(
-        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
+        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1", code
     )
     return _load(row) if row else None
 
@@ -102,12 +102,14 @@ async def insert_load(tx: Tx, load: WatchlistImport) -> None:
 async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
     """What a load brought is what its list says from now on; waits for all who are being compared."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
-    await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
+    await tx.execute("update watchlist set current_load_id = $2 where code = $1", load.list, load.id)
 
 
 async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
     """The hash of what each current entry says, by its key."""
-    rows = await tx.fetch("select entry_key, content from watchlist_entry where list = $1 and until_load is null", code)
+    rows = await tx.fetch(
+        "select entry_key, content from watchlist_entry where list = $1 and until_load_id is null", code
+    )
     return {row["entry_key"]: row["content"] for row in rows}
 
 
@@ -115,8 +117,8 @@ async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> 
     """End these entries with the current import."""
     await tx.execute(
         """
-        update watchlist_entry set until_load = $3
-        where list = $1 and entry_key = any($2) and until_load is null
+        update watchlist_entry set until_load_id = $3
+        where list = $1 and entry_key = any($2) and until_load_id is null
         """,
         code,
         keys,
@@ -134,7 +136,7 @@ async def insert_entries(tx: Tx, entries: Iterable[WatchlistEntry]) -> None:
             select id, {_ENTRY} from jsonb_to_recordset($1) as t (
                 id uuid, list text, entry_key text, content bytea, kind text, category text, names jsonb,
                 countries text[], addresses jsonb, identifiers text[], birth_years integer[], programmes text[],
-                listed_on date, note text, source_url text, since_load uuid
+                listed_on date, note text, source_url text, since_load_id uuid
             )
             """,
             [_values(tx.new_id(), one) for one in batch],
@@ -159,7 +161,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
         "listed_on": listed.listed_on,
         "note": listed.note,
         "source_url": listed.source_url,
-        "since_load": one.since,
+        "since_load_id": one.since,
     }
 
 
@@ -170,8 +172,8 @@ async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
     of its list. The lock comes in a statement of its own: what is read after it is what was committed before it.
     """
     await tx.execute("select pg_advisory_xact_lock_shared($1)", _LOCK)
-    rows = await tx.fetch("select code, current_load from watchlist where current_load is not null")
-    return {row["code"]: row["current_load"] for row in rows}
+    rows = await tx.fetch("select code, current_load_id from watchlist where current_load_id is not null")
+    return {row["code"]: row["current_load_id"] for row in rows}
 
 
 async def list_versions(tx: Tx) -> list[WatchlistVersion]:
@@ -179,7 +181,7 @@ async def list_versions(tx: Tx) -> list[WatchlistVersion]:
     rows = await tx.fetch(
         f"""
         select w.code, w.title, w.licence, w.unverified, {_LOAD} from watchlist w
-        join watchlist_load l on l.id = w.current_load order by w.code
+        join watchlist_load l on l.id = w.current_load_id order by w.code
         """
     )
     return [WatchlistVersion(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
@@ -235,7 +237,7 @@ async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> lis
     rows = await tx.fetch(
         f"""
         select {_ENTRY} from watchlist_entry
-        where list = $1 and until_load is null and entry_key > $2 order by entry_key limit $3
+        where list = $1 and until_load_id is null and entry_key > $2 order by entry_key limit $3
         """,
         code,
         after,
@@ -246,20 +248,20 @@ async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> lis
 
 async def entries_added_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
     """The entries that an import added."""
-    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
+    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load_id = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
 async def entries_ended_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
     """The entries that an import ended."""
-    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
+    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load_id = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
 async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
     """Current entries by their keys."""
     rows = await tx.fetch(
-        f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load is null",
+        f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load_id is null",
         code,
         keys,
     )
@@ -311,4 +313,4 @@ def _entry(row: Record) -> WatchlistEntry:
         note=row["note"],
         source_url=row["source_url"],
     )
-    return WatchlistEntry(row["list"], listed, row["category"], row["content"], row["since_load"])
+    return WatchlistEntry(row["list"], listed, row["category"], row["content"], row["since_load_id"])

@@ -73,7 +73,7 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
 
     try:
         load = await flows.import_files(
-            db, source, [path], published=upload.data_date, force=upload.forced, record=record
+            db, source, [path], published=upload.data_as_of, force=upload.forced, record=record
         )
     except WatchlistImportRefused:
         return  # recorded

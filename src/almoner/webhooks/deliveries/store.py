@@ -114,7 +114,7 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
         with given as (
             select * from unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[],
                 $7::text[], $8::text[], $9::timestamptz[], $10::timestamptz[])
-            as given (id, number, started_at, duration_ms, status_code, error, answer, status, next_at, first_at)
+            as given (id, number, started_at, duration_ms, status_code, error, response_body, status, next_at, first_at)
         ), moved as (
             update webhook_delivery d
             set attempts = given.number, status = given.status, next_attempt_at = given.next_at,
@@ -123,8 +123,10 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
             from given where d.id = given.id and d.status = any($12) and d.attempts = given.number - 1
             returning d.id
         ), kept as (
-            insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, answer)
-            select id, number, started_at, duration_ms, status_code, error, answer from given join moved using (id)
+            insert into webhook_attempt
+                (delivery_id, number, started_at, duration_ms, status_code, error, response_body)
+            select id, number, started_at, duration_ms, status_code, error, response_body
+            from given join moved using (id)
         )
         select id from moved
         """,
@@ -269,7 +271,7 @@ async def delete_old_deliveries(tx: Tx, before: datetime, limit: int) -> int:
 async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[Attempt]]:
     rows = await tx.fetch(
         """
-        select delivery_id, number, started_at, duration_ms, status_code, error, answer from webhook_attempt
+        select delivery_id, number, started_at, duration_ms, status_code, error, response_body from webhook_attempt
         where delivery_id = any($1::uuid[]) order by delivery_id, number
         """,
         list(delivery_ids),

@@ -28,7 +28,7 @@ checks: Final = (
         ) d full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case t.kind when 'dispute_debited' then t.debit_account else t.credit_account end
+                on a.id = case t.kind when 'dispute_debited' then t.debit_account_id else t.credit_account_id end
             where t.kind in ('dispute_debited', 'dispute_returned', 'dispute_lost', 'dispute_absorbed')
         ) t on t.owner_id = d.id and t.kind = d.kind
         where (d.minor, d.whose) is distinct from (t.amount_minor, t.whose)

@@ -22,8 +22,8 @@ checks: Final = (
         """
         select key from ledger_account left join (
             select id, sum(debit) as debits, sum(credit) as credits from (
-                select debit_account as id, amount_minor as debit, 0 as credit from ledger_transfer
-                union all select credit_account, 0, amount_minor from ledger_transfer
+                select debit_account_id as id, amount_minor as debit, 0 as credit from ledger_transfer
+                union all select credit_account_id, 0, amount_minor from ledger_transfer
             ) sides group by id
         ) sums using (id)
         where (debits_minor, credits_minor) is distinct from (coalesce(debits, 0), coalesce(credits, 0))

@@ -23,7 +23,7 @@ from almoner.platform.database.transactions import Tx
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
 
 _INSERT: Final = """
-insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+insert into ledger_transfer (kind, owner_id, debit_account_id, credit_account_id, currency, amount_minor, posted_at)
 select $1, $2, debit.id, credit.id, debit.currency, $5, $6 from ledger_account debit, ledger_account credit
 where debit.key = $3 and credit.key = $4
 """
@@ -47,7 +47,8 @@ async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     """Post several transfers in one statement; their accounts must exist and be locked."""
     await tx.execute(
         """
-        insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+        insert into ledger_transfer
+            (kind, owner_id, debit_account_id, credit_account_id, currency, amount_minor, posted_at)
         select given.kind, owner_id, debit.id, credit.id, debit.currency, amount_minor, $6
         from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::bigint[]) with ordinality
             as given (kind, owner_id, debit_key, credit_key, amount_minor, place)
@@ -136,15 +137,15 @@ _POSTED: Final = """
 select t.id, t.kind, t.owner_id, t.amount_minor, t.posted_at, t.currency,
        d.kind, d.provider, d.organisation_id, c.kind, c.provider, c.organisation_id
 from ({transfers}) t
-join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+join ledger_account d on d.id = t.debit_account_id join ledger_account c on c.id = t.credit_account_id
 order by t.id {order}
 """
 _OF_ACCOUNT: Final = """
 select * from (
-    (select * from ledger_transfer t where debit_account = (select id from ledger_account where key = $1)
+    (select * from ledger_transfer t where debit_account_id = (select id from ledger_account where key = $1)
         and {where} order by id desc limit {limit})
     union all
-    (select * from ledger_transfer t where credit_account = (select id from ledger_account where key = $1)
+    (select * from ledger_transfer t where credit_account_id = (select id from ledger_account where key = $1)
         and {where} order by id desc limit {limit})
 ) sides order by id desc limit {limit}
 """
@@ -183,9 +184,9 @@ async def days_of_account(tx: Tx, key: str, since: datetime, until: datetime) ->
     rows = await tx.fetch(
         """
         select (t.posted_at at time zone 'UTC')::date, count(*)::int,
-               sum(case when t.debit_account = a.id then t.amount_minor else 0 end)::bigint,
-               sum(case when t.credit_account = a.id then t.amount_minor else 0 end)::bigint
-        from ledger_account a join ledger_transfer t on a.id in (t.debit_account, t.credit_account)
+               sum(case when t.debit_account_id = a.id then t.amount_minor else 0 end)::bigint,
+               sum(case when t.credit_account_id = a.id then t.amount_minor else 0 end)::bigint
+        from ledger_account a join ledger_transfer t on a.id in (t.debit_account_id, t.credit_account_id)
         where a.key = $1 and t.posted_at >= $2 and t.posted_at < $3 group by 1 order by 1
         """,
         key,
@@ -229,9 +230,9 @@ async def balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
                credits_minor - coalesce(credits, 0)::bigint as credits_minor
         from ledger_account left join (
             select id, sum(debit) as debits, sum(credit) as credits from (
-                select debit_account as id, amount_minor as debit, 0 as credit
+                select debit_account_id as id, amount_minor as debit, 0 as credit
                 from ledger_transfer where posted_at >= $1
-                union all select credit_account, 0, amount_minor from ledger_transfer where posted_at >= $1
+                union all select credit_account_id, 0, amount_minor from ledger_transfer where posted_at >= $1
             ) sides group by id
         ) since using (id) order by key
         """,

@@ -15,7 +15,7 @@ _COLUMNS: Final = "id, partner_id, month, time_zone, begins_at, ends_at, status,
 
 _SUMS: Final = """
 with posted as materialized (
-    select kind, owner_id, debit_account, credit_account, currency, amount_minor from ledger_transfer
+    select kind, owner_id, debit_account_id, credit_account_id, currency, amount_minor from ledger_transfer
     where posted_at >= $2 and posted_at < $3
 ), of_donation as (
     select posted.*, donation.organisation_id from posted
@@ -54,13 +54,13 @@ with posted as materialized (
     select of_donation.kind, coalesce(debit.organisation_id, credit.organisation_id, of_donation.organisation_id)
         as organisation_id, of_donation.currency, amount_minor
     from of_donation
-    join ledger_account debit on debit.id = debit_account
-    join ledger_account credit on credit.id = credit_account
+    join ledger_account debit on debit.id = debit_account_id
+    join ledger_account credit on credit.id = credit_account_id
     union all
     select side.kind, side.organisation_id, posted.currency, posted.amount_minor from posted
     join reassignment on reassignment.id = posted.owner_id
     join donation on donation.id = reassignment.donation_id and donation.partner_id = $1
-    cross join lateral (values ('reassigned_from', from_organisation), ('reassigned_to', to_organisation))
+    cross join lateral (values ('reassigned_from', from_organisation_id), ('reassigned_to', to_organisation_id))
         as side (kind, organisation_id)
     where posted.kind = 'reassigned'
 )

@@ -16,10 +16,10 @@ checks: Final = (
         full join (
             select t.owner_id, t.amount_minor, t.currency, d.organisation_id as source, c.organisation_id as target
             from ledger_transfer t
-            join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+            join ledger_account d on d.id = t.debit_account_id join ledger_account c on c.id = t.credit_account_id
             where t.kind = 'reassigned'
         ) t on t.owner_id = r.id
-        where (r.amount_minor, r.currency, r.from_organisation, r.to_organisation) is distinct from
+        where (r.amount_minor, r.currency, r.from_organisation_id, r.to_organisation_id) is distinct from
               (t.amount_minor, t.currency, t.source, t.target)
         """,
     ),
@@ -29,11 +29,11 @@ checks: Final = (
         "Stop disbursements to both nonprofits, and compare the donation with its events",
         """
         select d.id from donation d left join (
-            select distinct on (donation_id) donation_id, from_organisation, to_organisation
+            select distinct on (donation_id) donation_id, from_organisation_id, to_organisation_id
             from reassignment order by donation_id, id desc
         ) r on r.donation_id = d.id
         where r.donation_id is null and d.reassigned_from is not null
-           or (r.from_organisation, r.to_organisation) is distinct from (d.reassigned_from, d.organisation_id)
+           or (r.from_organisation_id, r.to_organisation_id) is distinct from (d.reassigned_from, d.organisation_id)
               and r.donation_id is not null
         """,
         "donation",

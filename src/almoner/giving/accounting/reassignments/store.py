@@ -14,8 +14,8 @@ async def insert(tx: Tx, reassignment: Reassignment) -> None:
     """Store who reassigned a donation, to which nonprofit, and why."""
     await tx.execute(
         """
-        insert into reassignment (id, donation_id, from_organisation, to_organisation, amount_minor, currency, ground,
-                                  reason, reassigned_by, reassigned_at)
+        insert into reassignment (id, donation_id, from_organisation_id, to_organisation_id, amount_minor, currency,
+                                  ground, reason, reassigned_by, reassigned_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         reassignment.id,
@@ -35,7 +35,7 @@ async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """The last that was done with a donation."""
     row = await tx.fetchrow(
         """
-        select id, donation_id, from_organisation, to_organisation, amount_minor, currency::text, ground, reason,
+        select id, donation_id, from_organisation_id, to_organisation_id, amount_minor, currency::text, ground, reason,
                reassigned_by
         from reassignment where donation_id = $1 order by id desc limit 1
         """,
@@ -48,7 +48,7 @@ async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
 
 
 _FORMER_ORGANISATION: Final = """
-select from_organisation from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
+select from_organisation_id from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
 """
 
 

@@ -27,8 +27,8 @@ checks: Final = (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
                 on a.id = case when t.kind in ('donation_refund_started', 'donation_refund_fee_covered')
-                          then t.credit_account
-                          else t.debit_account end
+                          then t.credit_account_id
+                          else t.debit_account_id end
             where t.kind in ('donation_refund_started', 'donation_refund_fee_covered', 'donation_refund_sent',
                              'donation_refund_reversed',
                              'donation_refund_fee_restored')

@@ -27,8 +27,8 @@ checks: Final = (
         ) l full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case when t.kind not in ('refund_settled', 'dispute_settled') then t.credit_account
-                          else t.debit_account end
+                on a.id = case when t.kind not in ('refund_settled', 'dispute_settled') then t.credit_account_id
+                          else t.debit_account_id end
             where t.kind in ('settled', 'refund_settled', 'provider_fee', 'fee_charged', 'dispute_settled',
                              'dispute_won_settled')
         ) t on t.owner_id = l.id and t.kind = l.kind

@@ -22,7 +22,7 @@ checks: Final = (
             where reason not in ('other_mode', 'other_account')
         ) h full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
-            from ledger_transfer t join ledger_account a on a.id = t.debit_account
+            from ledger_transfer t join ledger_account a on a.id = t.debit_account_id
             where t.kind in ('payment_unallocated', 'unallocated_refund_started', 'unallocated_refund_sent',
                 'unallocated_written_off', 'unallocated_applied')
         ) t on t.owner_id = h.id and t.kind = h.kind

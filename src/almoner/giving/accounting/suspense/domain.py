@@ -120,12 +120,12 @@ class OfficerChoice(StrEnum):
     """What an operator decided about an unallocated payment."""
 
     REFUND = "refund"
-    ASK_AGAIN = "ask_again"
+    RETRY_REFUND = "retry_refund"
     """Retry a refund that was already started."""
-    DONE_BY_HAND = "done_by_hand"
+    RECORD_MANUAL_REFUND = "record_manual_refund"
     """It was sent back in the provider's own dashboard."""
-    DISMISS = "dismiss"
-    ACCEPT = "accept"
+    WRITE_OFF = "write_off"
+    APPLY = "apply"
     """Apply the payment to its donation, with the amount received."""
 
 

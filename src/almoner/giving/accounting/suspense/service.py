@@ -129,7 +129,7 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str)
         )
     if held.status == "refunding":
         await store.insert_decision(
-            tx, OfficerDecision(unallocated_payment_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)
+            tx, OfficerDecision(unallocated_payment_id, OfficerChoice.RETRY_REFUND, note, by, tx.now)
         )
         await queue.enqueue_jobs(tx, [_refund_job(held)])
         return held
@@ -154,7 +154,9 @@ async def record_manual_refund(
         _ensure_posted(held)
         await store.mark_decided(tx, [unallocated_payment_id], "refunding", by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
-    decided = OfficerDecision(unallocated_payment_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
+    decided = OfficerDecision(
+        unallocated_payment_id, OfficerChoice.RECORD_MANUAL_REFUND, note, by, tx.now, provider_refund
+    )
     await store.insert_decision(tx, decided)
     try:
         await _finish_refund(tx, held, provider_refund, transfers)
@@ -171,7 +173,7 @@ async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) ->
     """Take an unallocated payment off the ledger because it is not ours. Raises UnallocatedPaymentError."""
     held = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(held)
-    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.DISMISS, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.WRITE_OFF, note, by, tx.now))
     try:
         transfers = await _write_off(tx, [held], by, note)
     except CheckViolationError as refused:
@@ -197,7 +199,7 @@ async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: s
         )
     if held.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.ACCEPT, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.APPLY, note, by, tx.now))
     return held
 
 

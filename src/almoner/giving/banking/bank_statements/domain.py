@@ -274,7 +274,7 @@ class StatementUpload:
     id: UUID
     file_name: str
     sha256: str
-    size: int
+    size_bytes: int
     mapping: str | None
     uploaded_by: str
     uploaded_at: datetime

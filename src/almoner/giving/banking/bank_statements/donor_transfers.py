@@ -53,7 +53,7 @@ async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
         status=ProviderStatus.SUCCEEDED,
         money=line.movement.money,
         reference=payments.payment_reference(payment.id),
-        tries=0,
+        attempts=0,
         live=not tx.deployment.sandbox,
     )
     if again:

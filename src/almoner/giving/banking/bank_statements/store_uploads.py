@@ -7,27 +7,27 @@ from uuid import UUID
 from almoner.giving.banking.bank_statements.domain import StatementUpload
 from almoner.platform.database.transactions import Tx
 
-_COLUMNS: Final = "id, file_name, sha256, size, mapping, uploaded_by, uploaded_at"
+_COLUMNS: Final = "id, file_name, sha256, size_bytes, mapping, uploaded_by, uploaded_at"
 
 
-async def insert(tx: Tx, new: StatementUpload, content_encrypted: bytes) -> None:
+async def insert(tx: Tx, new: StatementUpload, encrypted_content: bytes) -> None:
     """Keep an uploaded file."""
     await tx.execute(
-        f"insert into bank_statement_upload ({_COLUMNS}, content_encrypted) values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        f"insert into bank_statement_upload ({_COLUMNS}, encrypted_content) values ($1, $2, $3, $4, $5, $6, $7, $8)",
         new.id,
         new.file_name,
         new.sha256,
-        new.size,
+        new.size_bytes,
         new.mapping,
         new.uploaded_by,
         new.uploaded_at,
-        content_encrypted,
+        encrypted_content,
     )
 
 
 async def find(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes] | None:
     """A file with its encrypted content."""
-    row = await tx.fetchrow(f"select {_COLUMNS}, content_encrypted from bank_statement_upload where id = $1", upload_id)
+    row = await tx.fetchrow(f"select {_COLUMNS}, encrypted_content from bank_statement_upload where id = $1", upload_id)
     return (StatementUpload(*row[:7]), row[7]) if row else None
 
 

@@ -99,7 +99,7 @@ class PaymentFile:
     single_release_limit: Money
     execution_date: date
     sha256: str
-    content_encrypted: bytes
+    encrypted_content: bytes
     status: PaymentFileStatus
     created_by: str
     created_at: datetime

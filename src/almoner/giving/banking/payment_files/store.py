@@ -22,7 +22,7 @@ from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, message_id, currency, amount_minor, payments, single_approval_limit_minor, execution_date, sha256, "
-    "content_encrypted, status, created_by, "
+    "encrypted_content, status, created_by, "
     "created_at, released_by, released_at, withdrawn_by, note"
 )
 
@@ -45,7 +45,7 @@ async def insert(tx: Tx, new: PaymentFile, payments: Sequence[CreditTransfer]) -
         new.single_release_limit.minor,
         new.execution_date,
         new.sha256,
-        new.content_encrypted,
+        new.encrypted_content,
         new.created_by,
         new.created_at,
     )
@@ -86,7 +86,7 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     ]
 
 
-_LISTED: Final = _COLUMNS.replace("content_encrypted", "''::bytea")
+_LISTED: Final = _COLUMNS.replace("encrypted_content", "''::bytea")
 """A list reads no contents."""
 
 

@@ -28,7 +28,7 @@ MAX_CODES_PER_ADDRESS: Final = 20
 
 ALERT_WINDOW: Final = timedelta(minutes=10)  # H7
 _ALERT_DECLINES: Final = 30  # H7: more than these
-_ALERT_SHARE: Final = 0.2  # H7: of all tries, more than this
+_ALERT_SHARE: Final = 0.2  # H7: of all attempts, more than this
 ALERT_DURATION: Final = timedelta(minutes=30)
 """A partner is calm when so long no decline has found the rule of H7 true."""
 
@@ -40,11 +40,11 @@ _IPV6_NETWORK: Final = 64
 class CardTestingLimits:
     """The limits that protect against card testing.
 
-    ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: tries of
-    one source in any hour, those not yet made on open payments included. ``first``: tries on the payment of a source
+    ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: attempts of
+    one source in any hour, those not yet made on open payments included. ``first``: attempts on the payment of a source
     that has nothing open; ``beside``: beside open ones. ``suspect_after``: declines of one source in an hour after
     which a code is asked for, if ``asks`` says that it ever is. ``open_for``: how long a payment may be left open.
-    It is ended at the provider then: room that is given back while the page still takes cards would be tries twice.
+    It is ended at the provider then: room that is given back while the page still takes cards would be attempts twice.
     """
 
     per_minute: int
@@ -233,7 +233,7 @@ class RecentDeclines:
     by_address: int
     by_device: int
     declines: int
-    tries: int
+    attempts: int
 
 
 def allowed_tries_for(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
@@ -264,7 +264,9 @@ def sources_to_block(visitor: BrowserFingerprint, recent: RecentDeclines, limits
 
 def is_under_attack(recent: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
-    return limits.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.tries * _ALERT_SHARE
+    return (
+        limits.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.attempts * _ALERT_SHARE
+    )
 
 
 def source_of_address(address: str) -> str:

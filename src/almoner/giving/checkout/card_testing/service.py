@@ -80,11 +80,13 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, received: Pa
     recent = await store.recent_declines(tx, partner, suspect.visitor)
     if sources := domain.sources_to_block(suspect.visitor, recent, limits):
         await store.block_sources(tx, sources)
-    if domain.is_under_attack(recent, limits) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
+    if domain.is_under_attack(recent, limits) and await store.raise_alert(
+        tx, partner, recent.declines, recent.attempts
+    ):
         reported = {
             "partner": tx.ids.text("partner", partner.id),
             "declines": recent.declines,
-            "tries": recent.tries,
+            "attempts": recent.attempts,
             "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
         }
         tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))

@@ -179,11 +179,11 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) ->
     return bool(
         await tx.fetchval(
             """
-            insert into card_testing_alert as known (partner_id, raised_at, code_required_until, declines, tries)
+            insert into card_testing_alert as known (partner_id, raised_at, code_required_until, declines, attempts)
             values ($1, $2, $3, $4, $5)
             on conflict (partner_id) do update set
                 raised_at = case when known.code_required_until > $2 then known.raised_at else $2 end,
-                code_required_until = $3, declines = $4, tries = $5
+                code_required_until = $3, declines = $4, attempts = $5
             returning raised_at = $2
             """,
             partner.id,

@@ -104,7 +104,7 @@ class _PaymentFlow:
             cancel_url=f"{page}{token}",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
-            tries=payment.max_attempts,
+            max_attempts=payment.max_attempts,
             save_for=await self._future_use(tx, donation) if donation.subscription_id else None,
         )
         return ProviderCall(payment.id, lambda: self._provider.create(order))
@@ -182,7 +182,7 @@ class _PaymentFlow:
         Card testing first: accounts, which every donation needs, are what ``apply_provider_state`` locks last.
         """
         # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
-        happened = provider_payment.status is not ProviderStatus.OPEN or provider_payment.tries > 0
+        happened = provider_payment.status is not ProviderStatus.OPEN or provider_payment.attempts > 0
         if (
             happened
             and (payment := await payments.find_by_provider_payment(tx, self._provider.name, provider_payment))
@@ -449,9 +449,9 @@ def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> Pay
     """What the brakes want to know. A card that the bank still asks about has not been declined."""
     undecided = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
     declined = (
-        max(provider_payment.tries - 1, 0)
+        max(provider_payment.attempts - 1, 0)
         if undecided
-        else max(provider_payment.tries, int(provider_payment.status is ProviderStatus.FAILED))
+        else max(provider_payment.attempts, int(provider_payment.status is ProviderStatus.FAILED))
     )
     ended = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
     return PaymentOutcome(payment.id, declined, paid=provider_payment.status is ProviderStatus.SUCCEEDED, ended=ended)

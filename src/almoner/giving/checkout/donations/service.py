@@ -162,8 +162,8 @@ async def apply_provider_state(tx: Tx, provider: str, provider_payment: Provider
     donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
-    if provider_payment.tries > payment.tries:
-        await payments.record_card_tries(tx, payment, provider_payment.tries)
+    if provider_payment.attempts > payment.attempts:
+        await payments.record_card_tries(tx, payment, provider_payment.attempts)
     if payment.status in SETTLED_STATUSES:
         return
     match provider_payment.status:

@@ -16,7 +16,7 @@ checks: Final = (
         full join (
             select t.owner_id, t.amount_minor, d.key as debit, c.kind as credit, c.currency
             from ledger_transfer t
-            join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+            join ledger_account d on d.id = t.debit_account_id join ledger_account c on c.id = t.credit_account_id
             where t.kind = 'payment_received'
         ) t on t.owner_id = p.id
         where (t.amount_minor, t.debit, t.credit) is distinct from

@@ -62,7 +62,8 @@ class UnallocatedReason(StrEnum):
 class Payment:
     """One attempt to pay a donation. ``provider_payment``, ``url``: None until the provider has answered.
 
-    ``tries``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most (H6).
+    ``attempts``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most
+    (H6).
     ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
     ``off_session``: a saved payment method is charged without the donor. ``called_at``: since when its provider may
     know of it.
@@ -77,7 +78,7 @@ class Payment:
     money: Money
     description: str
     language: str
-    tries: int
+    attempts: int
     created_at: datetime
     max_attempts: int
     pages_url: str
@@ -133,7 +134,7 @@ class SavedPaymentMethod:
 class ProviderPayment:
     """A payment as fetched from its provider.
 
-    ``url``: None once nothing can be paid there any more. ``tries``: how many times a card was tried. ``live``: real
+    ``url``: None once nothing can be paid there any more. ``attempts``: how many times a card was tried. ``live``: real
     money. ``ours``: whether it goes to our own account there. ``payment_method``: what it has saved, once it is paid.
     ``decline``: why a saved payment method was not charged.
     """
@@ -143,7 +144,7 @@ class ProviderPayment:
     status: ProviderStatus
     money: Money
     reference: str
-    tries: int
+    attempts: int
     live: bool
     ours: bool = True
     payment_method: SavedPaymentMethod | None = None

@@ -33,8 +33,8 @@ class FutureUse:
 class PaymentOrder:
     """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
 
-    ``tries``: how many cards the provider may take before the payment fails (H6). ``save_for``: the payment method is
-    saved to be charged later; None: it is not.
+    ``max_attempts``: how many cards the provider may take before the payment fails (H6). ``save_for``: the payment
+    method is saved to be charged later; None: it is not.
     """
 
     key: str
@@ -45,7 +45,7 @@ class PaymentOrder:
     cancel_url: str
     callback_url: str
     language: str
-    tries: int
+    max_attempts: int
     save_for: FutureUse | None = None
 
 

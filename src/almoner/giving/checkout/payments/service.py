@@ -64,7 +64,7 @@ async def create_attempt(
         money=money,
         description=described,
         language=language,
-        tries=0,
+        attempts=0,
         created_at=tx.now,
         max_attempts=allowed,
         pages_url=tx.base_urls.pages,
@@ -97,7 +97,7 @@ async def mark_paid(tx: Tx, payment: Payment) -> None:
 def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> ProviderPayment:
     live = not tx.deployment.sandbox
     return ProviderPayment(
-        called, url, ProviderStatus.OPEN, payment.money, payment_reference(payment.id), payment.tries, live
+        called, url, ProviderStatus.OPEN, payment.money, payment_reference(payment.id), payment.attempts, live
     )
 
 

@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "tries, created_at, max_attempts, pages_url, api_url, off_session, called_at"
+    "attempts, created_at, max_attempts, pages_url, api_url, off_session, called_at"
 )
 
 
@@ -26,7 +26,7 @@ def _payment(row: Record) -> Payment:
         Money(row["amount_minor"], row["currency"]),
         row["description"],
         row["language"],
-        row["tries"],
+        row["attempts"],
         row["created_at"],
         row["max_attempts"],
         row["pages_url"],
@@ -41,7 +41,7 @@ async def insert(tx: Tx, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at, max_attempts, pages_url, api_url, off_session)
+                             attempts, created_at, status_changed_at, max_attempts, pages_url, api_url, off_session)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14)
         """,
         payment.id,
@@ -52,7 +52,7 @@ async def insert(tx: Tx, payment: Payment) -> None:
         payment.money.currency,
         payment.description,
         payment.language,
-        payment.tries,
+        payment.attempts,
         payment.created_at,
         payment.max_attempts,
         payment.pages_url,
@@ -139,7 +139,7 @@ async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     return int(
         await tx.fetchval(
             """
-            select coalesce(sum(greatest(tries, (status = 'failed')::int)), 0) from payment where donation_id = $1
+            select coalesce(sum(greatest(attempts, (status = 'failed')::int)), 0) from payment where donation_id = $1
             """,
             donation_id,
         )
@@ -152,7 +152,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
         await tx.fetchval(
             """
             update payment
-            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5), tries = $6,
+            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5), attempts = $6,
                 status_changed_at = $7
             where id = $1 and status = any($3) returning true
             """,
@@ -161,7 +161,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
             PAYMENT.source_states_of(target),
             provider_payment.id,
             provider_payment.url,
-            provider_payment.tries,
+            provider_payment.attempts,
             tx.now,
         )
     )
@@ -169,7 +169,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
 
 async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
     """Record how many cards were tried on an attempt, in whichever order it is told."""
-    await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
+    await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, tries_)
 
 
 async def list_payable_attempts(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:

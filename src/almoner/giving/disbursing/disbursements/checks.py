@@ -25,7 +25,7 @@ checks: Final = (
         ) p full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.organisation_id as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case t.kind when 'disbursement_returned' then t.credit_account else t.debit_account end
+                on a.id = case t.kind when 'disbursement_returned' then t.credit_account_id else t.debit_account_id end
             where t.kind in ('disbursement_sent', 'disbursement_paid', 'disbursement_returned', 'disbursement_reversed')
         ) t on t.owner_id = p.id and t.kind = p.kind
         where (p.amount_minor, p.whose) is distinct from (t.amount_minor, t.whose)

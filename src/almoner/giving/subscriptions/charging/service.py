@@ -101,7 +101,12 @@ async def _follow_dates(tx: Tx, plan: DonationSubscription, charge: Subscription
         await _close(tx, charge, None)
         charge = None
     plan, charge = await _open_due_date(tx, plan, charge)
-    if charge is not None and plan.chargeable and charge.next_try_at is not None and charge.next_try_at <= tx.now:
+    if (
+        charge is not None
+        and plan.chargeable
+        and charge.next_attempt_at is not None
+        and charge.next_attempt_at <= tx.now
+    ):
         plan = await _charge(tx, plan, charge)
     if plan.status in CHARGED_STATUSES:
         await subscriptions.save(tx, await _remind(tx, plan))
@@ -151,7 +156,7 @@ async def _open_due_date(
     await subscriptions.skip_dates(tx, plan.id, due.too_late, "too_late")
     await subscriptions.skip_dates(tx, plan.id, due.missed, "missed_date")
     if due.opened is not None:
-        charge = SubscriptionCharge(plan.id, due.opened, "open", next_try_at=due.first_try_at)
+        charge = SubscriptionCharge(plan.id, due.opened, "open", next_attempt_at=due.first_try_at)
         await subscriptions.open_charge(tx, charge)
     plan = at_date(plan, plan.next_date(due.last), zone)
     if skipped := sorted([*due.too_late, *due.missed]):
@@ -166,7 +171,7 @@ async def _charge(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge
     if plan.money.currency not in organisation.donation_currencies:
         return await _stop(tx, plan, charge, organisation)
     if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
-        await subscriptions.update_charge(tx, replace(charge, next_try_at=tx.now + domain.LIVE_PAYMENT_RETRY))
+        await subscriptions.update_charge(tx, replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY))
         return plan
     if charge.donation_id is None:
         donation = await donations.create_later_donation(tx, plan, charge.due_on)
@@ -174,7 +179,7 @@ async def _charge(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge
         donation = await donations.get_for_update(tx, Partner(plan.partner_id), charge.donation_id)
         donation = await donations.set_amount(tx, donation, plan)
     await donations.charge_off_session(tx, plan, donation, organisation.shown_name)
-    charge = replace(charge, donation_id=donation.id, tries=charge.tries + 1, next_try_at=None)
+    charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
     return replace(plan, last_charged_on=tx.deployment.issuer_day_at(tx.now))
 

@@ -172,14 +172,14 @@ class DonationSubscription:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionCharge:
-    """One date of a plan, once it is due. ``next_try_at``: None while a payment is under way, or the donor must act."""
+    """One date of a plan, once it is due. ``next_attempt_at``: None during a payment, or if the donor must act."""
 
     subscription_id: UUID
     due_on: date
     status: ChargeStatus
     donation_id: UUID | None = None
-    tries: int = 0
-    next_try_at: datetime | None = None
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
     skip_reason: SkipReason | None = None
     decline_code: str | None = None
 
@@ -366,7 +366,7 @@ def wake_time(plan: DonationSubscription, charge: SubscriptionCharge | None, zon
     if charge is not None:
         after = last_day_of(charge.due_on) + timedelta(days=1)
         moments.append(recurrence.moment_of(after, time(), zone))
-        moments.append(charge.next_try_at if plan.chargeable else None)
+        moments.append(charge.next_attempt_at if plan.chargeable else None)
     moments += [reminder_time(plan, zone), card_notice_time(plan)]
     return min(moment for moment in moments if moment is not None)
 

@@ -252,7 +252,7 @@ async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
     charge = replace(
         charge,
         decline_code=decline.code,
-        next_try_at=plan.moment_of(retry_on, zone) if again and retry_on else None,
+        next_attempt_at=plan.moment_of(retry_on, zone) if again and retry_on else None,
     )
     await update_charge(tx, charge)
     plan = replace(plan, chargeable=decline.action is DeclineAction.RETRY)
@@ -378,8 +378,8 @@ async def resume_locked(tx: Tx, plan: DonationSubscription) -> DonationSubscript
     plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, plan.id, missed, "paused")
     charge = await find_open_charge(tx, plan.id)
-    if charge is not None and charge.next_try_at is None:  # it was resumed before the pause had given the date up
-        await update_charge(tx, replace(charge, next_try_at=tx.now))
+    if charge is not None and charge.next_attempt_at is None:  # it was resumed before the pause had given the date up
+        await update_charge(tx, replace(charge, next_attempt_at=tx.now))
     plan = await save(tx, plan, domain.UPDATED)
     await notify_donor(tx, plan, "resumed")
     return plan
@@ -419,8 +419,8 @@ async def set_payment_method(tx: Tx, provider: str, plan: DonationSubscription, 
         await _release_payment_method(tx, plan)
     charge = await find_open_charge(tx, plan.id)
     # With a payment under way its own answer says when to try again.
-    if charge is not None and charge.next_try_at is None and not plan.chargeable:
-        await update_charge(tx, replace(charge, next_try_at=tx.now))
+    if charge is not None and charge.next_attempt_at is None and not plan.chargeable:
+        await update_charge(tx, replace(charge, next_attempt_at=tx.now))
     plan = replace(plan, provider=provider, payment_method=saved, chargeable=True)
     plan = await save(tx, plan, domain.UPDATED)
     await notify_donor(tx, plan, "payment_method_changed")

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.subscriptions.donation_subscriptions.domain import SkipReason, SubscriptionCharge
 from almoner.platform.database.transactions import Tx
 
-_COLUMNS: Final = "subscription_id, due_on, status, donation_id, tries, next_try_at, skip_reason, decline_code"
+_COLUMNS: Final = "subscription_id, due_on, status, donation_id, attempts, next_attempt_at, skip_reason, decline_code"
 
 
 def _charge(row: Record) -> SubscriptionCharge:
@@ -48,15 +48,15 @@ async def open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
     """Open a date. Raises UniqueViolationError for one that there is, or while another is open."""
     await tx.execute(
         """
-        insert into donation_subscription_charge (subscription_id, due_on, status, donation_id, tries, next_try_at,
-                                                  created_at, status_changed_at)
+        insert into donation_subscription_charge (subscription_id, due_on, status, donation_id, attempts,
+                                                  next_attempt_at, created_at, status_changed_at)
         values ($1, $2, 'open', $3, $4, $5, $6, $6)
         """,
         charge.subscription_id,
         charge.due_on,
         charge.donation_id,
-        charge.tries,
-        charge.next_try_at,
+        charge.attempts,
+        charge.next_attempt_at,
         tx.now,
     )
 
@@ -67,7 +67,7 @@ async def skip_dates(tx: Tx, subscription_id: UUID, dates: Sequence[date], reaso
         return
     await tx.execute(
         """
-        insert into donation_subscription_charge (subscription_id, due_on, status, tries, skip_reason, created_at,
+        insert into donation_subscription_charge (subscription_id, due_on, status, attempts, skip_reason, created_at,
                                                   status_changed_at)
         select $1, due_on, 'skipped', 0, $3, $4, $4 from unnest($2::date[]) as t (due_on)
         """,
@@ -82,14 +82,14 @@ async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
     """Store how far an open date is."""
     await tx.execute(
         """
-        update donation_subscription_charge set donation_id = $3, tries = $4, next_try_at = $5, decline_code = $6
+        update donation_subscription_charge set donation_id = $3, attempts = $4, next_attempt_at = $5, decline_code = $6
         where subscription_id = $1 and due_on = $2 and status = 'open'
         """,
         charge.subscription_id,
         charge.due_on,
         charge.donation_id,
-        charge.tries,
-        charge.next_try_at,
+        charge.attempts,
+        charge.next_attempt_at,
         charge.decline_code,
     )
 
@@ -98,7 +98,7 @@ async def mark_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> Non
     """Settle an open date: it was paid, by a payment that began on this day."""
     await tx.execute(
         """
-        update donation_subscription_charge set status = 'paid', charged_on = $3, next_try_at = null,
+        update donation_subscription_charge set status = 'paid', charged_on = $3, next_attempt_at = null,
             status_changed_at = $4
         where subscription_id = $1 and due_on = $2 and status = 'open'
         """,
@@ -113,7 +113,7 @@ async def close_charge(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | 
     """Settle an open date unpaid: skipped for a reason, or failed."""
     await tx.execute(
         """
-        update donation_subscription_charge set status = $3, skip_reason = $4, next_try_at = null,
+        update donation_subscription_charge set status = $3, skip_reason = $4, next_attempt_at = null,
             status_changed_at = $5
         where subscription_id = $1 and due_on = $2 and status = 'open'
         """,

@@ -90,7 +90,7 @@ async def request_link(tx: Tx, subscription_id: UUID) -> bool:
     plan = await get_plan(tx, subscription_id)
     assert plan.email is not None, "just looked"
     partner = Partner(plan.partner_id)
-    link_id = await requested_emails.request_email(tx, partner, "regular-donations", plan.email)
+    link_id = await requested_emails.request_email(tx, partner, "regular_donations", plan.email)
     if link_id is None:
         return False
     await SEND_LINK.enqueue(tx, SendLink(link_id, plan.id), unique=str(link_id))

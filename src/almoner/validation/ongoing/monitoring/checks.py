@@ -107,7 +107,7 @@ checks: Final = (
         "Check that a worker is running, and look for dead matches.rescreen jobs. See docs/runbooks/stuck-queue.md",
         """
         select w.code from watchlist w
-        join watchlist_load l on l.id = w.current_load
+        join watchlist_load l on l.id = w.current_load_id
         left join monitoring_list c on c.list = w.code
         where l.loaded_at < (select at from moment) - interval '1 hour'
             and (c.compared_at is null or c.compared_at < l.loaded_at)
@@ -134,7 +134,7 @@ checks: Final = (
                 and case when m.configuration_id is null then c.is_default else c.id = m.configuration_id end
         ) counted
         where cardinality(counted.flags) > 0 and not exists (
-            select from watchlist w join watchlist_load l on l.id = w.current_load
+            select from watchlist w join watchlist_load l on l.id = w.current_load_id
             where l.organisation_categories && case when 'sanction' = any(counted.flags)
             then '{sanction}' else counted.flags end
         )
