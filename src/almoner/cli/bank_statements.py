@@ -155,7 +155,7 @@ def _gap(tx: Tx, one: StatementGap) -> list[object]:
 async def explain_discrepancy(
     tx: Tx,
     officer: Caller,
-    what: Annotated[
+    discrepancy: Annotated[
         str,
         typer.Argument(
             help="Statement ID, from `almoner bank-statements gaps`, or PROVIDER/REFERENCE, from "
@@ -165,22 +165,23 @@ async def explain_discrepancy(
     note: Note,
 ) -> str:
     """Explain a gap or a missing provider payout."""
-    provider, by_provider, reference = what.partition("/")
+    provider, by_provider, reference = discrepancy.partition("/")
     try:
         if by_provider:
             await bank_statements.record_payout_explanation(tx, provider, reference, note=note.strip(), by=officer.id)
         else:
             await bank_statements.record_gap_explanation(
-                tx, parse_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id
+                tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), by=officer.id
             )
     except NotFound:
         raise StatementError(
-            f"{what} does not exist or needs no explanation: see `almoner bank-statements gaps` and `provider-payouts`."
+            f"{discrepancy} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
+            "`provider-payouts`."
         ) from None
     await officer.record_audit_entry(
-        tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
+        tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", discrepancy
     )
-    return f"{what} has been explained."
+    return f"{discrepancy} has been explained."
 
 
 @commands.command("provider-payouts")

@@ -30,7 +30,7 @@ _STATUS: Final = {"dismissed": "written off", "accepted": "applied"}
 _DECISION: Final = {"dismiss": "write off", "accept": "apply"}
 """Status names on the command line that differ from the database."""
 
-HeldId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
+PaymentId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
 Note = Annotated[str, typer.Option(help="Reason for the decision.")]
 
 
@@ -81,7 +81,7 @@ def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
 async def refund(
     tx: Tx,
     officer: Caller,
-    held: HeldId,
+    payment: PaymentId,
     note: Note,
     provider_refund: Annotated[
         str | None,
@@ -95,39 +95,39 @@ async def refund(
     noted = _checked(note)
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
-    unallocated_payment_id = parse_id(tx, _TYPE, held)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
+    unallocated_payment_id = parse_id(tx, _TYPE, payment)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", payment, done_as=provider_refund)
     if provider_refund is not None:
         refunded = await suspense.record_manual_refund(tx, unallocated_payment_id, provider_refund, noted, officer.id)
     else:
         refunded = await suspense.begin_refund(tx, unallocated_payment_id, noted, officer.id)
-    return f"{held} is {_status(refunded)}."
+    return f"{payment} is {_status(refunded)}."
 
 
 @commands.command("apply")
 @as_operator("finance", audit_action="unallocated_payment.accepted")
-async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
+async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
     """Apply a bank transfer to its donation.
 
     Use this command for a transfer that arrived late or for a different amount. The amount of the donation is changed
     to the amount received.
     """
     noted = _checked(note)
-    unallocated_payment_id = parse_id(tx, _TYPE, held)
+    unallocated_payment_id = parse_id(tx, _TYPE, payment)
     donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, officer.id)
-    return f"{held} has been applied to {tx.ids.text('donation', donation.id)}."
+    return f"{payment} has been applied to {tx.ids.text('donation', donation.id)}."
 
 
 @commands.command("write-off")
 @as_operator("finance", audit_action="unallocated_payment.dismissed")
-async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
+async def write_off(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
     """Write off a payment that is not ours.
 
     Use this command for a payment that was not meant for us. Nothing is refunded.
     """
     noted = _checked(note)
-    unallocated_payment_id = parse_id(tx, _TYPE, held)
-    return f"{held} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, officer.id))}."
+    unallocated_payment_id = parse_id(tx, _TYPE, payment)
+    return f"{payment} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, officer.id))}."
 
 
 def _checked(note: str) -> str:

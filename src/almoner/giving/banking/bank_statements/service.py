@@ -265,8 +265,8 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         "provider_payout": [_missing_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
-    for (what, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
-        telemetry.unreconciled.set_open(what, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
+    for (kind, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
+        telemetry.unreconciled.set_open(kind, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
 
 
 async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) -> None:
