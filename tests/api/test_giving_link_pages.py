@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 
 from almoner.access.partners import service as partners
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.ports import LegalNotice
 from almoner.giving.checkout.hosted_page.service import load_notices
+from almoner.kit.errors import AccountPaused
+from almoner.kit.money import Money
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.card_testing import FORM
 from tests.support.client import Client, data
+from tests.support.regular_gifts import context
 from tests.support.service import Service, Tenant
 
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
@@ -110,6 +115,11 @@ async def test_a_paused_partner_accepts_no_donation_and_the_page_says_that_nothi
         assert answer.status_code == 409
         assert "Donations are paused" in answer.text
         assert "You have not been charged" in answer.text
+    begun_id = service.db.deployment.ids.parse("donationsession", begun["id"])
+    assert begun_id is not None
+    gift = DonationDetails(Money(2600, "USD"), "Amina", "K", FORM["email"], consented=True, anonymous=False)
+    with pytest.raises(AccountPaused):  # the form was read before the pause
+        await donations_flows.start_payment(context(service), begun_id, gift)
     async with service.db.write() as tx:
         await partners.resume(tx, tenant.partner)
     assert (await left_open.get(f"/give/{session['id']}")).status_code == 200

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from almoner.access.partners import service as partners
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.regular_gifts import PLANS, Plan, begin_plan, pass_days, reach
-from tests.support.service import Service, serving
+from tests.support.service import Service, Tenant, serving
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +170,28 @@ async def test_a_failed_payment_is_told_with_a_link_to_pay_and_to_change_the_car
     answer = await browser.post(f"{path}/{plan.id}/card")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("http")
+
+
+async def test_while_the_partner_is_paused_no_payment_of_a_date_begins_and_one_under_way_continues(
+    plan: Plan, tenant: Tenant, browser: Browser
+) -> None:
+    await plan.decline_next()
+    await reach(plan.service, (await plan.record())["nextDonationAt"])
+    path = await opened(plan, browser, "could not charge")
+    async with plan.service.db.write() as tx:
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    page = text_of((await browser.get(path)).text)
+    assert ("Donations are paused" in page, "Pay $25.00 now" in page) == (True, False)
+    answer = await browser.post(f"{path}/{plan.id}/pay")
+    assert (answer.status_code, "You have not been charged" in answer.text) == (409, True)
+    async with plan.service.db.write() as tx:
+        await partners.resume(tx, tenant.partner)
+    await browser.open(path)
+    begun = await browser.post(f"{path}/{plan.id}/pay")
+    assert "/pay/" in begun.headers["location"]
+    async with plan.service.db.write() as tx:
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    assert (await browser.post(f"{path}/{plan.id}/pay")).headers["location"] == begun.headers["location"]
 
 
 async def test_who_has_no_link_sees_nothing_and_forms_need_their_token(

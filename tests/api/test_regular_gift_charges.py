@@ -13,6 +13,7 @@ from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
+from almoner.giving.subscriptions.charging import service as charging
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDate
 from almoner.kit.time import parse_timestamp
@@ -85,6 +86,28 @@ async def test_a_paused_partners_plans_are_charged_after_the_pause_if_they_are_n
     await service.drain()
     assert await plan.dates() == [(due[:10], became)]
     assert (await plan.record())["status"] == "active"
+
+
+@pytest.mark.parametrize(("days", "became"), [(1, "paid"), (9, "failed")])
+async def test_a_charge_that_was_not_sent_before_the_pause_waits_for_its_end(
+    service: Service, tenant: Tenant, plan: Plan, days: int, became: str
+) -> None:
+    due = (await plan.record())["nextDonationAt"]
+    service.clock.advance_to(parse_timestamp(due))
+    async with service.db.write() as tx:
+        await charging.wake(tx)
+        await partners.pause(tx, tenant.partner, "Complaints about its pages")
+    await pass_days(service, days)
+    assert await plan.dates() == [(due[:10], "open")]
+    async with service.db.read() as tx:
+        waits_at = await charging.next_unfinished_at(tx)
+    assert waits_at is None or waits_at > tx.now, "a sandbox's clock goes on"
+    async with service.db.write() as tx:
+        await partners.resume(tx, tenant.partner)
+    service.clock.advance(timedelta(hours=1, minutes=1))
+    await service.drain()
+    assert await plan.dates() == [(due[:10], became)]
+    assert len(await plan.paid_on()) == (2 if became == "paid" else 1)
 
 
 async def test_a_plan_that_stays_past_due_ends_after_28_days(service: Service, plan: Plan) -> None:

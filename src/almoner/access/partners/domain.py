@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from almoner.kit.errors import AccountPaused
 from almoner.kit.public_links import NO_LINKS, PublicLinks
 
 Period = Literal["day", "week", "month"]
@@ -43,3 +44,8 @@ class PartnerAccount:
     def is_paused(self) -> bool:
         """Whether no donation can be started through the partner."""
         return self.paused_at is not None
+
+    def ensure_not_paused(self) -> None:
+        """Raises AccountPaused."""
+        if self.is_paused:
+            raise AccountPaused

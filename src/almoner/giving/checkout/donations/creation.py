@@ -12,7 +12,7 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
-from almoner.kit.errors import AccountPaused, NotFound
+from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -27,12 +27,11 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
     session.ensure_open(tx.now)
     if session.currency is not None and gift.money.currency != session.currency:
         raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
-    if (promised := await store.find_uncancelled_by_session(tx, session.id)) is not None:
-        return await _change_details(tx, session, promised, gift)
     partner = Partner(session.partner_id)
     account = await partners.get(tx, partner)
-    if account.is_paused:
-        raise AccountPaused
+    account.ensure_not_paused()
+    if (promised := await store.find_uncancelled_by_session(tx, session.id)) is not None:
+        return await _change_details(tx, session, promised, gift)
     shown = account.shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
     plan_id = await donation_subscriptions.begin(tx, session, gift, None, donor_shown=shown)

@@ -15,7 +15,7 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.kit import metadata as metadata_rules
-from almoner.kit.errors import AccountPaused, NotFound
+from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -41,8 +41,7 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
     WrongPartnerCurrency, WrongTargetCurrency, GiftAidMissing.
     """
     account = await partners.get(tx, partner)
-    if account.is_paused:
-        raise AccountPaused
+    account.ensure_not_paused()
     user = await _find_user(tx, partner, change.user_id)
     organisation = await _recipient(tx, partner, change.organisation_id, user)
     if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
+from almoner.access.partners import service as partners
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import (
     STRICT_LIMITS,
@@ -124,7 +125,10 @@ class _PaymentFlow:
         return await (self.charge if payment.off_session else self.create)(tx, payment, donation)
 
     async def charge(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall | None:
-        """Charge the plan's payment method while its date lasts; after that, only learn whether it was charged."""
+        """Charge the plan's payment method while its date lasts; after that, only learn whether it was charged.
+
+        Raises AccountPaused if the provider was not called yet.
+        """
         due_on = donation.subscription_due_on
         assert donation.subscription_id is not None, "only gifts of plans are charged off session"
         assert due_on is not None, "the first gift is paid on a page"
@@ -137,6 +141,8 @@ class _PaymentFlow:
         )
         if over and await payments.cancel_uncalled(tx, payment.id):
             return None
+        if not over and payment.called_at is None:
+            (await partners.get(tx, Partner(plan.partner_id))).ensure_not_paused()
         saved, first = plan.payment_method, await payments.find(tx, plan.first_payment_id or payment.id)
         assert saved is not None, "a plan is charged to what its first payment has saved"
         assert first is not None, "a plan references its first payment"
@@ -403,6 +409,7 @@ class _PayLaterDonation(_PaymentFlow):
         if payment.is_payable:
             started = payment.provider_payment is not None or payment.off_session
             return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
+        (await partners.get(tx, Partner(donation.partner_id))).ensure_not_paused()
         donation = await service.set_amount(tx, donation, plan)
         payment = await payments.create_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
@@ -463,8 +470,8 @@ async def start_payment(
     """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
     Without ``url`` the state says why: PAID, HELD. A second call with the same donation gives the same page; with
-    another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
-    WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
+    another amount it ends the first payment and makes a new one. Raises NotFound, AccountPaused, SessionExpired,
+    SessionCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 
     ``browser``: whose it is; the card testing limits may refuse it with RateLimited or CodeRequired. None: nobody's, as
     in simulations.
@@ -475,7 +482,7 @@ async def start_payment(
 async def pay_later_donation(work: PaymentContext, donation_id: UUID) -> str | None:
     """The page on which the donor pays an open date of a plan; None where it is paid, being charged, or over.
 
-    Raises NotFound, ProviderUnavailable.
+    Raises NotFound, AccountPaused, ProviderUnavailable.
     """
     return await leases.run_leased_flow(work.db, _PayLaterDonation(work, donation_id))
 
@@ -527,7 +534,10 @@ async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
 
 
 async def finish_payment(work: PaymentContext, payment_id: UUID) -> None:
-    """Charge a saved payment method, or finish a call that a crash left unrecorded. Raises ProviderUnavailable."""
+    """Charge a saved payment method, or finish a call that a crash left unrecorded.
+
+    Raises AccountPaused, ProviderUnavailable.
+    """
     await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))
 
 

@@ -14,12 +14,14 @@ from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAY
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.subscriptions.donation_subscriptions.domain import PAYMENT_METHOD_REPLACED, PaymentMethodReplaced
+from almoner.kit.errors import AccountPaused
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
 
 RETRY_DELAY: Final = timedelta(minutes=1)
+_PAUSE_RETRY: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ async def finish_payment(parts: JobDependencies, work: JobContext, job: JobOf[Fi
     try:
         context = PaymentContext(work.db, parts.provider, parts.limits)
         await flows.finish_payment(context, job.details.payment)
+    except AccountPaused:
+        return JobRetry(_PAUSE_RETRY, "the partner is paused")
     except ProviderUnavailable as error:
         return _result_of_failure(error)
     return JobDone()

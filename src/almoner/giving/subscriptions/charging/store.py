@@ -7,10 +7,22 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
+@across_partners("sweep")
 async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
-    """Since when the oldest charge of a saved payment method has been unfinished; None if there is none."""
+    """Since when the oldest charge of a saved payment method has been unfinished; None if there is none.
+
+    Those of paused partners are not sent, and nobody waits for them.
+    """
     found: datetime | None = await tx.fetchval(
-        "select min(created_at) from payment where status = 'starting' and off_session"
+        """
+        select min(y.created_at) from payment y
+        where y.status = 'starting' and y.off_session and (
+            y.called_at is not null or not exists (
+                select from donation d join partner p on p.id = d.partner_id
+                where d.id = y.donation_id and p.paused_at is not null
+            )
+        )
+        """
     )
     return found
 

@@ -36,7 +36,7 @@ from almoner.giving.subscriptions.donor_pages.actions import (
 )
 from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonations
 from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
-from almoner.kit.errors import NotFound, ServiceUnavailable
+from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.kit.money import Money
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
@@ -180,9 +180,13 @@ class RegularDonationPages(LinkedPages):
         if await self._posted(request, visit) is None:
             return await self._refused(request, opened_by, plan_id, visit, "pay")
         async with self._db.read() as tx:
-            shown = (await service.load_one(tx, opened_by, plan_id)).listed[0]
+            found = await service.load_one(tx, opened_by, plan_id)
+        [shown] = found.listed
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid)
+        except AccountPaused:
+            links, language = found.partner.public_links, self.pages.language(found.opened_by.language)
+            return self.pages.render_message("give.paused", language, status=409, partner_links=links)
         except ServiceUnavailable:
             return await self._list(request, opened_by, visit, status=503, notice="give.busy")
         if url is None:

@@ -9,9 +9,10 @@ from uuid import UUID
 class DonorPayments:
     """``origin``: of the provider's pages. All raise ServiceUnavailable.
 
-    ``pay``: the page on which an open date is paid, None where it is over. ``refresh``: learn how such a payment went.
-    ``change_card``: the page on which a plan's card is changed, None where that is over or was asked for too often; the
-    provider leads back to the address. ``finish_card_change``: the plan of such a change, and whether it was made.
+    ``pay``: the page on which an open date is paid, None where it is over; raises AccountPaused. ``refresh``: learn how
+    such a payment went. ``change_card``: the page on which a plan's card is changed, None where that is over or was
+    asked for too often; the provider leads back to the address. ``finish_card_change``: the plan of such a change, and
+    whether it was made.
     """
 
     origin: str
