@@ -24,7 +24,7 @@ from tests.support import cluster
 from tests.support.database import TestDatabase
 from tests.support.deployed import Deployed
 from tests.support.factories import nonprofit
-from tests.support.releases import Release, export_source, releases
+from tests.support.releases import Release, export_source, is_in_clone, releases
 from tests.support.running import folder, running
 from tests.support.service import Service, serving
 
@@ -141,6 +141,7 @@ def test_the_last_release_and_this_version_work_over_one_database(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: Release
 ) -> None:
     """It makes the database, this version migrates it, and it goes back."""
+    assert is_in_clone(release)
     released = str(export_source(release, tmp_path))
     made: list[str] = []
     for place in (released, str(Path(almoner.__file__).parents[1]), released):

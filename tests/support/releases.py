@@ -38,21 +38,28 @@ def releases() -> list[Release]:
 
 def read_file(release: Release, path: str) -> bytes:
     """A file as it was released."""
-    return _git("show", f"{_known(release.commit)}:{path}")
+    return _git("show", f"{release.commit}:{path}")
 
 
 def export_source(release: Release, place: Path) -> Path:
     """Put the code of a release into a folder; the folder that its package lies in."""
-    with tarfile.open(fileobj=io.BytesIO(_git("archive", "--format=tar", _known(release.commit), "src"))) as files:
+    with tarfile.open(fileobj=io.BytesIO(_git("archive", "--format=tar", release.commit, "src"))) as files:
         files.extractall(place, filter="data")
     return place / "src"
 
 
-def _known(commit: str) -> str:
-    """The commit, fetched where a shallow clone lacks it."""
-    if subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=PROJECT, capture_output=True).returncode:
-        _git("fetch", "--quiet", "--depth=1", "origin", commit)
-    return commit
+def is_in_clone(release: Release) -> bool:
+    """Whether this clone has the release's commit, which a shallow one tries to fetch. A full clone has to have it."""
+    shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
+    return (
+        not shallow
+        or _succeeds("cat-file", "-e", f"{release.commit}^{{commit}}")
+        or _succeeds("fetch", "--quiet", "--depth=1", "origin", release.commit)
+    )
+
+
+def _succeeds(*words: str) -> bool:
+    return subprocess.run(["git", *words], cwd=PROJECT, check=False, capture_output=True).returncode == 0
 
 
 def _git(*words: str) -> bytes:
