@@ -146,7 +146,7 @@ async def test_allowed_activities_decide_anew_and_tell_only_changes(
     assert activities.summary(now[choir["id"]]) == ("pass", ["c"], []), "allowed with the wider one"
     assert (await activities.told(service, api))[len(before) :] == [now[cats["id"]]]
     (_, last) = await activities.evidence(service, choir)
-    assert (last.occasion, last.told) == ("configuration_changed", False)
+    assert (last.occasion, last.results_changed) == ("configuration_changed", False)
     assert last.allowed == AllowedActivities(frozenset((DOGS, PERFORMING)))
     await change(service, api, own, allowedActivitySubTags=[activities.tag(service, DOGS)])
     status, confirmed, rejected = activities.summary(await activities.shown(api, both))

@@ -295,7 +295,7 @@ async def test_each_decision_shows_what_it_rested_on(service: Service, api: Clie
     answer = await api.get(f"{PATH}/{made['id']}/history", direction="ASC")
     assert (answer.json()["object"], answer.json()["totalResults"]) == ("eligibility_evaluation", 2)
     first, second = data(answer)
-    assert (first["occasion"], first["eligibilityStatus"], first["told"]) == ("created", "pass", True)
+    assert (first["occasion"], first["eligibilityStatus"], first["resultsChanged"]) == ("created", "pass", True)
     assert (first["organisationId"], first["allowedActivitySubTags"]) == (made["organisationId"], None)
     assert {one["id"]: (one["rule"], one["suggested"], one["verdict"]) for one in first["findings"]} == {
         dogs: ("ntee:D20", True, "confirmed"),

@@ -158,7 +158,8 @@ async def histories(service: Service, tenant: Tenant) -> int:
             select s.id, s.status,
                 array(select from_status || ' ' || to_status from state_change c
                       where c.resource_id = s.id order by c.id) as moves,
-                (select count(*) from eligibility_evaluation e where e.subscription_id = s.id and e.told) as told
+                (select count(*) from eligibility_evaluation e
+                 where e.subscription_id = s.id and e.results_changed) as told
             from eligibility_subscription s where s.partner_id = $1
             """,
             tenant.partner.id,

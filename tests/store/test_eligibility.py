@@ -224,7 +224,7 @@ async def fill(service: Service, partners: list[UUID]) -> None:
             ), kept as (
                 insert into eligibility_evaluation (
                     id, subscription_id, occasion, organisation_id, classification, name_classification,
-                        eligibility_status, told,
+                        eligibility_status, results_changed,
                     evaluated_at
                 ) select gen_random_uuid(), id, 'created', ($2::uuid[])[1], '{{}}', '{{}}', 'pass', true, $3 from made
                 returning id

@@ -591,8 +591,8 @@ export interface EligibilityEvaluation {
   allowedActivitySubTags: Array<string> | null;
   /** The finding for each activity. */
   findings: Array<EligibilityFinding>;
-  /** Whether the results became others, so that an event was sent. */
-  told: boolean;
+  /** Whether the results changed, so that an event was sent. */
+  resultsChanged: boolean;
 }
 
 /** What it does, and what of that is not allowed. */

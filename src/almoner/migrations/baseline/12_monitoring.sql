@@ -246,7 +246,7 @@ create table eligibility_evaluation (
     name_classification jsonb not null check (jsonb_typeof(name_classification) = 'object'),
     allowed text[],
     eligibility_status text check (eligibility_status in ('pass', 'fail')),
-    told boolean not null,
+    results_changed boolean not null,
     evaluated_at timestamptz not null
 );
 create index eligibility_evaluation_of on eligibility_evaluation (subscription_id, id);
@@ -254,7 +254,7 @@ comment on column eligibility_evaluation.classification is
     'by sub-tag code, the rule that assigned it from register data';
 comment on column eligibility_evaluation.name_classification is 'the same from words of the name';
 comment on column eligibility_evaluation.allowed is 'sub-tag codes; null: all';
-comment on column eligibility_evaluation.told is 'whether it changed what the partner sees';
+comment on column eligibility_evaluation.results_changed is 'whether it changed what the partner sees';
 grant select, insert on eligibility_evaluation to almoner_app;
 
 -- The finding for each sub-tag: the rule that assigned it, or none.

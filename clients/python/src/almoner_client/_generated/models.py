@@ -774,6 +774,7 @@ class EligibilityEvaluation(Record):
         "organisation_id": "organisationId",
         "eligibility_status": "eligibilityStatus",
         "allowed_activity_sub_tags": "allowedActivitySubTags",
+        "results_changed": "resultsChanged",
     }
     at: datetime
     """When, in UTC."""
@@ -789,8 +790,8 @@ class EligibilityEvaluation(Record):
     """What the configuration allowed; null for everything."""
     findings: List[EligibilityFinding]
     """The finding for each activity."""
-    told: bool
-    """Whether the results became others, so that an event was sent."""
+    results_changed: bool
+    """Whether the results changed, so that an event was sent."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -146,7 +146,7 @@ NO_RESULTS: Final = EligibilityResults()
 
 @dataclass(frozen=True, slots=True)
 class EligibilityEvaluation:
-    """One stored evaluation with its evidence. ``told``: whether the partner was notified."""
+    """One stored evaluation with its evidence. ``results_changed``: and the partner was notified."""
 
     id: UUID
     occasion: Occasion
@@ -154,7 +154,7 @@ class EligibilityEvaluation:
     allowed: AllowedActivities
     results: EligibilityResults
     findings: tuple[ActivityFinding, ...]
-    told: bool
+    results_changed: bool
     evaluated_at: datetime
 
     def is_based_on(self, known_activities: KnownActivities, allowed: AllowedActivities) -> bool:

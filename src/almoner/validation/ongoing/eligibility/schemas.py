@@ -235,7 +235,9 @@ class EligibilityEvaluationResponse(ResponseRecord, object_name="eligibility_eva
         list[str] | None, msgspec.Meta(description="What the configuration allowed; null for everything.")
     ]
     findings: list[EligibilityFindingResponse]
-    told: Annotated[bool, msgspec.Meta(description="Whether the results became others, so that an event was sent.")]
+    results_changed: Annotated[
+        bool, msgspec.Meta(description="Whether the results changed, so that an event was sent.")
+    ]
 
 
 def evaluation_response(tx: Tx, evaluation: EligibilityEvaluation) -> EligibilityEvaluationResponse:
@@ -260,5 +262,5 @@ def evaluation_response(tx: Tx, evaluation: EligibilityEvaluation) -> Eligibilit
             )
             for sub in ordered_sub_tags(found)
         ],
-        told=evaluation.told,
+        results_changed=evaluation.results_changed,
     )

@@ -17,7 +17,7 @@ from almoner.validation.ongoing.eligibility.domain import (
 
 _SELECT: Final = """
 select e.id, e.occasion, e.organisation_id, e.classification, e.name_classification, e.allowed, e.eligibility_status,
-    e.told, e.evaluated_at, (
+    e.results_changed, e.evaluated_at, (
         select coalesce(jsonb_agg(jsonb_build_array(f.code, f.rule, f.suggested, f.verdict) order by f.code), '[]')
         from eligibility_finding f where f.evaluation_id = e.id
     ) as findings
@@ -36,7 +36,7 @@ def _evaluation(row: Record) -> EligibilityEvaluation:
         AllowedActivities(None if row["allowed"] is None else frozenset(row["allowed"])),
         EligibilityResults(row["eligibility_status"], confirmed, rejected),
         findings,
-        row["told"],
+        row["results_changed"],
         row["evaluated_at"],
     )
 
@@ -48,7 +48,7 @@ async def insert_evaluation(tx: Tx, subscription_id: UUID, evaluation: Eligibili
         with kept as (
             insert into eligibility_evaluation (
                 id, subscription_id, occasion, organisation_id, classification, name_classification, allowed,
-                eligibility_status, told, evaluated_at
+                eligibility_status, results_changed, evaluated_at
             ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         )
         insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict)
@@ -62,7 +62,7 @@ async def insert_evaluation(tx: Tx, subscription_id: UUID, evaluation: Eligibili
         dict(evaluation.known.name_classification),
         None if evaluation.allowed.codes is None else sorted(evaluation.allowed.codes),
         evaluation.results.status,
-        evaluation.told,
+        evaluation.results_changed,
         evaluation.evaluated_at,
         [found.code for found in evaluation.findings],
         [found.rule for found in evaluation.findings],
