@@ -22,6 +22,7 @@ from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat
 from almoner.platform.observability import incidents
 from almoner.platform.observability.deployment_checks import CheckResult
+from almoner.platform.observability.incidents import AFFECTED
 from almoner.wiring import build_status_writer
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -39,6 +40,13 @@ async def record_checks(service: Service, checks: Sequence[object]) -> None:
     """Checks as a process of another version records them."""
     async with service.db.write() as tx:
         await tx.execute("update process set checks = $1, checked_at = $2", checks, tx.real_now)
+
+
+async def report(service: Service, *affected: str) -> None:
+    """An incident of each part."""
+    async with service.db.write() as tx:
+        for key in affected:
+            await incidents.create_incident(tx, "A fault", key, "identified", "We mend it.", "operator")
 
 
 class CountingRenderer(StatusRenderer):
@@ -109,6 +117,10 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
             await incidents.update_incident(tx, newer, "resolved", "Done.", by)
             shown = await incidents.list_public_incidents(tx, tx.now - timedelta(days=1), 2)
         assert [one.id for one in shown] == [still_open, newer], "open ones first, however old"
+        with pytest.raises(asyncpg.CheckViolationError) as refused:
+            async with service.db.write() as tx:
+                await tx.execute("update incident set resolved_at = null where id = $1", newer)
+        assert refused.value.constraint_name == "incident_immutable"
 
 
 async def test_files_of_others_are_neither_followed_nor_left_behind(
@@ -133,11 +145,13 @@ async def test_files_of_others_are_neither_followed_nor_left_behind(
 async def test_what_another_version_recorded_ends_no_worker(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
         await beat(service)
+        await report(service, *AFFECTED)
+        with pytest.raises(asyncpg.CheckViolationError, match="incident_affected"):
+            await report(service, "chatbots")
         owner = await asyncpg.connect(service.database.owner_dsn)
-        await owner.execute("alter table incident drop constraint if exists incident_affected")  # by a newer version
+        await owner.execute("alter table incident drop constraint incident_affected")  # by a newer version
         await owner.close()
-        async with service.db.write() as tx:
-            await incidents.create_incident(tx, "A fault", "chatbots", "identified", "We mend it.", "operator")
+        await report(service, "chatbots")
         failed = {**asdict(CheckResult("mail server", "failed", "no answer")), "since": "yesterday"}
         await record_checks(service, [failed])
         writer, stop = build_status_writer(service.services), asyncio.Event()

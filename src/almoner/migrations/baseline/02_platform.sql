@@ -180,12 +180,20 @@ grant select, insert, update on backup_report to almoner_app;
 create table incident (
     id uuid primary key,
     title text not null check (length(title) between 1 and 120),
-    affected text not null check (length(affected) between 1 and 40),
+    affected text not null constraint incident_affected check (affected in (
+        'everything', 'api', 'webhooks', 'emails', 'payments', 'disbursements', 'validation', 'registers'
+    )),
     started_at timestamptz not null,
     resolved_at timestamptz check (resolved_at >= started_at)
 );
 comment on column incident.affected is 'a part of the service that the status page names, or everything';
 create index incident_open on incident (id) where resolved_at is null;
+-- It is resolved once; nothing else ever changes.
+create trigger incident_immutable before update on incident for each row
+    when ((old.id, old.title, old.affected, old.started_at) is distinct from
+              (new.id, new.title, new.affected, new.started_at)
+          or old.resolved_at is not null)
+    execute function guard_immutable();
 grant select, insert, update (resolved_at) on incident to almoner_app;
 
 create table incident_update (
