@@ -217,11 +217,11 @@ async def request_evidence(
     """
     kind, subject_id = _read(tx, subject)
     with _there(subject):
-        if evidence is None:
-            return Table(
-                ("evidence",), [[one] for one in await evidence_requests.list_requestable(tx, kind, subject_id)]
-            )
         handler = REVIEW_HANDLERS[kind]
+        if evidence is None:
+            offered = await evidence_requests.list_requestable(tx, kind, subject_id)
+            await reviews.view_review(tx, handler, subject_id)  # there is such a case
+            return Table(("evidence",), [[one] for one in offered])
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, officer.id)
     await officer.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
     return f"The applicant of {subject} has been asked for it."

@@ -43,6 +43,11 @@ async def test_a_reviewer_sees_the_evidence_and_lets_the_applicant_through(
     status, printed = await types("reviews", "list", "--kind", "agent_verification")
     assert status == 0
     assert (made["id"] in printed, "other_domain" in printed) == (True, True)
+    assert (await types("reviews", "request", made["id"]))[0] == 0
+    unknown = service.db.deployment.ids.example("agentverification")
+    assert unknown != made["id"]
+    status, printed = await types("reviews", "request", unknown)
+    assert (status, f"there is no {unknown}" in printed) == (2, True)
     status, printed = await types("reviews", "show", made["id"])
     assert status == 0
     for fact in (
