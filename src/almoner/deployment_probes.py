@@ -1,5 +1,6 @@
 """Probes of what a deployment needs besides its database, with advice: for `almoner check` and workers."""
 
+import asyncio
 import ssl
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 from almoner import backends, providers
 from almoner.kit.time import Clock
 from almoner.platform.database import disk_space, postgres
-from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe
+from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe, Status
 from almoner.platform.outbound.certificates import find_certificate_end
 from almoner.platform.outbound.lookups import look_up_peer
 from almoner.settings import Settings
@@ -19,6 +20,8 @@ _MAIL_ADVICE = "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
 _STORAGE_ADVICE = "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials."
 _STRIPE_ADVICE = "Check ALMONER_STRIPE_SECRET_KEY and the webhook endpoint at Stripe. See docs/guides/stripe.md."
 _CERTIFICATE_ADVICE = "Renew the certificate at your proxy, and reload the proxy."
+_CERTIFICATE_SECONDS: Final = 5.0
+"""How long a host may take to show its certificate: what cannot be reached from here is no failure."""
 CERTIFICATE_NOTICE: Final = timedelta(days=14)
 """How long before it expires a certificate has to be renewed."""
 
@@ -76,17 +79,19 @@ async def _resolve(name: str) -> CheckResult:
     try:
         found = await look_up_peer(name)
     except OSError as error:
-        return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE)
-    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(found))}")
+        return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE, name)
+    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(found))}", host=name)
 
 
 async def check_certificate(host: str, port: int, now: datetime, context: ssl.SSLContext | None = None) -> CheckResult:
     """Whether clients accept the certificate of a public address, and for how long."""
     try:
-        end = await find_certificate_end(host, port, context)
+        async with asyncio.timeout(_CERTIFICATE_SECONDS):
+            end = await find_certificate_end(host, port, context)
     except ssl.SSLError as error:
-        return CheckResult("certificate", "failed", f"{host}: {error}", _CERTIFICATE_ADVICE)
+        return CheckResult("certificate", "failed", f"{host}: {error}", _CERTIFICATE_ADVICE, host)
     except OSError as error:
-        return CheckResult("certificate", "skipped", f"{host} cannot be reached from this machine: {error}")
-    found = f"{host}: expires on {end:%Y-%m-%d}"
-    return CheckResult("certificate", "ok" if end - now > CERTIFICATE_NOTICE else "warning", found, _CERTIFICATE_ADVICE)
+        reason = str(error) or f"no answer within {_CERTIFICATE_SECONDS:.0f} s"
+        return CheckResult("certificate", "skipped", f"{host} cannot be reached from this machine: {reason}", host=host)
+    status: Status = "ok" if end - now > CERTIFICATE_NOTICE else "warning"
+    return CheckResult("certificate", status, f"{host}: expires on {end:%Y-%m-%d}", _CERTIFICATE_ADVICE, host)

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -167,3 +168,6 @@ async def test_a_certificate_that_expires_soon_is_told_in_time(tmp_path: Path) -
         assert (await check_certificate("localhost", port, now)).status == "failed", "no client trusts it"
     gone = await check_certificate("localhost", free_port(), now)
     assert gone.status == "skipped", gone
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        silent = await check_certificate("localhost", mute.getsockname()[1], now)
+    assert (silent.status, silent.found.rpartition(": ")[2]) == ("skipped", "no answer within 5 s"), silent

@@ -6,11 +6,14 @@ import re
 import signal
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
+from almoner.platform.observability.deployment_checks import CheckResult, PartsWatch
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.running import free_port
@@ -68,6 +71,30 @@ async def test_a_worker_shows_its_health_and_metrics(service: Service, tmp_path:
     lines = [line for line in (tmp_path / "worker.log").read_text().splitlines() if '"check_failed"' in line]
     assert len(lines) == 1
     assert json.loads(lines[0])["check"] == "mail server"
+
+
+async def test_a_warning_is_logged_for_each_host_and_measured(service: Service) -> None:
+    lines: list[bytes] = []
+    telemetry = Telemetry(lines.append)
+    found = [CheckResult("certificate", "warning", "expires", "Renew it.", host) for host in ("api", "give")]
+
+    async def certificates() -> list[CheckResult]:
+        return found
+
+    watch = PartsWatch([("certificate", "Renew it.", certificates)], service.db.deployment, telemetry)
+
+    async def logged() -> set[tuple[str, str]]:
+        lines.clear()
+        await watch.look()
+        return {(one["event"], one["host"]) for one in map(json.loads, lines)}
+
+    assert await logged() == {("check_warning", "api"), ("check_warning", "give")}
+    assert await logged() == set()
+    assert b'almoner_check_warning{check="certificate"} 1.0' in telemetry.render_metrics()
+    found = [replace(found[0], status="ok"), replace(found[1], status="failed")]
+    assert await logged() == {("check_ok", "api"), ("check_failed", "give")}
+    assert b'almoner_check_warning{check="certificate"} 0.0' in telemetry.render_metrics()
+    assert b'almoner_check_failed{check="certificate"} 1.0' in telemetry.render_metrics()
 
 
 async def test_a_busy_port_of_a_worker_is_named(service: Service, tmp_path: Path) -> None:

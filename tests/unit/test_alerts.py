@@ -24,6 +24,7 @@ FIRING = {
         'almoner_requests_total{status="200"}': "0+60x60",
     },
     "AlmonerCheckFailed": {'almoner_check_failed{check="mail server"}': "1x60"},
+    "AlmonerCheckWarning": {'almoner_check_warning{check="certificate"}': "1x60"},
     "AlmonerQueueGrows": {'almoner_queue_jobs{state="outstanding"}': "20000+100x60"},
     "AlmonerDeliveriesFail": {'almoner_deliveries_total{result="failed"}': "0+60x90"},
     "AlmonerNoWorker": {'almoner_requests_total{status="200"}': "0+60x60"},

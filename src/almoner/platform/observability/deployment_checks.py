@@ -11,18 +11,20 @@ from almoner.platform.observability.telemetry import Telemetry
 
 _PATIENCE_SECONDS: Final = 15.0
 _PERIOD_SECONDS: Final = 300.0
+_PROBLEMS: Final = ("failed", "warning")
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check: what was found, and what to do about it."""
+    """One check: what was found, and what to do about it. ``host``: which one, of a check that looks at several."""
 
     name: str
     status: Status
     found: str
     advice: str = ""
+    host: str = ""
 
 
 Probe = Callable[[], Awaitable[CheckResult | Sequence[CheckResult]]]
@@ -58,14 +60,14 @@ def describe_error(error: BaseException) -> str:
 
 
 class PartsWatch:
-    """Repeats probes while a worker runs, and says what fails: in the log, the metrics and `/readyz?verbose`."""
+    """Repeats probes while a worker runs. Logs, metrics and `/readyz?verbose` show what fails or soon will."""
 
     def __init__(self, probes: Sequence[NamedProbe], deployment: Deployment, telemetry: Telemetry) -> None:
         self._probes = probes
         self._clock = deployment.clock
         self._identity = deployment.identity
         self._telemetry = telemetry
-        self._failed: dict[str, str] = {}
+        self._problems: dict[tuple[str, str], CheckResult] = {}
         self.results: list[CheckResult] = []
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -77,19 +79,21 @@ class PartsWatch:
     async def look(self) -> None:
         """Run all probes once, but not on a copy, which does nothing outside.
 
-        What begins to fail, fails in another way or works again has a line in the log.
+        What begins to fail or to need attention, does so in another way or works again has a line in the log.
         """
         if self._identity.copy is not None:
             self.results = []
             return
         self.results = [one async for one in run_probes(self._probes)]
-        failed = {one.name: one for one in self.results if one.status == "failed"}
-        for name in dict.fromkeys(one.name for one in self.results):
-            self._telemetry.failed_checks.labels(name).set(name in failed)
-        for name, one in failed.items():
-            if self._failed.get(name) != one.found:
-                what = {"check": name, "found": one.found, "advice": one.advice}
-                self._telemetry.log("check_failed", self._clock.real_now(), **what)
-        for name in self._failed.keys() - failed.keys():
-            self._telemetry.log("check_ok", self._clock.real_now(), check=name)
-        self._failed = {name: one.found for name, one in failed.items()}
+        problems = {(one.name, one.host): one for one in self.results if one.status in _PROBLEMS}
+        for status, gauge in self._telemetry.check_problems.items():
+            names = {one.name for one in problems.values() if one.status == status}
+            for name in dict.fromkeys(one.name for one in self.results):
+                gauge.labels(name).set(name in names)
+        for key, one in problems.items():
+            if self._problems.get(key) != one:
+                what = {"check": one.name, "host": one.host, "found": one.found, "advice": one.advice}
+                self._telemetry.log(f"check_{one.status}", self._clock.real_now(), **what)
+        for name, host in self._problems.keys() - problems.keys():
+            self._telemetry.log("check_ok", self._clock.real_now(), check=name, host=host)
+        self._problems = problems

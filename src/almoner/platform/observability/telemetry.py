@@ -82,7 +82,7 @@ class Telemetry:
         self.payees = PayeeCheckMetrics(self.registry)
         self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _selfcheck_metrics(self.registry)
         self.disk = DiskMetrics(self.registry)
-        self.failed_checks = _check_metric(self.registry)
+        self.check_problems = _check_metrics(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -301,9 +301,16 @@ def _delivery_metric(registry: CollectorRegistry) -> Counter:
     return Counter("almoner_deliveries", "Webhook attempts by result.", ("result",), registry=registry)
 
 
-def _check_metric(registry: CollectorRegistry) -> Gauge:
-    described = "1 while a check of `almoner check`, which workers repeat, fails."
-    return Gauge("almoner_check_failed", described, ("check",), registry=registry)
+def _check_metrics(registry: CollectorRegistry) -> dict[str, Gauge]:
+    """By the status of a check."""
+    described = {
+        "failed": "1 while a check of `almoner check`, which workers repeat, fails.",
+        "warning": "1 while a check of `almoner check`, which workers repeat, warns of what will fail.",
+    }
+    return {
+        status: Gauge(f"almoner_check_{status}", text, ("check",), registry=registry)
+        for status, text in described.items()
+    }
 
 
 def _upload_metric(registry: CollectorRegistry) -> Histogram:
