@@ -16,7 +16,7 @@ create table payee_bank_account (
     building text check (length(building) between 1 and 16),
     postcode text check (length(postcode) between 1 and 16),
     town text not null check (length(town) between 1 and 35),
-    country char(3) not null check (country ~ '^[A-Z]{3}$'),
+    country_code char(3) not null check (country_code ~ '^[A-Z]{3}$'),
     name_score integer not null check (name_score between 0 and 100),
     is_change boolean not null,
     status text not null check (status in ('proposed', 'approved', 'refused', 'replaced')),
@@ -81,11 +81,11 @@ create trigger payee_bank_account_status before update of status on payee_bank_a
 -- A proposal and its approvals do not change.
 create trigger payee_bank_account_immutable before update on payee_bank_account for each row
     when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.encrypted_number, old.masked_number,
-           old.fingerprint, old.street, old.building, old.postcode, old.town, old.country, old.name_score,
+           old.fingerprint, old.street, old.building, old.postcode, old.town, old.country_code, old.name_score,
            old.is_change, old.proposed_by, old.proposed_note, old.proposed_at)
           is distinct from
           (new.id, new.organisation_id, new.currency, new.scheme, new.holder, new.encrypted_number, new.masked_number,
-           new.fingerprint, new.street, new.building, new.postcode, new.town, new.country, new.name_score,
+           new.fingerprint, new.street, new.building, new.postcode, new.town, new.country_code, new.name_score,
            new.is_change, new.proposed_by, new.proposed_note, new.proposed_at)
           or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
               is distinct from (new.first_by, new.first_note, new.first_at))

@@ -214,7 +214,7 @@ async def payees_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Address
     """The accounts that a file pays to, each once: their holders and addresses."""
     rows = await tx.fetch(
         """
-        select id, holder, town, country, street, building, postcode from payee_bank_account
+        select id, holder, town, country_code, street, building, postcode from payee_bank_account
         where id in (select payee_bank_account_id from payment_file_transaction where file_id = $1) order by id
         """,
         file_id,

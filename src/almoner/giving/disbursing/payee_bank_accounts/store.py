@@ -12,9 +12,9 @@ from almoner.platform.database import keyset
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
-    "id, organisation_id, currency, scheme, holder, encrypted_number, masked_number, town, country, street, building, "
-    "postcode, "
-    "name_score, is_change, status, proposed_by, proposed_note, proposed_at, first_by, first_note, first_at, "
+    "id, organisation_id, currency, scheme, holder, encrypted_number, masked_number, town, country_code, street, "
+    "building, postcode, name_score, is_change, status, proposed_by, proposed_note, proposed_at, "
+    "first_by, first_note, first_at, "
     "second_by, second_note, second_at, refused_by, refused_note, denied_at"
 )
 
@@ -35,8 +35,8 @@ async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
         await tx.fetchval(
             """
             insert into payee_bank_account (id, organisation_id, currency, scheme, holder, encrypted_number,
-                                       masked_number, fingerprint, town,
-                                       country, street, building, postcode, name_score, is_change, status, proposed_by,
+                                       masked_number, fingerprint, town, country_code, street,
+                                       building, postcode, name_score, is_change, status, proposed_by,
                                        proposed_note, proposed_at, status_changed_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'proposed', $16, $17, $18, $18)
             on conflict (organisation_id, currency) where status = 'proposed' do nothing returning true
