@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from almoner.access.partners import service as partners
+from almoner.platform.database.transactions import Partner
 from tests.support.card_testing import FORM, Street, code_asked
 
 MARGIN = timedelta(seconds=20)
@@ -93,6 +95,19 @@ async def test_h11_asking_again_for_the_same_gift_sends_no_second_mail(street: S
     assert (await donor.give(email="b@example.org")).headers["location"].endswith("/code")
     assert "b•••@example.org" in (await donor.look("/code")).text
     assert "/pay/" in (await donor.enter(await street.code("b@example.org"))).headers["location"]
+
+
+async def test_while_the_partner_is_paused_no_code_is_asked_for_or_sent(street: Street) -> None:
+    donor = await code_asked(street)
+    async with street.service.db.write() as tx:
+        partner = Partner(await tx.fetchval("select partner_id from donation_session"))
+        await partners.pause(tx, partner, "Complaints about its pages")
+    for answer in (await donor.get(f"{donor.path}/code"), await donor.again(), await donor.enter("1")):
+        assert (answer.status_code, answer.headers.get("location")) == (303, donor.path)
+    assert "Donations are paused" in (await donor.get(donor.path)).text
+    async with street.service.db.write() as tx:
+        await partners.resume(tx, partner)
+    assert len(await street.mails(FORM["email"])) == 1
 
 
 async def test_h11_neither_code_nor_address_stands_in_the_database(street: Street) -> None:

@@ -92,8 +92,12 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
 async def test_a_partner_is_paused_and_resumed_and_its_owners_are_told(
     service: Service, tenant: Tenant, api: Client, admin: Browser, name: str
 ) -> None:
-    owner, own = await desk(service, tenant, "owner"), f"{PARTNERS}/{name}"
+    own = f"{PARTNERS}/{name}"
     await admin.open(f"{own}/pause")
+    assert "Nobody, as it has no owner, will get this email" in words(admin)
+    owner = await desk(service, tenant, "owner")
+    await admin.open(f"{own}/pause")
+    assert f"1 owner of {tenant.name} will get this email" in words(admin)
     assert "was paused" in words(admin), "the email is shown before it goes"
     assert (await admin.post(f"{own}/pause", {"reason": "because"})).status_code == 422
     await act(admin, f"{own}/pause", {"reason": "Complaints about its donation pages"})

@@ -1,5 +1,6 @@
 """The page of a giving link over HTTP: what it says, what is kept, and the session that sending it makes."""
 
+import asyncio
 import html
 import re
 from base64 import b64encode
@@ -14,15 +15,19 @@ from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.ports import LegalNotice
 from almoner.giving.checkout.hosted_page.service import load_notices
+from almoner.giving.checkout.sessions import service as sessions
 from almoner.kit.errors import AccountPaused
 from almoner.kit.money import Money
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.card_testing import FORM
 from tests.support.client import Client, data
+from tests.support.eventually import eventually
+from tests.support.payouts import uuid_of
 from tests.support.regular_gifts import context
 from tests.support.service import Service, Tenant
 
+_WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
 
@@ -126,6 +131,28 @@ async def test_a_paused_partner_accepts_no_donation_and_the_page_says_that_nothi
     service.clock.advance_wall(seconds=1)
     assert len(data(await api.get("/v1/donation-sessions"))) == 2, "the form of the link made none"
     assert len(data(await api.get("/v1/donations"))) == 1
+
+
+async def test_a_nonprofit_that_stops_receiving_while_the_form_is_handled_is_said_to(
+    service: Service, api: Client
+) -> None:
+    session = await factories.session(service, api)
+    donor, own = browser_of(service), f"/give/{session['id']}"
+    await donor.open(session["url"])
+    async with service.db.write() as tx:
+        await sessions.get_for_update(tx, uuid_of(service, "donationsession", session["id"]))
+        sent = asyncio.create_task(donor.post(own, FORM))
+
+        async def waits() -> bool:
+            async with service.db.read() as other:
+                return bool(await other.fetchval(_WAITS))
+
+        await eventually(waits)
+        named = uuid_of(service, "organisation", session["organisationId"])
+        await tx.execute("update organisation set active = false where id = $1", named)
+    assert ((await sent).status_code, (await sent).headers.get("location")) == (303, own)
+    page = await donor.get(own)
+    assert (page.status_code, "is not accepting donations" in page.text) == (409, True)
 
 
 async def test_sending_makes_the_session_and_leads_to_the_payment(service: Service, api: Client) -> None:

@@ -82,7 +82,7 @@ async def test_a_paused_partners_keys_are_refused_within_a_second_and_work_again
     answer = await api.get(CATEGORIES)
     await api.close()
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
-    assert "paused" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["message"] == "This account is paused"
     assert '"secret"' in answer.headers["ratelimit"], "counted for the key"
     async with service.db.write() as tx:
         await partners.resume(tx, tenant.partner)

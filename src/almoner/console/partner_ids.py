@@ -13,7 +13,8 @@ from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.partners.service import NoSuchPartner
-from almoner.access.people.domain import NoSuchPerson
+from almoner.access.people import service as people
+from almoner.access.people.domain import NoSuchPerson, member_realm
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -34,6 +35,14 @@ async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
         return await partners.get(tx, Partner(partner_id))
     except NoSuchPartner:
         raise NotFound from None
+
+
+async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
+    """Who gets an email that goes to the partner's owners: the beginning of a sentence."""
+    owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
+    if not owners:
+        return "Nobody, as it has no owner,"
+    return f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}"
 
 
 async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:

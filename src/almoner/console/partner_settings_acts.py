@@ -13,7 +13,7 @@ from almoner.access.security_emails.domain import Kind
 from almoner.console.acts import Act, ActField, ActPage, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, partner_of_path, partner_path
+from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
@@ -63,8 +63,11 @@ class _Acts:
         async def describe(tx: Tx, visitor: Visitor) -> ActPage:
             account = await partner_of_path(tx, visitor)
             asked = await fields(tx, account)
-            mails = () if mail is None else [email_preview(mail, account.name)]
-            return ActPage(title, button, partner_path(tx, account), account.name, sentences, asked, mails=mails)
+            path, told, mails = partner_path(tx, account), sentences, []
+            if mail is not None:
+                told = [*sentences, f"{await owners_in_words(tx, account)} will get this email at once."]
+                mails = [email_preview(mail, account.name)]
+            return ActPage(title, button, path, account.name, told, asked, mails=mails)
 
         async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
@@ -234,7 +237,7 @@ class _Acts:
 
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
             longest = partners.LONGEST_PAUSE_REASON
-            return [ActField("reason", "Reason (shown to the partner)", "area", maxlength=longest)]
+            return [ActField("reason", "Reason (shown to the partner, also in the email)", "area", maxlength=longest)]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> object:
             by = self._context.audit_context(visitor)
@@ -244,7 +247,6 @@ class _Acts:
             "API keys other than SCIM keys get 403 Forbidden. Donation pages and giving links accept no new donations.",
             "Regular donations are not charged. After the pause, those that are at most 7 days late are charged.",
             "Payments under way, refunds, receipts, payouts and webhooks continue, and members can still sign in.",
-            "The owners get this email at once, with the reason.",
         ]
         return self._act(
             "pause",
@@ -269,7 +271,6 @@ class _Acts:
         sentences = [
             "API keys work again, and donation pages and giving links accept donations.",
             "Regular donations that are at most 7 days late are charged within an hour. Earlier dates are skipped.",
-            "The owners get this email at once.",
         ]
         return self._act(
             "resume",

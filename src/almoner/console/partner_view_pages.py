@@ -13,12 +13,10 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.operators.domain import LONGEST_VIEW_REASON, VIEW_LIFETIME
 from almoner.access.operators.service import partner_views
 from almoner.access.partners.domain import PartnerAccount
-from almoner.access.people import service as people
-from almoner.access.people.domain import member_realm
 from almoner.console.acts import Act, ActField, ActPage, ActPages, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, partner_of_path, partner_path
+from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -51,7 +49,7 @@ class PartnerViewPages:
                 problems = problems_by_field(error, "reason")
         async with self._context.db.read() as tx:
             account = await partner_of_path(tx, visitor)
-            owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
+            owners = await owners_in_words(tx, account)
             path = partner_path(tx, account)
         return await self._context.show(
             visitor,
@@ -78,10 +76,7 @@ class PartnerViewPages:
         return Act(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)
 
 
-def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
-    told = (
-        f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}" if owners else "Nobody, as it has no owner,"
-    )
+def _page(account: PartnerAccount, path: str, owners: str) -> ActPage:
     return ActPage(
         f"View as {account.name}",
         "View the pages",
@@ -90,7 +85,7 @@ def _page(account: PartnerAccount, path: str, owners: int) -> ActPage:
         [
             f"For up to {VIEW_LIFETIME.seconds // 60} minutes, you see what a member with the role read only can see.",
             "You cannot see secrets or donors' personal data, and you cannot change anything.",
-            f"{told} will get this email at once, with your name and the reason. The audit log records it.",
+            f"{owners} will get this email at once, with your name and the reason. The audit log records it.",
         ],
         fields=[ActField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
         mails=[email_preview("partner_viewed", account.name)],

@@ -122,7 +122,7 @@ class Forbidden(Problem):
 class AccountPaused(Forbidden):
     """The operators of the service let nobody donate through the partner."""
 
-    message = "This account is paused; its owners have been sent the reason by email"
+    message = "This account is paused"
 
 
 class NotFound(Problem):

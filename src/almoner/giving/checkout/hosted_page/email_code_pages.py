@@ -95,7 +95,8 @@ class EmailCodePages:
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
         """The donation that waits for the code, None when the session takes none any more."""
         state = opened.giving.gift.state
-        if opened.giving.status != "open" or state in (CheckoutState.PAID, CheckoutState.HELD):
+        over = opened.giving.status != "open" or not opened.giving.accepts_donations
+        if over or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None
         return form_cookie.load_form(opened.request, self._vault, opened.id, opened.name)
 

@@ -21,7 +21,14 @@ from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import BrowserFingerprint, CodeRequired, RateLimited
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation, TooManyTries
+from almoner.giving.checkout.donations.domain import (
+    CannotAcceptDonations,
+    CheckoutState,
+    DonationDetails,
+    SessionDonation,
+    TooManyTries,
+    WrongTargetCurrency,
+)
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem
@@ -214,6 +221,8 @@ class DonationPages:
             started = None if code_sent else await self._begin(opened, form, gift, browser)
         except ServiceUnavailable:
             return self._form(opened, form, status=503, notice=FormNotice("give.busy", alert=True))
+        except (CannotAcceptDonations, WrongTargetCurrency):  # since the form was read; the page says what is so now
+            return redirect_to(f"/give/{opened.name}")
         except RateLimited as wait:
             response = self._form(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
         else:

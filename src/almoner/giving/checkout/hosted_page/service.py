@@ -85,8 +85,8 @@ class SessionView:
 
     @property
     def accepts_donations(self) -> bool:
-        """Whether the nonprofit may receive donations and the partner is not paused."""
-        return bool(self.cause.receives) and not self.partner.is_paused
+        """Whether the nonprofit may receive the session's currency and the partner is not paused."""
+        return self.session.currency in self.cause.receives and not self.partner.is_paused
 
     @property
     def offers_gift_aid(self) -> bool:
