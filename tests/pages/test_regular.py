@@ -68,7 +68,7 @@ async def test_a_donor_gives_monthly_on_a_telephone_and_a_month_later_the_second
         await expect(page.get_by_text("Your next donation will be on")).to_be_visible()
     assert (await plan_of(site, email))["status"] == "active"
     moved = data(await site.api.post("/v1/sandbox/clock", {"advanceSeconds": 31 * 86_400}))
-    for _ in range(20):
+    for _ in range(100):  # a call does what it can in its time
         if not moved["remaining"] and (await plan_of(site, email))["donationsCount"] == 2:
             break
         moved = data(await site.api.post("/v1/sandbox/clock", {"advanceSeconds": 3600}))
