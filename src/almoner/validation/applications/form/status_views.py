@@ -152,15 +152,15 @@ class StatusViews:
         late: bool,
         typed: Mapping[str, str],
     ) -> HTMLResponse:
-        """The page. ``problems`` and ``notice``: keys; ``typed``: what was posted and not taken, by field.
+        """The status page. ``sender``: whether it is for the browser that sent the form, which shows the address.
 
-        ``sender``: whether it is for the browser that sent the form; nobody else is told the applicant's address.
+        ``problems`` and ``notice`` are text keys; ``typed`` has the posted values that were not accepted, by field.
         """
-        submission, language = application_status.submission, self._pages.language(application_status.language)
+        submission, appeal = application_status.submission, application_status.appeal
+        language = self._pages.language(application_status.language)
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(application_status, names.get(typed.get("registry", ""), ""), sender=sender)
         reported = {name: bidi_isolated(value) for name, value in values.items()}
-        kinds = status.checks_accepting_documents(submission)
         return self._pages.render_page(
             "application.html",
             language,
@@ -175,15 +175,13 @@ class StatusViews:
             organisation=submission.organisation_name,
             sent=submission.created_at,
             missing=application_status.missing,
-            checks=[self._row(row) for row in status.summarise_checks(submission, application_status.appeal)],
-            kinds=kinds,
-            chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
+            checks=[self._row(row) for row in status.summarise_checks(submission, appeal)],
+            kinds=(kinds := status.checks_accepting_documents(submission)),
+            chosen_kind=typed.get("type") or next(iter(kinds), None),
             documents=self._documents(application_status, language, sender=sender),
-            appeal=application_status.appeal,
-            appeal_name=self._pages.deployment.ids.text_or_none(
-                "appeal", application_status.appeal.id if application_status.appeal else None
-            ),
-            may_appeal=status.may_appeal(submission, application_status.appeal),
+            appeal=appeal,
+            appeal_name=self._pages.deployment.ids.text_or_none("appeal", appeal.id if appeal else None),
+            may_appeal=status.may_appeal(submission, appeal),
             typed=typed,
             email=values["email"],
             sender=sender,
