@@ -179,9 +179,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_by_checks(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_by_checks(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_with_exclusive_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_with_unshared_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_with_exclusive_request(asking, several) == set(several)
+        assert await submissions_store.list_with_unshared_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()

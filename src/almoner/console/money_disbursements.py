@@ -12,7 +12,7 @@ from almoner.console.acts import ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadFile, DownloadPages
+from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     FIRST,
     Officer,
@@ -371,7 +371,7 @@ class DisbursementPages:
             facts=await _facts(tx, one),
         )
 
-    async def _write_remittance(self, visitor: Visitor) -> DownloadFile:
+    async def _write_remittance(self, visitor: Visitor) -> FileContent:
         papers = remittances.RemittanceDocuments(self._context.db.deployment)
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
@@ -382,7 +382,7 @@ class DisbursementPages:
             await Officer(self._context, visitor).record_audit_entry(
                 tx, one.partner_id, "payout.remittance", name, language=made.language, sha256=digest
             )
-        return DownloadFile(f"{name}.pdf", "application/pdf", document)
+        return FileContent(f"{name}.pdf", "application/pdf", document)
 
     async def run(self, visitor: Visitor) -> Response:
         """Send disbursements.

@@ -21,7 +21,7 @@ _REFUSED: Final = 409
 
 
 @dataclass(frozen=True, slots=True)
-class DownloadFile:
+class FileContent:
     """A file to save."""
 
     name: str
@@ -38,7 +38,7 @@ class Download:
 
     path: str
     describe: Callable[[Tx, Visitor], Awaitable[ActPage]]
-    write: Callable[[Visitor], Awaitable[DownloadFile]]
+    write: Callable[[Visitor], Awaitable[FileContent]]
     refusals: tuple[type[Exception], ...]
 
 

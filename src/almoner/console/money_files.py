@@ -13,7 +13,7 @@ from almoner.console.acts import Act, ActField, ActPage, ActPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadFile, DownloadPages
+from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     NOTE,
     Officer,
@@ -330,12 +330,12 @@ class PaymentFilePages:
             closed="" if file.status == "released" else f"The file is {file.status}: it must be released first.",
         )
 
-    async def _write(self, visitor: Visitor) -> DownloadFile:
+    async def _write(self, visitor: Visitor) -> FileContent:
         async with self._context.db.write() as tx:
             file = await _KIND.find(self._context, tx, visitor)
             content = payment_files.released_content(tx, file)
             await _audit(tx, Officer(self._context, visitor), "payment_file.written", file)
-        return DownloadFile(f"{file.message_id}.xml", "application/xml", content)
+        return FileContent(f"{file.message_id}.xml", "application/xml", content)
 
     async def import_answer(self, visitor: Visitor) -> Response:
         """Import the bank's status report (pain.002), and say what it did."""

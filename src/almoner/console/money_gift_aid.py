@@ -20,7 +20,7 @@ from almoner.console.lists import (
     page_by_position,
     parse_position,
 )
-from almoner.console.money_downloads import Download, DownloadFile, DownloadPages
+from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     NOTE,
     Officer,
@@ -415,13 +415,13 @@ class GiftAidClaimPages:
             facts=await _facts(tx, claim),
         )
 
-    async def _write_schedule(self, visitor: Visitor) -> DownloadFile:
+    async def _write_schedule(self, visitor: Visitor) -> FileContent:
         async with self._context.db.write() as tx:
             claim = await _KIND.find(self._context, tx, visitor)
             schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
             await _audit(tx, Officer(self._context, visitor), "written", claim)
             name = tx.ids.text(_TYPE, claim.id)
-        return DownloadFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
+        return FileContent(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
 def _before(typed: str) -> datetime | None:

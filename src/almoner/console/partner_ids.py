@@ -38,7 +38,7 @@ async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
 
 
 async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
-    """Who gets an email that goes to the partner's owners: the beginning of a sentence."""
+    """The beginning of a sentence that names the recipients of an email to the partner's owners."""
     owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:
         return "Nobody, as it has no owner,"

@@ -111,7 +111,7 @@ class _Acts:
                 ),
                 ActField(
                     "least",
-                    "Minimum donation request, as a multiple of the minimum donation",
+                    "Smallest donation request, as a multiple of the minimum donation",
                     value=str(account.request_minimum_multiple),
                     maxlength=7,
                 ),

@@ -32,7 +32,7 @@ from almoner.platform.http.requests import clean_json, read_limited_body
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.scim import PREFIX, offload
 from almoner.scim.handler import ScimHandler
-from almoner.scim.protocol import ScimProtocol
+from almoner.scim.protocol import ScimWireFormat
 from almoner.scim.provider import build_scim_provider
 from almoner.scim.storage import PostgresStorage
 
@@ -87,9 +87,9 @@ class ScimApplication:
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._protocol = self._protocol_for(b"")  # for what is answered before it is known who asks
 
-    def _protocol_for(self, partner: bytes) -> ScimProtocol:
+    def _protocol_for(self, partner: bytes) -> ScimWireFormat:
         """The protocol for one partner: a cursor is worth nothing to another (settled 1.1)."""
-        return ScimProtocol(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
+        return ScimWireFormat(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; every response has the RateLimit headers."""
@@ -170,14 +170,14 @@ class ScimApplication:
                     return await self._work(protocol, request, call, route)
         raise ServiceUnavailable
 
-    async def _work(self, protocol: ScimProtocol, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
+    async def _work(self, protocol: ScimWireFormat, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
         """What a request asks for, in a transaction. Bulk requests that meet in opposite order may stop each other."""
         if route.operation is Operation.bulk:
             return await self._bulk(protocol, request, call)
         async with self._db.read() if route.operation in _READS else self._db.write() as tx:
             return await ScimHandler(protocol, self._storage(tx, call)).handle(request)
 
-    async def _bulk(self, protocol: ScimProtocol, request: ScimRequest, call: _Call) -> ScimResponse:
+    async def _bulk(self, protocol: ScimWireFormat, request: ScimRequest, call: _Call) -> ScimResponse:
         """All operations in one transaction, each in a savepoint of its own (RFC 7644 3.7)."""
         assert call.caller is not None
         # One at a time for each partner in this process: many would hold the threads and connections that others wait
@@ -188,7 +188,7 @@ class ScimApplication:
             plan = await asyncio.to_thread(protocol.read_bulk, request.body, request.header("Content-Type"))
             return await self._run(protocol, request, call, plan)
 
-    async def _run(self, protocol: ScimProtocol, request: ScimRequest, call: _Call, plan: BulkPlan) -> ScimResponse:
+    async def _run(self, protocol: ScimWireFormat, request: ScimRequest, call: _Call, plan: BulkPlan) -> ScimResponse:
         async with self._db.write() as tx:
             handler = ScimHandler(protocol, self._storage(tx, call))
             for step in plan:
@@ -210,7 +210,7 @@ class ScimApplication:
         return reply
 
 
-def _discovery_response(protocol: ScimProtocol, request: ScimRequest, operation: Operation) -> ScimResponse:
+def _discovery_response(protocol: ScimWireFormat, request: ScimRequest, operation: Operation) -> ScimResponse:
     """What the service says about itself (RFC 7644 4)."""
     name = request.path.strip("/").rpartition("/")[2]
     match operation:

@@ -10,7 +10,7 @@ from scim2_server.responses import ScimResponse
 from scim2_server.routing import Operation
 
 from almoner.scim import membership, offload, resources
-from almoner.scim.protocol import ScimProtocol
+from almoner.scim.protocol import ScimWireFormat
 from almoner.scim.storage import PostgresStorage
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class ScimHandler(AsyncScimHandler):
     """Handles SCIM requests, with a fast path for large groups."""
 
-    service: ScimProtocol
+    service: ScimWireFormat
     storage: PostgresStorage
 
-    def __init__(self, protocol: ScimProtocol, storage: PostgresStorage) -> None:
+    def __init__(self, protocol: ScimWireFormat, storage: PostgresStorage) -> None:
         super().__init__(protocol, storage)
 
     async def create(self, request: ScimRequest) -> ScimResponse:

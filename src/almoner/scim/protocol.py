@@ -62,7 +62,7 @@ def _check_size(payload: Any) -> int:
     return 0
 
 
-class ScimProtocol(ScimService):
+class ScimWireFormat(ScimService):
     """Validates requests and builds answers; reads and writes nothing."""
 
     def __init__(self, provider: ScimProvider, *, secret: bytes) -> None:

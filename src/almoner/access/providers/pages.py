@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
-from almoner.access.providers.provider_account_pages import ProviderAccountPages
+from almoner.access.providers.provider_account_pages import IdentityProviderAccountPages
 from almoner.access.providers.provider_setup_pages import ProviderSetupPages
 from almoner.access.providers.sso_pages import SsoPages
 from almoner.access.sso.service.oidc_flow import OidcFlow
@@ -25,6 +25,6 @@ def routes(gate: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> li
     sign_on, context = OidcFlow(gate.db, outbound), PageContext(gate.db, gate, pages)
     return [
         *SsoPages(gate, pages, sign_on).routes(),
-        *ProviderAccountPages(context).routes(),
+        *IdentityProviderAccountPages(context).routes(),
         *ProviderSetupPages(context, sign_on).routes(),
     ]

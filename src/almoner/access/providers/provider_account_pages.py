@@ -16,7 +16,7 @@ from almoner.access.sso.service import identities
 _DONE: Final = {"connected": "sso.done.connected", "disconnected": "sso.done.disconnected"}
 
 
-class ProviderAccountPages:
+class IdentityProviderAccountPages:
     """The page about a person's own SSO account."""
 
     def __init__(self, context: PageContext) -> None:

@@ -27,7 +27,11 @@ from almoner.giving.checkout.donations.domain import DISPUTE_CLOSED, DISPUTED, R
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, DonationMoved
+from almoner.giving.disbursing.disbursements.domain import (
+    DisbursementError,
+    DisbursementRules,
+    DonationInOtherDisbursement,
+)
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
@@ -231,7 +235,7 @@ async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) ->
         return _DisputedDonation(
             await disbursements.remove_from_disbursement(tx, donation_id, rules), not_disbursed=True
         )
-    except DonationMoved as moved:
+    except DonationInOtherDisbursement as moved:
         raise RetryLater from moved
     except DisbursementError:
         return _DisputedDonation(await donations.get_for_update(tx, ALL_PARTNERS, donation_id), not_disbursed=False)
@@ -355,7 +359,7 @@ async def _end_unallocated(
         return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_disputed_refund(tx, unallocated_payment, dispute.provider_dispute)
+        back = await suspense.record_return_by_dispute(tx, unallocated_payment, dispute.provider_dispute)
         return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
     return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)

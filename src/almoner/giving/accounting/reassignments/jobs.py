@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.reassignments import service
-from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationMoved
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationInOtherDisbursement
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
@@ -42,7 +42,7 @@ async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _jo
             found = await service.donations_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
             for _ in range(_MAX_ATTEMPTS):
-                with suppress(DonationMoved):
+                with suppress(DonationInOtherDisbursement):
                     async with work.db.write() as tx:
                         await service.reassign_to_successor(tx, donation_id, rules)
                     break

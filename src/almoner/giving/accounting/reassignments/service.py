@@ -15,7 +15,11 @@ from almoner.giving.accounting.reassignments.store import newest_reassignment as
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, DonationMoved
+from almoner.giving.disbursing.disbursements.domain import (
+    DisbursementError,
+    DisbursementRules,
+    DonationInOtherDisbursement,
+)
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -69,7 +73,7 @@ async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Reassign a donation to the nonprofit that its own merged into; False if that is impossible.
 
-    Raises DonationMoved when a payout has just taken it.
+    Raises DonationInOtherDisbursement when a payout has just taken it.
     """
     seen = await donations.get(tx, ALL_PARTNERS, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
@@ -87,7 +91,7 @@ async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRu
             rules=rules,
         )
     except (InvalidState, CannotAcceptDonations, WrongTargetCurrency) as refused:
-        if isinstance(refused.__cause__, DonationMoved):
+        if isinstance(refused.__cause__, DonationInOtherDisbursement):
             raise refused.__cause__ from None  # it can be asked again
         return False
     named = {"organisation": tx.ids.text("organisation", given.organisation_id)}

@@ -227,7 +227,7 @@ async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund: s
         await _finish_refund(tx, held, provider_refund, [])
 
 
-async def record_disputed_refund(
+async def record_return_by_dispute(
     tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute: str
 ) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.

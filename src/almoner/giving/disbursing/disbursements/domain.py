@@ -61,7 +61,7 @@ class DisbursementError(Exception):
     """The requested change of a disbursement is not possible; the message says why."""
 
 
-class DonationMoved(DisbursementError):
+class DonationInOtherDisbursement(DisbursementError):
     """The donation was added to another disbursement in the meantime; try again."""
 
 

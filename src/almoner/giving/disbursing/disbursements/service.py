@@ -24,7 +24,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementHold,
     DisbursementRules,
     DisbursementStatus,
-    DonationMoved,
+    DonationInOtherDisbursement,
     PaymentConfirmation,
     SecondConfirmationRequired,
     SelfReleaseRefused,
@@ -186,13 +186,15 @@ async def _emit_status(tx: Tx, disbursement: Disbursement) -> Disbursement:
 async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     """Lock a donation and take it out of a disbursement that is not sent.
 
-    Raises NotFound; DisbursementError when it is in a disbursement that was sent; DonationMoved when it went on twice
-    meanwhile.
+    Raises NotFound; DisbursementError if the disbursement was sent; DonationInOtherDisbursement if the donation was
+    added to another one twice in the meantime.
     """
     try:
         async with tx.savepoint():
             return await _remove_donation(tx, donation_id, rules)
-    except DonationMoved:  # by whoever held it, who is done: the payout that it is in now can be held first
+    except (
+        DonationInOtherDisbursement
+    ):  # by whoever held it, who is done: the payout that it is in now can be held first
         return await _remove_donation(tx, donation_id, rules)
 
 
@@ -202,7 +204,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
-        raise DonationMoved("the donation has just moved to another disbursement: try again")
+        raise DonationInOtherDisbursement("the donation has just moved to another disbursement: try again")
     if held is None:
         return donation
     if held.status != "PENDING" or donation.settlement is None:

@@ -234,7 +234,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
 
 
 @across_partners("followers")
-async def list_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
     rows = await tx.fetch(
         """
