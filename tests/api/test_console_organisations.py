@@ -22,7 +22,7 @@ from tests.support.validation import decided
 PATH = "/operator/organisations"
 RENAMED = "850300001"
 SNAPSHOTS = {
-    datetime(2026, 1, 9, tzinfo=UTC): [body(RENAMED, "QUILLWORT RELIEF FUND", STATE="OR", RULING="200105")],
+    datetime(2026, 1, 9, tzinfo=UTC): [body(RENAMED, "HAWKBIT RELIEF FUND", STATE="OR", RULING="200105")],
     datetime(2026, 2, 9, tzinfo=UTC): [body(RENAMED, "SALTGRASS AID FUND", STATE="OR", RULING="200105")],
 }
 
@@ -60,7 +60,7 @@ async def known(publishable: Client) -> str:
     return str(record["id"])
 
 
-@pytest.mark.parametrize("query", ["saltgrass", "quillwort relief", RENAMED, "85-0300001"])
+@pytest.mark.parametrize("query", ["saltgrass", "hawkbit relief", RENAMED, "85-0300001"])
 async def test_it_is_found_by_name_former_name_and_number(admin: Browser, query: str) -> None:
     await admin.open(f"{PATH}?query={query}")
     assert "Saltgrass Aid Fund" in words(admin)
@@ -95,8 +95,8 @@ async def test_the_record_tells_history_sources_and_screening(
     own = await known(publishable)
     await admin.open(f"{PATH}/{own}")
     said = words(admin)
-    assert "Former names QUILLWORT RELIEF FUND (until 2026-02-09)" in said
-    assert "Renamed: Name QUILLWORT RELIEF FUND SALTGRASS AID FUND" in said
+    assert "Former names HAWKBIT RELIEF FUND (until 2026-02-09)" in said
+    assert "Renamed: Name HAWKBIT RELIEF FUND SALTGRASS AID FUND" in said
     assert "irs-bmf" in said
     assert "Accepted in USD" in said
     assert "Never screened against watch lists" in said

@@ -100,4 +100,4 @@ def test_wheel_and_sdist_hold_the_types_and_the_licence(tmp_path: Path) -> None:
     assert {"almoner_client/py.typed", "almoner_client/_generated/models.py"} <= set(names)
     assert any("licenses/LICENSE" in name for name in names)
     assert "Requires-Dist: httpx" in metadata
-    assert "Pass the bytes that came" in metadata
+    assert "Pass the raw bytes of the body" in metadata

@@ -32,7 +32,6 @@ create table donation_request (
     status_changed_at timestamptz not null,
     unique (partner_id, id),
     unique (id, partner_id, currency),
-    unique (id, currency),
     constraint donation_request_paid check (
         allocated_minor between 0 and paid_minor and paid_minor <= amount_minor
         and case status when 'OPEN' then paid_minor = 0
@@ -269,7 +268,7 @@ create table donation (
     constraint donation_hosted check ((type = 'hosted') = (session_id is not null)),
     constraint donation_cancelled check ((status = 'CANCELLED') = (cancelled_at is not null)),
     constraint donation_paid check (
-        (type = 'hosted' and status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
+        type = 'direct' or (status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
     ),
     constraint donation_receipt_delivery check (receipt_delivery is null or (type = 'hosted' and payment_id is not null)),
     constraint donation_cover check (cover_minor >= 0 and cover_minor < amount_minor),
@@ -617,7 +616,7 @@ grant select, insert, delete on donation_tally_change to almoner_app;
 -- to another request: that part is a row of its own (applied_from).
 create table request_payment (
     id uuid primary key,
-    request_id uuid not null,
+    request_id uuid not null references donation_request (id),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     applied_minor bigint not null check (applied_minor >= 0),
@@ -632,7 +631,6 @@ create table request_payment (
     status_changed_at timestamptz not null,
     applied_from uuid,
     unique (id, currency),
-    foreign key (request_id, currency) references donation_request (id, currency),
     foreign key (applied_from, currency) references request_payment (id, currency),
     constraint request_payment_parts check (applied_minor + overpaid_minor = amount_minor),
     constraint request_payment_overpaid check ((status = 'booked') = (overpaid_minor = 0)),
