@@ -60,7 +60,7 @@ def test_every_call_and_event_has_its_place(pages: dict[Path, str]) -> None:
 def test_every_page_is_also_markdown(pages: dict[Path, str]) -> None:
     listing = (SITE / "llms.txt").read_text("utf-8")
     assert "## Start\n\n- [Quick start](guides/quick-start.md): In this guide, you make a test donation" in listing
-    assert "- [TypeScript client](clients/typescript.md): A typed TypeScript client of Almoner" in listing
+    assert "- [TypeScript client](clients/typescript.md): This is a typed TypeScript client for Almoner" in listing
     listed = re.findall(r"\]\(([^)]+\.md)\)", listing)
     made = {file.parent.relative_to(SITE).as_posix() for file in pages} - {"search"}
     named = {path.removesuffix("/index.md").removesuffix(".md") for path in listed}
