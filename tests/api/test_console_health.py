@@ -161,19 +161,19 @@ async def test_backups_and_processes_are_seen(service: Service, admin: Browser) 
 
 async def test_an_incident_is_reported_updated_and_resolved_once(service: Service, admin: Browser) -> None:
     title = factories.unique("Webhooks are delayed")
-    reported = {"title": title, "affected": "webhooks", "state": "investigating", "text": "We are looking into it."}
+    reported = {"title": title, "affected": "webhooks", "status": "investigating", "text": "We are looking into it."}
     path = f"{HEALTH}/incidents"
     await admin.open(f"{path}/new")
-    assert (await admin.post(f"{path}/new", {**reported, "state": "resolved"})).status_code == 422
+    assert (await admin.post(f"{path}/new", {**reported, "status": "resolved"})).status_code == 422
     own = (await admin.post(f"{path}/new", reported)).headers["location"]
     await admin.open(own)
     assert "Status Investigating" in words(admin)
     await admin.open(f"{own}/update")
-    assert (await admin.post(f"{own}/update", {"state": "monitoring", "text": "They arrive."})).status_code == 303
+    assert (await admin.post(f"{own}/update", {"status": "monitoring", "text": "They arrive."})).status_code == 303
     await admin.open(f"{own}/resolve")
     assert (await admin.post(f"{own}/resolve", {"text": "All arrived."})).status_code == 303
     for act in ("update", "resolve"):
-        again = {"state": "monitoring", "text": "Not yet."}
+        again = {"status": "monitoring", "text": "Not yet."}
         assert (await admin.post(f"{own}/{act}", again)).status_code == 409
         await admin.open(f"{own}/{act}")
         assert "The incident has been resolved." in words(admin)

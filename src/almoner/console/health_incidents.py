@@ -21,17 +21,17 @@ from almoner.platform.observability import incidents
 from almoner.platform.observability.incidents import (
     AFFECTED,
     ID,
-    OPEN_STATES,
+    OPEN_STATUSES,
     Incident,
     IncidentResolved,
-    IncidentState,
+    IncidentStatus,
     NoSuchIncident,
 )
 from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
 
 PATH: Final = "/health/incidents"
 _PUBLIC: Final = "Anybody can read this on the status page within a minute. Do not name partners, donors or nonprofits."
-_STATES: Final = [(state, readable(state)) for state in OPEN_STATES]
+_STATUSES: Final = [(status, readable(status)) for status in OPEN_STATUSES]
 _TEXT: Final = ActField("text", "Message for partners", "area")
 
 
@@ -76,7 +76,7 @@ class HealthIncidents:
                 (
                     one.title,
                     one.affected_name,
-                    one.state,
+                    one.status,
                     one.started_at,
                     one.updates[0].created_at,
                     one.resolved_at,
@@ -102,12 +102,13 @@ class HealthIncidents:
             "health_incident.html",
             title=found.title,
             list_path=PATH,
+            list_words="Incidents",
             acts=acts,
             page_keys=[(key, words) for _, words, key in acts],
             details=_facts(found),
             steps=[
                 TimelineStep(
-                    f"{readable(update.state)}: {update.text}",
+                    f"{readable(update.status)}: {update.text}",
                     "done",
                     update.created_at.isoformat(),
                     names.get(update.written_by, update.written_by),
@@ -128,15 +129,15 @@ class HealthIncidents:
                 fields=[
                     ActField("title", "Title", hint="Such as: Webhooks are delayed", maxlength=120),
                     ActField("affected", "Affected part", "choice", choices=list(AFFECTED.items())),
-                    ActField("state", "Status", "choice", choices=_STATES),
+                    ActField("status", "Status", "choice", choices=_STATUSES),
                     _TEXT,
                 ],
             )
 
         async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
             by = self._context.operator_id(visitor)
-            state = _state(typed)
-            new = await incidents.create_incident(tx, typed["title"], typed["affected"], state, typed["text"], by)
+            status = _status(typed)
+            new = await incidents.create_incident(tx, typed["title"], typed["affected"], status, typed["text"], by)
             text = self._context.id_text(ID, new)
             await self._context.record_audit_entry(
                 tx,
@@ -146,7 +147,7 @@ class HealthIncidents:
                 text,
                 title=typed["title"],
                 affected=typed["affected"],
-                state=state,
+                status=status,
             )
             return f"{PATH}/{text}"
 
@@ -161,13 +162,13 @@ class HealthIncidents:
                 own,
                 found.title,
                 [_PUBLIC],
-                fields=[ActField("state", "Status", "choice", choices=_STATES, value=found.state), _TEXT],
+                fields=[ActField("status", "Status", "choice", choices=_STATUSES, value=found.status), _TEXT],
                 facts=_facts(found),
                 closed=_closed(found),
             )
 
         async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-            return await self._publish(tx, visitor, _state(typed), typed["text"], "incident.updated")
+            return await self._publish(tx, visitor, _status(typed), typed["text"], "incident.updated")
 
         return Act(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
@@ -196,18 +197,18 @@ class HealthIncidents:
         own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
         return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
 
-    async def _publish(self, tx: Tx, visitor: Visitor, state: IncidentState, text: str, action: str) -> str:
+    async def _publish(self, tx: Tx, visitor: Visitor, status: IncidentStatus, text: str, action: str) -> str:
         found, own = await self._found(tx, visitor)
-        await incidents.update_incident(tx, found.id, state, text, self._context.operator_id(visitor))
+        await incidents.update_incident(tx, found.id, status, text, self._context.operator_id(visitor))
         await self._context.record_audit_entry(
-            tx, visitor, DEPLOYMENT, action, self._context.id_text(ID, found.id), state=state
+            tx, visitor, DEPLOYMENT, action, self._context.id_text(ID, found.id), status=status
         )
         return own
 
 
-def _state(typed: Mapping[str, str]) -> IncidentState:
-    """The selected status, one of ``OPEN_STATES``."""
-    return next(state for state in OPEN_STATES if state == typed["state"])
+def _status(typed: Mapping[str, str]) -> IncidentStatus:
+    """The selected status, one of ``OPEN_STATUSES``."""
+    return next(status for status in OPEN_STATUSES if status == typed["status"])
 
 
 def _closed(found: Incident) -> str:
@@ -224,7 +225,7 @@ async def _find(tx: Tx, incident_id: UUID) -> Incident:
 def _facts(found: Incident) -> list[Fact]:
     return [
         Fact("Affected", found.affected_name),
-        Fact("Status", found.state, "status"),
+        Fact("Status", found.status, "status"),
         Fact("Started", found.started_at.isoformat(), "moment"),
         *([Fact("Resolved", found.resolved_at.isoformat(), "moment")] if found.resolved_at else []),
     ]

@@ -241,7 +241,7 @@ async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID
 
 
 async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function that returns the display name of whoever made a decision: an operator, a rule or a nonprofit."""
+    """A function from who decided to the name to show: an operator's, or else the recorded one (rule, nonprofit)."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
 

@@ -99,11 +99,11 @@ def _json(deployment: Deployment, status: ServiceStatus) -> bytes:
                     "id": deployment.ids.text(incidents.ID, one.id),
                     "title": one.title,
                     "affected": one.affected,
-                    "state": one.state,
+                    "status": one.status,
                     "startedAt": iso_timestamp(one.started_at),
                     "resolvedAt": iso_timestamp(one.resolved_at) if one.resolved_at else None,
                     "updates": [
-                        {"at": iso_timestamp(update.created_at), "state": update.state, "text": update.text}
+                        {"at": iso_timestamp(update.created_at), "status": update.status, "text": update.text}
                         for update in one.updates
                     ],
                 }
@@ -204,6 +204,5 @@ def _write_files(folder: Path, rendered: RenderedStatus) -> None:
                 file.write(content)
                 os.fchmod(descriptor, _MODE)  # the proxy runs as somebody else
             Path(unfinished).replace(folder / name)
-        except BaseException:
-            Path(unfinished).unlink()
-            raise
+        finally:
+            Path(unfinished).unlink(missing_ok=True)

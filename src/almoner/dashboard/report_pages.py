@@ -86,7 +86,7 @@ class ReportPages:
             raise NotFound
         async with self._context.db.read() as tx:
             report = await reports.find(tx, partner, month)
-            rows = await _named_rows(tx, visitor, report, layout)
+            rows = await _rows_with_names(tx, visitor, report, layout)
             closable = report is not None and tx.now >= report.ends_at + CLOSABLE_AFTER
         texts = texts_of(self._context, visitor)
         return render_page(
@@ -139,7 +139,7 @@ class ReportPages:
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner_of_visitor(visitor))
             report = await reports.find(tx, partner_of_visitor(visitor), month)
-            rows = await _named_rows(tx, visitor, report, layout)
+            rows = await _rows_with_names(tx, visitor, report, layout)
         if report is None or report.made_at is None:
             raise NotFound
         if kind == "csv":
@@ -164,10 +164,10 @@ def _month_of(visitor: Visitor) -> date:
         raise NotFound from None
 
 
-async def _named_rows(
+async def _rows_with_names(
     tx: Tx, visitor: Visitor, report: MonthlyReport | None, layout: ReportLayout
 ) -> list[ReportRowWithName]:
-    """What a report says, by currency and name; nothing while it is made."""
+    """The rows of a report with the nonprofits' names, by currency and name; none before the report is ready."""
     if report is None or report.made_at is None:
         return []
     rows = rows_of(layout, await reports.list_lines(tx, report))

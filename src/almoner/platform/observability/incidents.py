@@ -1,4 +1,4 @@
-"""Incidents: what operators tell partners of faults on the public status page, with updates over time."""
+"""Incidents: faults that operators report on the public status page, with updates over time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from asyncpg import Record
 from almoner.platform.database.transactions import Tx
 
 ID: Final = "incident"
-IncidentState = Literal["investigating", "identified", "monitoring", "resolved"]
-STATES: Final[tuple[IncidentState, ...]] = get_args(IncidentState)
-OPEN_STATES: Final = STATES[:-1]
+IncidentStatus = Literal["investigating", "identified", "monitoring", "resolved"]
+STATES: Final[tuple[IncidentStatus, ...]] = get_args(IncidentStatus)
+OPEN_STATUSES: Final = STATES[:-1]
 EVERYTHING: Final = "everything"
 AFFECTED: Final[Mapping[str, str]] = {
     EVERYTHING: "The whole service",
@@ -43,7 +43,7 @@ class IncidentResolved(Exception):
 class IncidentUpdate:
     """What was published at one time. ``written_by``: the operator's ID, which is not published."""
 
-    state: IncidentState
+    status: IncidentStatus
     text: str
     written_by: str
     created_at: datetime
@@ -61,9 +61,9 @@ class Incident:
     updates: Sequence[IncidentUpdate]
 
     @property
-    def state(self) -> IncidentState:
-        """The state that the last update gave it."""
-        return self.updates[0].state
+    def status(self) -> IncidentStatus:
+        """The status that the last update gave it."""
+        return self.updates[0].status
 
     @property
     def affected_name(self) -> str:
@@ -71,7 +71,9 @@ class Incident:
         return AFFECTED.get(self.affected, self.affected)
 
 
-async def create_incident(tx: Tx, title: str, affected: str, state: IncidentState, text: str, written_by: str) -> UUID:
+async def create_incident(
+    tx: Tx, title: str, affected: str, status: IncidentStatus, text: str, written_by: str
+) -> UUID:
     """Publish a new incident with its first update; returns its ID."""
     incident_id = tx.new_id()
     await tx.execute(
@@ -81,30 +83,30 @@ async def create_incident(tx: Tx, title: str, affected: str, state: IncidentStat
         affected,
         tx.now,
     )
-    await _insert_update(tx, incident_id, state, text, written_by)
+    await _insert_update(tx, incident_id, status, text, written_by)
     return incident_id
 
 
-async def update_incident(tx: Tx, incident_id: UUID, state: IncidentState, text: str, written_by: str) -> None:
+async def update_incident(tx: Tx, incident_id: UUID, status: IncidentStatus, text: str, written_by: str) -> None:
     """Publish an update, which may resolve the incident. Raises NoSuchIncident, IncidentResolved."""
     row = await tx.fetchrow("select resolved_at from incident where id = $1 for no key update", incident_id)
     if row is None:
         raise NoSuchIncident
     if row["resolved_at"] is not None:
         raise IncidentResolved("The incident has been resolved. Report a new incident instead.")
-    await _insert_update(tx, incident_id, state, text, written_by)
-    if state == "resolved":
+    await _insert_update(tx, incident_id, status, text, written_by)
+    if status == "resolved":
         await tx.execute("update incident set resolved_at = $2 where id = $1", incident_id, tx.now)
 
 
-async def _insert_update(tx: Tx, incident_id: UUID, state: IncidentState, text: str, written_by: str) -> None:
+async def _insert_update(tx: Tx, incident_id: UUID, status: IncidentStatus, text: str, written_by: str) -> None:
     await tx.execute(
         """
         insert into incident_update (incident_id, number, status, text, written_by, created_at)
         select $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5 from incident_update where incident_id = $1
         """,
         incident_id,
-        state,
+        status,
         text,
         written_by,
         tx.now,

@@ -104,11 +104,13 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     return await _book_settlement(tx, line, LineKind.REFUND, (paid and paid.provider_payment) or reference)
 
 
-async def hold_reversed_donations(tx: Tx, line: BankLine, payments_taken: Sequence[Payment]) -> None:
+async def hold_reversed_donations(tx: Tx, line: BankLine, reversed_payments: Sequence[Payment]) -> None:
     """Hold disbursements of donations whose payment the bank reversed, until operators decide."""
-    gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in payments_taken}]
+    reversed_donations = [
+        await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in reversed_payments}
+    ]
     name = tx.ids.text("bankline", line.id)
-    for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
+    for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in reversed_donations}):
         note = f"{name}: the bank has reversed an earlier movement, {line.movement.reference}"
         await disbursements.hold_disbursements(
             tx, Partner(partner_id), organisation_id, note=note, decided_by=_RULE, rules=DisbursementRules()

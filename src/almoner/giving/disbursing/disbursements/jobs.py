@@ -87,7 +87,7 @@ async def collect_batches(parts: JobDependencies, work: JobContext, job: JobOf[C
 
 @payout_tasks.job(RUN)
 async def run_disbursements(parts: JobDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Run the disbursements; what the ledger refuse is logged, and keeps nothing else back."""
+    """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
     ran = await flows.run_disbursements(work.db, parts.rules)
     for disbursement_id, stated in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
@@ -98,12 +98,11 @@ async def run_disbursements(parts: JobDependencies, work: JobContext, _job: JobO
 
 
 @payout_tasks.job(HOLD)
-async def place_hold(parts: JobDependencies, work: JobContext, job: JobOf[PlaceHold]) -> Result:
-    """Hold disbursements to a nonprofit back by rule."""
-    wanted = job.details
-    partner = Partner(wanted.partner)
+async def hold_disbursements(parts: JobDependencies, work: JobContext, job: JobOf[PlaceHold]) -> Result:
+    """Hold a partner's disbursements to a nonprofit automatically."""
+    hold = job.details
     await flows.hold_disbursements_by_rule(
-        work.db, partner, wanted.organisation, cause=wanted.cause, note=wanted.note, rules=parts.rules
+        work.db, Partner(hold.partner), hold.organisation, cause=hold.cause, note=hold.note, rules=parts.rules
     )
     return JobDone()
 

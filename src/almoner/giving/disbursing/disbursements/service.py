@@ -192,9 +192,7 @@ async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Disbursemen
     try:
         async with tx.savepoint():
             return await _remove_donation(tx, donation_id, rules)
-    except (
-        DonationInOtherDisbursement
-    ):  # by whoever held it, who is done: the payout that it is in now can be held first
+    except DonationInOtherDisbursement:  # whoever locked it is done: now its disbursement can be locked first
         return await _remove_donation(tx, donation_id, rules)
 
 
@@ -203,7 +201,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
     held = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
-        # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
+        # Locking another disbursement after the donation could deadlock with those that lock them in order.
         raise DonationInOtherDisbursement("the donation has just moved to another disbursement: try again")
     if held is None:
         return donation

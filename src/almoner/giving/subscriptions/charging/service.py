@@ -43,7 +43,7 @@ async def wake(tx: Tx, limit: int = BATCH) -> int:
 
     async def process(plans: Sequence[DonationSubscription]) -> None:
         for plan in plans:
-            await _look_at(tx, plan, is_partner_paused=plan.partner_id in paused)
+            await _process_plan(tx, plan, is_partner_paused=plan.partner_id in paused)
 
     due = await subscriptions.lock_due(tx, limit)
     paused = await partners.list_paused(tx) if due else set()
@@ -53,7 +53,7 @@ async def wake(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
-    """Live plans whose nonprofit went over into another, of which their donors were not asked: after one of them."""
+    """Active plans after this ID whose nonprofit was merged into another and whose donor has not been asked."""
     return await store.list_with_successor(tx, after, limit)
 
 
@@ -67,11 +67,11 @@ async def next_unfinished_at(tx: Tx) -> datetime | None:
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
-async def _look_at(tx: Tx, plan: DonationSubscription, *, is_partner_paused: bool) -> None:
-    """Do what is due about a locked plan, one thing after the other. A paused partner's plan waits as it is."""
+async def _process_plan(tx: Tx, plan: DonationSubscription, *, is_partner_paused: bool) -> None:
+    """Do what is due for a locked plan, one step at a time. A plan of a paused partner waits unchanged."""
     charge = await subscriptions.find_open_charge(tx, plan.id)
     if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
-        # What the provider may have charged is learnt first; its answer has the plan looked at again.
+        # First learn what the provider charged; its answer makes the plan due again.
         await subscriptions.postpone(tx, plan.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
     if plan.email is not None and await _was_erased(tx, plan):
