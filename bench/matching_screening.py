@@ -1,6 +1,6 @@
 """Watch lists: how many listed names are found again, how many bodies are flagged, how fast, in how much memory.
 
-Everything is asked as the service asks it: ``Lists.hits`` over what its own readers read.
+Everything is asked as the service asks it: ``ScreeningIndex.find_hits`` over what its own readers read.
 """
 
 import csv
