@@ -1,7 +1,7 @@
 """Listed bodies are found again under every name in every form, and no registered one is taken for one of them.
 
-Everything is asked as the service asks it: what its readers read, by ``ScreeningIndex.find_hits``. The whole lists are asked by
-``python -m bench.matching``; here those that lie in the repository are, with the same forms of their names.
+Everything is asked as the service asks it: what its readers read, by ``ScreeningIndex.find_hits``. The whole lists are
+asked by ``python -m bench.matching``; here those that lie in the repository are, with the same forms of their names.
 """
 
 import csv
