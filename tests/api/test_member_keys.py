@@ -221,13 +221,14 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
 
 
 async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service: Service) -> None:
+    before = service.clock.now().date()
     await make(owner, kind="publishable")
-    made_on = service.clock.now().date()
+    today = service.clock.now().date()  # midnight may have passed
     for first, last, found in (
-        (made_on, made_on, 1),
-        (made_on, None, 1),
-        (made_on + timedelta(days=1), None, 0),
-        (None, made_on - timedelta(days=1), 0),
+        (before, today, 1),
+        (before, None, 1),
+        (today + timedelta(days=1), None, 0),
+        (None, before - timedelta(days=1), 0),
     ):
         days = urlencode({name: day for name, day in (("first", first), ("last", last)) if day})
         await owner.get(f"{owner.home}/audit?action=key.made&{days}")
@@ -235,7 +236,7 @@ async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service
     for wrong in ("first=never", "last=9999-12-31&first=0001-01-01", "last=2026-02-30"):
         answer = await owner.get(f"{owner.home}/audit?{wrong}")
         assert answer.status_code == 422, wrong
-        assert f"Enter a date in this format: {made_on}" in owner.text()
+        assert f"Enter a date in this format: {service.clock.now().date()}" in owner.text()
 
 
 async def test_v8_the_page_says_how_far_the_chain_has_come(owner: Desk, service: Service) -> None:

@@ -17,7 +17,8 @@ from tests.support.submissions import ADA, PATH, applied, configured, ended, of_
 WAITS = """
 select exists (
     select from pg_stat_activity
-    where wait_event_type = 'Lock' and query ~ 'from agent_verification .*for no key update'
+    where datname = current_database() and wait_event_type = 'Lock'
+    and query ~ 'from agent_verification .*for no key update'
 )
 """
 

@@ -47,7 +47,8 @@ async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(servic
 
     async def waits(task: "asyncio.Task[None]") -> bool:
         async with service.db.read() as tx:
-            blocked = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ~ $1)"
+            locked = "datname = current_database() and wait_event_type = 'Lock' and query ~ $1"
+            blocked = f"select exists (select from pg_stat_activity where {locked})"
             return task.done() or bool(await tx.fetchval(blocked, "^select from validation_request .* for update"))
 
     async with service.db.write() as tx:

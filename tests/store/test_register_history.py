@@ -172,7 +172,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
                 """
                 select distinct mode from pg_locks l join pg_class c on c.oid = l.relation
                 join pg_stat_activity a on a.pid = l.pid and a.backend_type <> 'autovacuum worker'
-                where c.relname = any($1)
+                where c.relname = any($1) and a.datname = current_database()
                 """,
                 ["organisation", "organisation_search", "organisation_search_term", "register_entry", "registry"],
             )
