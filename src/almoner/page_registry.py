@@ -85,7 +85,7 @@ class PageParts:
     intake: UploadIntake
     blobs: BlobStore
     provider: ConnectedProvider | None
-    work: PaymentContext | None
+    payment_context: PaymentContext | None
     api: ApiApplication
     rules: DisbursementRules
     limits: RateLimits
@@ -98,7 +98,7 @@ def build_pages(parts: PageParts) -> list[BaseRoute]:
     return [
         *assets.ROUTES,
         *reports.csp_report_routes(parts.telemetry, db.deployment.clock),
-        *_giving_pages(parts.settings, parts.work, parts.provider, catalogues, parts.rules, limiter),
+        *_giving_pages(parts.settings, parts.payment_context, parts.provider, catalogues, parts.rules, limiter),
         *_sandbox_pages(parts.settings, db, catalogues),
         *_validation_pages(db, catalogues, parts.intake, limiter, parts.blobs),
         *StatusPage(parts.status).routes(),
@@ -179,23 +179,23 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
 
 def _giving_pages(
     settings: Settings,
-    work: PaymentContext | None,
+    payment_context: PaymentContext | None,
     provider: ConnectedProvider | None,
     catalogues: TranslationCatalogues,
     rules: DisbursementRules,
     limiter: RateLimiter,
 ) -> list[BaseRoute]:
     """The pages of donors; none without a payment provider."""
-    if work is None or provider is None:
+    if payment_context is None or provider is None:
         return []
-    db = work.db
+    db = payment_context.db
     checkout = Checkout(
-        work.provider.origin,
-        work.provider.fee_schedule,
-        partial(donations_flows.start_payment, work),
-        partial(donations_flows.handle_provider_return, work),
-        work.provider.currencies,
-        partial(donations_flows.start_transfer, work),
+        payment_context.provider.origin,
+        payment_context.provider.fee_schedule,
+        partial(donations_flows.start_payment, payment_context),
+        partial(donations_flows.handle_provider_return, payment_context),
+        payment_context.provider.currencies,
+        partial(donations_flows.start_transfer, payment_context),
         own_bank_accounts(settings),
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
@@ -214,19 +214,19 @@ def _giving_pages(
         *not_found_routes("/gift", following, gifts.not_found_page),
         *statements.routes(),
         *not_found_routes("/statement", statements.routes(), statements.not_found_page),
-        *_regular_donation_pages(work, catalogues),
+        *_regular_donation_pages(payment_context, catalogues),
         *embed.routes(catalogues),
-        *provider_webhook_routes(work, provider.refund_status_reader(), rules),
+        *provider_webhook_routes(payment_context, provider.refund_status_reader(), rules),
     ]
 
 
-def _regular_donation_pages(work: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     """Where donors change their regular donations, and end a Gift Aid declaration."""
-    db, card = work.db, CardChangeContext(work.db, work.provider)
+    db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPayments(
-        work.provider.origin,
-        partial(donations_flows.pay_later_donation, work),
-        partial(donations_flows.refresh_payment, work),
+        context.provider.origin,
+        partial(donations_flows.pay_later_donation, context),
+        partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),
     )

@@ -92,13 +92,13 @@ def build_provider(
 
 
 def provider_webhook_routes(
-    work: PaymentContext, reader: RefundStatusReader | None, rules: DisbursementRules
+    context: PaymentContext, reader: RefundStatusReader | None, rules: DisbursementRules
 ) -> list[BaseRoute]:
     """Where the provider sends its notices, and who acts on those about more than a payment."""
-    disputed = partial(disputes_flows.handle_provider_webhook, DisputeContext(work.db, work.provider, rules))
-    refunded = partial(refunds_flows.handle_provider_webhook, RefundContext(work.db, reader)) if reader else None
-    set_up = partial(donor_pages_flows.handle_setup_webhook, CardChangeContext(work.db, work.provider))
-    return webhook_routes(work, disputed, refunded, set_up)
+    disputed = partial(disputes_flows.handle_provider_webhook, DisputeContext(context.db, context.provider, rules))
+    refunded = partial(refunds_flows.handle_provider_webhook, RefundContext(context.db, reader)) if reader else None
+    set_up = partial(donor_pages_flows.handle_setup_webhook, CardChangeContext(context.db, context.provider))
+    return webhook_routes(context, disputed, refunded, set_up)
 
 
 def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulator:

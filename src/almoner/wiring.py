@@ -195,39 +195,39 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
-    payable = None if work is None else work.provider.currencies
+def _api_routes(payment_context: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
+    payable = None if payment_context is None else payment_context.provider.currencies
     links = giving_link_routes(payable)
     return [*ROUTES, event_routes(waiters), session_creation_routes(payable), links, refund_routes(rules)]
 
 
 def _sandbox_tools(
     settings: Settings,
-    work: PaymentContext | None,
+    payment_context: PaymentContext | None,
     rules: DisbursementRules,
     background: BackgroundWorker,
     clock: MovableClock,
     catalogues: TranslationCatalogues,
 ) -> list[Routes]:
-    if not settings.sandbox or work is None:
+    if not settings.sandbox or payment_context is None:
         return []
     moved = SandboxClock(background, clock)
-    simulator = build_payment_simulator(settings, work.db)
-    return [sandbox_routes(moved, build_simulation(work, simulator, rules, catalogues))]
+    simulator = build_payment_simulator(settings, payment_context.db)
+    return [sandbox_routes(moved, build_simulation(payment_context, simulator, rules, catalogues))]
 
 
 def build_simulation(
-    work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules, catalogues: TranslationCatalogues
+    context: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules, catalogues: TranslationCatalogues
 ) -> Simulation:
     """All that the sandbox can do to records of partners."""
-    db = work.db
+    db = context.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.simulated_donation_actions(work, simulator, catalogues),
-        simulate_subscriptions.simulated_subscription_actions(work, simulator),
+        simulate_donations.simulated_donation_actions(context, simulator, catalogues),
+        simulate_subscriptions.simulated_subscription_actions(context, simulator),
         simulate_direct.simulated_direct_donation_actions(db),
-        simulate_money.simulated_money_actions(db, work.provider, rules),
-        simulate_disputes.simulated_dispute_actions(DisputeContext(db, work.provider, rules), simulator),
+        simulate_money.simulated_money_actions(db, context.provider, rules),
+        simulate_disputes.simulated_dispute_actions(DisputeContext(db, context.provider, rules), simulator),
         simulate_verifications.simulated_verification_actions(db),
         simulate_requests.simulated_request_actions(db),
         simulate_agents.simulated_agent_actions(db),
@@ -362,7 +362,7 @@ def _with_pages(
     services: Services,
     catalogues: TranslationCatalogues,
     blobs: BlobStore,
-    work: PaymentContext | None,
+    payment_context: PaymentContext | None,
     rules: DisbursementRules,
 ) -> Services:
     from almoner.page_registry import PageParts, build_pages  # loaded by servers alone
@@ -377,7 +377,7 @@ def _with_pages(
         services.intake,
         blobs,
         services.provider,
-        work,
+        payment_context,
         services.api,
         rules,
         _limits(services.settings),
@@ -412,13 +412,13 @@ async def build_services(
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = _build_outbound(db, tracing)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
-    work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
+    payment_context = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
-    routes = _api_routes(work, rules, waiters)
+    routes = _api_routes(payment_context, rules, waiters)
     member_api = ApiApplication(db, guard, routes)  # for jobs: the tools of the sandbox run these
     tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, member_api)
     background = BackgroundWorker(db, _traced(tracing, tasks), telemetry)
-    routes = [*routes, *_sandbox_tools(settings, work, rules, background, clock, catalogues)]
+    routes = [*routes, *_sandbox_tools(settings, payment_context, rules, background, clock, catalogues)]
     api = ApiApplication(db, guard, routes, intake)
     services = Services(
         settings,
@@ -445,4 +445,4 @@ async def build_services(
         parts=PartsWatch(deployment_probes.outside(settings, clock), db.deployment, telemetry),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
-    return _with_pages(services, catalogues, blobs, work, rules) if serves_pages else services
+    return _with_pages(services, catalogues, blobs, payment_context, rules) if serves_pages else services

@@ -53,7 +53,7 @@ def test_all_self_checks_are_collected() -> None:
     assert [place for place, value in lists.items() if id(value) not in collected] == []
 
 
-async def nothing(_work: JobContext, _job: JobOf[Nothing]) -> JobDone:
+async def nothing(_context: JobContext, _job: JobOf[Nothing]) -> JobDone:
     """A job that does nothing."""
     return JobDone()
 

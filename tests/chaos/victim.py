@@ -84,9 +84,9 @@ async def fan_out(tx: Tx, events: Sequence[Event]) -> None:
     )
 
 
-async def note(work: JobContext, job: Job) -> Result:
+async def note(context: JobContext, job: Job) -> Result:
     """A job's effect, in a transaction of its own, safe to have twice."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await tx.execute(
             "insert into chaos_note (event_id, attempt) values ($1, $2)", UUID(job.payload["event"]), job.attempt
         )

@@ -297,8 +297,8 @@ async def test_a_job_is_failed_and_counted(alone: Service) -> None:
     """And tried again later, as any that fails: here by what the server itself ends."""
     telemetry = Telemetry(lambda _line: None)
 
-    async def slow(work: JobContext, _job: Job) -> Result:
-        async with work.db.write() as tx:
+    async def slow(context: JobContext, _job: Job) -> Result:
+        async with context.db.write() as tx:
             await tx.execute("set local statement_timeout = '50ms'")
             await tx.fetch(_PAUSE)
         return JobDone()

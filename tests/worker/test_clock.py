@@ -91,10 +91,10 @@ async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
 async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:
     start, seen = ground.clock.now(), []
 
-    async def handle(work: JobContext, job: Job) -> Result:
-        seen.append((job.payload["n"], work.db.deployment.clock.now() - start))
+    async def handle(context: JobContext, job: Job) -> Result:
+        seen.append((job.payload["n"], context.db.deployment.clock.now() - start))
         if job.payload["n"] == 2:
-            async with work.db.write() as tx:
+            async with context.db.write() as tx:
                 await queue.enqueue_job(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
         return JobDone()
 
@@ -110,7 +110,7 @@ async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground:
 async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(ground: Ground) -> None:
     leave = asyncio.Event()
 
-    async def handle(_work: JobContext, _job: Job) -> Result:
+    async def handle(_context: JobContext, _job: Job) -> Result:
         await leave.wait()
         return JobDone()
 

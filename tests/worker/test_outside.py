@@ -15,14 +15,14 @@ async def test_jobs_that_wait_for_a_server_that_hangs_hold_up_no_other(ground: G
     answered, stop, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
     waiting = 0
 
-    async def mail(_work: JobContext, _job: Job) -> Result:
+    async def mail(_context: JobContext, _job: Job) -> Result:
         nonlocal waiting
         waiting += 1
         with waiting_outside():
             await answered.wait()
         return JobDone()
 
-    async def other(_work: JobContext, _job: Job) -> Result:
+    async def other(_context: JobContext, _job: Job) -> Result:
         done.set()
         return JobDone()
 

@@ -24,7 +24,7 @@ Answer = Callable[[Job], Awaitable[Result]]
 
 
 def doing(answer: Answer) -> Mapping[str, Handler]:
-    async def handle(_work: JobContext, job: Job) -> Result:
+    async def handle(_context: JobContext, job: Job) -> Result:
         return await answer(job)
 
     return {"a.job": handle}
@@ -129,11 +129,11 @@ async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begi
     claimed_by: list[int] = []
     ended_by: list[int] = []
 
-    async def handle(work: JobContext, job: Job) -> queue.Answer:
-        async with work.db.write() as tx:
+    async def handle(context: JobContext, job: Job) -> queue.Answer:
+        async with context.db.write() as tx:
             claimed_by.append(await tx.fetchval("select xmin::text::bigint from job where id = $1", job.id))
             await emit_internal(tx, TOLD, job.payload)
-            await work.finish(tx, [FinishedJob(job, JobDone())])
+            await context.finish(tx, [FinishedJob(job, JobDone())])
             ended_by.append(await tx.fetchval("select pg_current_xact_id()::text::bigint"))
         seen.append(job.payload["n"])
         return JobRecorded(JobDone())
@@ -148,10 +148,10 @@ async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begi
 
 
 async def test_what_was_claimed_with_a_commit_that_failed_is_not_begun(ground: Ground, seen: list[int]) -> None:
-    async def handle(work: JobContext, job: Job) -> queue.Answer:
+    async def handle(context: JobContext, job: Job) -> queue.Answer:
         seen.append(job.payload["n"])
-        async with work.db.write() as tx:
-            await work.finish(tx, [FinishedJob(job, JobDone())])
+        async with context.db.write() as tx:
+            await context.finish(tx, [FinishedJob(job, JobDone())])
             if len(seen) == 1:
                 raise RuntimeError
         return JobRecorded(JobDone())

@@ -105,10 +105,10 @@ async def request_export(tx: Tx, member: Member, declared: RecordList, query: st
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def prepare_export(parts: JobDependencies, work: JobContext, job: JobOf[ExportJobDetails]) -> Result:
+async def prepare_export(parts: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
     """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
     partner = Partner(job.details.partner)
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         export = await store_exports.find_export(tx, partner, job.details.export)
         person = None if export is None else await _find_person(tx, partner, export.person_id)
     if export is None or export.status != "pending":
@@ -121,7 +121,7 @@ async def prepare_export(parts: JobDependencies, work: JobContext, job: JobOf[Ex
             return JobRetry(_STORAGE_WAIT, str(away))
         except CallRefused:
             key = None  # the list does not take these filters any more
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         recorded = await store_exports.record_prepared(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
         if recorded and key is not None:
             await NOTIFY.enqueue(tx, job.details)
@@ -142,7 +142,7 @@ async def _write_file(parts: JobDependencies, person: Person, export: CsvExport)
 
 
 @file_tasks.job(REMOVE)
-async def remove_file(parts: JobDependencies, _work: JobContext, job: JobOf[RemoveFile]) -> Result:
+async def remove_file(parts: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
     """Remove a file that nobody may download any more."""
     try:
         await parts.blobs.remove(job.details.key)

@@ -18,15 +18,15 @@ from almoner.sandbox.simulate import SimulatedActions
 ERRORS: Final = (InvalidState,)
 
 
-def simulated_dispute_actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_dispute_actions(context: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors' banks do."""
-    return {("donation", "dispute"): _Banks(work, simulator).dispute}
+    return {("donation", "dispute"): _Banks(context, simulator).dispute}
 
 
 class _Banks:
-    def __init__(self, work: DisputeContext, simulator: PaymentSimulator) -> None:
-        self._db = work.db
-        self._work = work
+    def __init__(self, context: DisputeContext, simulator: PaymentSimulator) -> None:
+        self._db = context.db
+        self._context = context
         self._simulator = simulator
 
     async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateBody) -> ResponseRecord:
@@ -43,7 +43,7 @@ class _Banks:
             raise InvalidState("the donation is disputed: name an outcome, won or lost")
         await self._disputed(payment.provider_payment, donation, body)
         try:
-            await disputes_flows.refresh_disputes(self._work, payment.provider_payment)
+            await disputes_flows.refresh_disputes(self._context, payment.provider_payment)
         except RetryLater as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:

@@ -55,17 +55,17 @@ ERRORS: Final = (
 
 
 def simulated_donation_actions(
-    work: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues
+    context: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues
 ) -> SimulatedActions:
     """What donors do."""
-    donors = _Donors(work, simulator, catalogues)
+    donors = _Donors(context, simulator, catalogues)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 
 
 class _Donors:
-    def __init__(self, work: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues) -> None:
-        self._db = work.db
-        self._work = work
+    def __init__(self, context: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues) -> None:
+        self._db = context.db
+        self._context = context
         self._simulator = simulator
         self._catalogues = catalogues
 
@@ -81,12 +81,12 @@ class _Donors:
         gift = await self._gift(partner, session, body)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
-        started = await donations_flows.start_payment(self._work, session_id, gift)
+        started = await donations_flows.start_payment(self._context, session_id, gift)
         if started.url is None or started.donation is None:
             raise SessionCompleted
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment_id(tx, partner, started.donation.id)
-        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._context, session_id))
         async with self._db.read() as tx:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
@@ -115,7 +115,7 @@ class _Donors:
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        started = await donations_flows.start_transfer(self._work, session_id, gift)
+        started = await donations_flows.start_transfer(self._context, session_id, gift)
         if started.state is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
@@ -137,7 +137,7 @@ class _Donors:
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment_id(tx, partner, donation_id)
             session_id = await donations.session_id_of(tx, donation_id)
-        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._context, session_id))
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 

@@ -18,9 +18,9 @@ from almoner.sandbox.simulate import SimulatedActions
 ERRORS: Final = (InvalidState,)
 
 
-def simulated_subscription_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_subscription_actions(context: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
     """Simulated actions on donors' saved cards."""
-    cards = _SavedCards(work, simulator)
+    cards = _SavedCards(context, simulator)
     return {
         ("donationsubscription", "fail_next"): cards.fail_next,
         ("donationsubscription", "expire_card"): cards.expire_card,
@@ -29,8 +29,8 @@ def simulated_subscription_actions(work: PaymentContext, simulator: PaymentSimul
 
 
 class _SavedCards:
-    def __init__(self, work: PaymentContext, simulator: PaymentSimulator) -> None:
-        self._work = work
+    def __init__(self, context: PaymentContext, simulator: PaymentSimulator) -> None:
+        self._context = context
         self._simulator = simulator
 
     async def fail_next(self, partner: Partner, plan_id: UUID, body: SimulateBody) -> ResponseRecord:
@@ -52,12 +52,12 @@ class _SavedCards:
     async def _act(
         self, partner: Partner, plan_id: UUID, act: Callable[[SavedPaymentMethod], Awaitable[bool]]
     ) -> ResponseRecord:
-        db = self._work.db
+        db = self._context.db
         async with db.read() as tx:
             plan = await donation_subscriptions.get(tx, partner, plan_id)
         saved = plan.payment_method
         if saved is None or plan.status == "cancelled" or not await act(saved):
             raise InvalidState(f"the donation subscription is {plan.status} and has no saved card")
-        await donations_flows.refresh_payment_method(self._work, saved.id)
+        await donations_flows.refresh_payment_method(self._context, saved.id)
         async with db.read() as tx:
             return donation_subscriptions.serialise_for_api(tx, await donation_subscriptions.get(tx, partner, plan_id))

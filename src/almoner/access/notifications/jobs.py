@@ -66,11 +66,11 @@ async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, eve
 
 
 async def send_email(
-    notification: Notification[T], mails: MailRenderer, transport: MailTransport, work: JobContext, job: Job
+    notification: Notification[T], mails: MailRenderer, transport: MailTransport, context: JobContext, job: Job
 ) -> Answer:
     """Do the job of an email."""
     wanted = notification.kind.decode(job)
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)
         brand = None if email is None else await service.brand_of(tx, mails, email)
     if email is None or brand is None:
@@ -82,13 +82,13 @@ async def send_email(
         return sent
     if not isinstance(sent, MailUndeliverable) and notification.record is None:
         return JobDone()
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         if isinstance(sent, MailUndeliverable):
             await _record_undeliverable(tx, job, email, sent)
         if notification.record is not None:
             result: DeliveryResult = "undeliverable" if isinstance(sent, MailUndeliverable) else "sent"
             await notification.record(tx, wanted.details, result)
-        await work.finish(tx, [FinishedJob(job, JobDone())])
+        await context.finish(tx, [FinishedJob(job, JobDone())])
     return JobRecorded(JobDone())
 
 

@@ -13,8 +13,8 @@ tasks.periodic("sign_ins.forget", service.next_deletion_at, service.delete_expir
 
 
 @tasks.job(links.RESET_REQUESTED)
-async def send_password_reset(work: JobContext, job: JobOf[links.ResetRequest]) -> Result:
+async def send_password_reset(context: JobContext, job: JobOf[links.ResetRequest]) -> Result:
     """Email a password reset link; a job, so that the request takes as long for unknown names."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await links.send_password_reset(tx, job.details)
     return JobDone()

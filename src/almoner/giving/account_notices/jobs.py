@@ -30,9 +30,9 @@ async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposed]) 
 
 
 @contact_tasks.job(NOTIFY)
-async def notify_nonprofit(contacts: NonprofitContacts, work: JobContext, job: JobOf[About]) -> Result:
+async def notify_nonprofit(contacts: NonprofitContacts, context: JobContext, job: JobOf[About]) -> Result:
     """Enqueue a notice to the nonprofit, if its address is known."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         of = (await payee_bank_accounts.get(tx, job.details.id)).organisation_id
         await service.notify_nonprofit(tx, job.details.id, await contacts(tx, of))
     return JobDone()

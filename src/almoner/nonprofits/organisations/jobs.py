@@ -16,13 +16,13 @@ tasks: Final = TasksWith[Sequence[FollowerLookup]]()
 
 @tasks.job(service.NOTIFY_FOLLOWERS)
 async def notify_followers_of_load(
-    followers: Sequence[FollowerLookup], work: JobContext, job: JobOf[service.NotifyFollowers]
+    followers: Sequence[FollowerLookup], context: JobContext, job: JobOf[service.NotifyFollowers]
 ) -> Result:
     """Tell all followers, a batch in each transaction. Begun again, it goes on where the last commit ended."""
     load_id = job.details.load
     more = True
     while more:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             more = await service.notify_followers_batch(tx, followers, load_id)
     return JobDone()
 

@@ -77,46 +77,48 @@ refresh_tasks: Final = TasksWith[RegisterRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=LIMIT)
-async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: JobOf[RefreshSource]) -> Result:
+async def refresh_source(parts: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
     planned = next((one for one in parts.plan if one.source == source), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
         last = await store_refresh.fetched_files_of_load(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            fetched = await _fetch(parts, work.db, planned)
+            fetched = await _fetch(parts, context.db, planned)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except FetchRefused as error:
-        await _record_failure(parts, work.db, planned, before, str(error))
+        await _record_failure(parts, context.db, planned, before, str(error))
         return JobDone()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:
         # What was put aside stays aside until the publisher sends another file.
         left = before if before.status == "quarantined" else RefreshStatus("unchanged", load_id=before.load_id)
-        await _record_attempt(parts, work.db, source, left)
+        await _record_attempt(parts, context.db, source, left)
         return JobDone()
-    await _load(parts, work.db, planned, before, fetched)
+    await _load(parts, context.db, planned, before, fetched)
     return JobDone()
 
 
 @refresh_tasks.job(RELEASE, limit=LIMIT)
-async def release_load(parts: RegisterRefreshContext, work: JobContext, job: JobOf[ReleaseQuarantinedImport]) -> Result:
+async def release_load(
+    parts: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
+) -> Result:
     """Load the files of a released load as they are, if they are still what its publisher sends."""
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         load = await store.find_load(tx, job.details.load)
         wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
     planned = next((one for one in parts.plan if load is not None and one.source == load.source), None)
     if load is None or planned is None:
         return JobDropped("the schedule no longer names the source of this import")
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, load.source) or RefreshStatus(None)
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            fetched = await _fetch(parts, work.db, planned)
+            fetched = await _fetch(parts, context.db, planned)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except FetchRefused as error:
@@ -134,11 +136,11 @@ async def release_load(parts: RegisterRefreshContext, work: JobContext, job: Job
 
     try:
         made = await flows.import_files(
-            work.db, planned.format, [one.path for one in fetched], as_of=load.data_as_of, force=True, record=record
+            context.db, planned.format, [one.path for one in fetched], as_of=load.data_as_of, force=True, record=record
         )
     except ImportRefused as error:
         return JobDropped(str(error))
-    await _record_attempt(parts, work.db, load.source, RefreshStatus("loaded", load_id=made.id))
+    await _record_attempt(parts, context.db, load.source, RefreshStatus("loaded", load_id=made.id))
     return JobDone()
 
 

@@ -40,14 +40,14 @@ proof_tasks: Final = TasksWith[Path]()
 
 
 @proof_tasks.job(PROVE, limit=_LIMIT)
-async def prove_chain(folder: Path, work: JobContext, job: JobOf[ProveChain]) -> Result:
+async def prove_chain(folder: Path, context: JobContext, job: JobOf[ProveChain]) -> Result:
     """Walk along one chain from its first entry, and store what was found. ``folder``: of exported heads."""
     exported = await asyncio.to_thread(folder.is_dir)
-    proof = await verification.verify_chain(work.db, job.details.scope, folder if exported else None)
+    proof = await verification.verify_chain(context.db, job.details.scope, folder if exported else None)
     broken = None if proof.broken is None else str(proof.broken)
     if broken is None and proof.heads and not exported:
         broken = f"there are no exported heads in {folder}: what was deleted at the end cannot be seen"
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await tx.execute(
             """
             insert into audit_proof (scope, entries, heads, broken, proved_at) values ($1, $2, $3, $4, $5)

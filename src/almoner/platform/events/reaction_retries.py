@@ -28,11 +28,11 @@ def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
     """The handler of those jobs."""
     named = {reaction.name: reaction for reaction in reactions}
 
-    async def react(work: JobContext, job: Job) -> Result:
+    async def react(context: JobContext, job: Job) -> Result:
         reaction = named.get(job.payload["reaction"])
         if reaction is None:
             return JobDropped(f"no slice of this version reacts as {job.payload['reaction']}")
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             event = await outbox.find_public_event(
                 tx, Partner(UUID(job.payload["partner"])), UUID(job.payload["event"])
             )

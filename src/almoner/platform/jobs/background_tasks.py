@@ -140,8 +140,8 @@ class Tasks:
         """Declare who does the jobs of a kind, and for how long one may run where that is longer than others may."""
 
         def declare(handle: Handle[_T]) -> Handle[_T]:
-            async def handle_decoded(work: JobContext, job: Job) -> Answer:
-                return await handle(work, kind.decode(job))
+            async def handle_decoded(context: JobContext, job: Job) -> Answer:
+                return await handle(context, kind.decode(job))
 
             if kind.name in self._handlers:
                 raise ValueError(f"{kind.name} is declared twice")

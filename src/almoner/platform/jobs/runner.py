@@ -61,7 +61,7 @@ class JobRunner:
 
     def __init__(
         self,
-        work: JobContext,
+        context: JobContext,
         handlers: Mapping[str, Handler],
         telemetry: Telemetry,
         *,
@@ -69,7 +69,7 @@ class JobRunner:
         lane_places: int = _CONCURRENT_LANE_JOBS,
         stop_seconds: float = _STOP_SECONDS,
     ) -> None:
-        self._work = replace(work, finish=self._finish)
+        self._context = replace(context, finish=self._finish)
         self._limits = limits
         self._handlers = handlers
         self._telemetry = telemetry
@@ -87,7 +87,7 @@ class JobRunner:
     async def run_round(self) -> int:
         """Record finished jobs and start due ones; returns how many."""
         recorded = await self._record()
-        active = self._work.db.deployment.identity.active
+        active = self._context.db.deployment.identity.active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.maintain_leases()
         return recorded + (await self._start_due() if self._may_begin else 0)
@@ -109,7 +109,7 @@ class JobRunner:
                     moved = await self.run_round()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
-                        "runner_waits", self._work.db.deployment.clock.real_now(), **failure_log_fields(error)
+                        "runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error)
                     )
                     await wait_for_wakeup(ear, _REST_SECONDS)
                     continue
@@ -122,7 +122,7 @@ class JobRunner:
 
     @property
     def _may_begin(self) -> bool:
-        db = self._work.db
+        db = self._context.db
         return db.deployment.identity.active and not db.disk.low and not self._told_to_stop.is_set()
 
     async def _start_due(self) -> int:
@@ -140,14 +140,14 @@ class JobRunner:
             self._running[job.id] = (job, task)
 
     async def _claim(self, places: int) -> list[Job]:
-        async with self._work.db.read() as tx:
+        async with self._context.db.read() as tx:
             waiting = await queue.find_claimable_jobs(tx)
         plain = waiting.due and places > 0
         laned = (waiting.ready or waiting.promotable) and self._in_lanes() < self._lane_places
         taken: list[Job] = []
         if not (plain or laned):
             return taken
-        async with self._work.db.write() as tx:
+        async with self._context.db.write() as tx:
             await tx.execute(queue.BY_INDEX)
             if plain:
                 taken += await queue.claim_jobs(tx, places)
@@ -211,7 +211,7 @@ class JobRunner:
         try:
             with statement_timeout(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
-                    result = await handler(self._work, job)
+                    result = await handler(self._context, job)
         except UnreleasedDatabaseCopy as copy:  # found while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
@@ -220,7 +220,7 @@ class JobRunner:
         self._telemetry.jobs.labels(job.kind, outcome).inc()
         self._telemetry.log(
             "job",
-            self._work.db.deployment.clock.real_now(),
+            self._context.db.deployment.clock.real_now(),
             kind=job.kind,
             job=job.id,
             attempt=job.attempt,
@@ -231,7 +231,7 @@ class JobRunner:
         return result
 
     def _failed(self, job: Job, error: Exception) -> JobFailed:
-        real_now = self._work.db.deployment.clock.real_now()
+        real_now = self._context.db.deployment.clock.real_now()
         self._telemetry.log(
             "job_failed", real_now, kind=job.kind, job=job.id, attempt=job.attempt, **failure_log_fields(error)
         )
@@ -246,7 +246,7 @@ class JobRunner:
             return 0
         try:
             all_done = all(isinstance(finish.result, JobDone) for finish in finished)
-            async with self._work.db.open("single" if all_done else "write") as tx:
+            async with self._context.db.open("single" if all_done else "write") as tx:
                 await queue.record_results(tx, finished)
         except BaseException:
             self._finished = finished + self._finished
@@ -256,7 +256,7 @@ class JobRunner:
     async def maintain_leases(self) -> None:
         """Release jobs of dead workers, renew own leases, cancel jobs whose lease was lost."""
         self._cared = monotonic()
-        async with self._work.db.write() as tx:
+        async with self._context.db.write() as tx:
             await queue.release_expired_jobs(tx)
             ours = [job for job, _ in self._running.values()]
             stored = await queue.renew_leases(tx, ours) if ours else set()
@@ -275,8 +275,8 @@ class JobRunner:
         try:
             await self._record()
             if left:
-                async with self._work.db.write() as tx:
+                async with self._context.db.write() as tx:
                     await queue.release_jobs(tx, [job for job, _ in left])
         except DATABASE_ERRORS as error:
             # Without the database nothing can be given back; the leases run out by themselves.
-            self._telemetry.log("runner_waits", self._work.db.deployment.clock.real_now(), **failure_log_fields(error))
+            self._telemetry.log("runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error))

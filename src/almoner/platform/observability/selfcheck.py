@@ -170,19 +170,19 @@ run_tasks: Final = TasksWith[JobDependencies]()
 
 
 @run_tasks.job(_RUN)
-async def run_nightly(parts: JobDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_nightly(parts: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask all; broken promises are counted and logged."""
     checks, telemetry = parts.checks, parts.telemetry
-    outcome = await run_selfcheck(work.db, checks)
-    async with work.db.write() as tx:
+    outcome = await run_selfcheck(context.db, checks)
+    async with context.db.write() as tx:
         await record_outcome(tx, checks, outcome)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
         telemetry.selfcheck_findings.labels(check.name).set(found[check.name].count if check.name in found else 0)
-    telemetry.selfcheck_at.set(work.db.deployment.clock.now().timestamp())
+    telemetry.selfcheck_at.set(context.db.deployment.clock.now().timestamp())
     telemetry.log(
         "selfcheck",
-        work.db.deployment.clock.real_now(),
+        context.db.deployment.clock.real_now(),
         level="error" if found else "info",
         checks=outcome.checks,
         seconds=round(outcome.seconds, 3),

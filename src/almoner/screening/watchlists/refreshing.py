@@ -55,24 +55,26 @@ refresh_tasks: Final = TasksWith[WatchlistRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=_LIMIT)
-async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, job: JobOf[RefreshWatchlist]) -> Result:
+async def refresh_watchlist(
+    parts: WatchlistRefreshContext, context: JobContext, job: JobOf[RefreshWatchlist]
+) -> Result:
     """Fetch the files of a list and load them when one has changed."""
     planned = next((one for one in parts.plan if one.source == job.details.list), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
-    folder, real_now = parts.folder / planned.source, work.db.deployment.clock.real_now
+    folder, real_now = parts.folder / planned.source, context.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             files = [(await fetching.fetch_file(parts.outbound, folder, url, real_now)).path for url in planned.urls]
-        status = await _load(work.db, planned, files)
+        status = await _load(context.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except WatchlistImportRefused as error:
-        await _record_attempt(parts, work.db, planned, "refused", "; ".join(error.load.reasons))
+        await _record_attempt(parts, context.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
-        await _record_attempt(parts, work.db, planned, "failed", str(error))
+        await _record_attempt(parts, context.db, planned, "failed", str(error))
     else:
-        await _record_attempt(parts, work.db, planned, status, None)
+        await _record_attempt(parts, context.db, planned, status, None)
     return JobDone()
 
 

@@ -21,20 +21,20 @@ evaluation_tasks: Final = TasksWith[float]()
 
 
 @evaluation_tasks.job(service.EVALUATE)
-async def evaluate(threshold: float, work: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate(threshold: float, context: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         wanted = job.details
         await evaluation_module.evaluate_request(tx, threshold, wanted.request, wanted.occasion, wanted.then)
     return JobDone()
 
 
 @tasks.job(service.REEVALUATE_PENDING)
-async def reevaluate_pending(work: JobContext, job: JobOf[service.ReevaluatePending]) -> Result:
+async def reevaluate_pending(context: JobContext, job: JobOf[service.ReevaluatePending]) -> Result:
     """Re-evaluate the pending requests of a registry, a batch in each transaction."""
     registry, after = job.details.registry, _FIRST
     while True:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             last = await service.reevaluate_batch(tx, registry, after)
         if last is None:
             return JobDone()

@@ -36,19 +36,19 @@ _random: Final = SystemRandom()
 
 
 @tasks.job(service.EXPIRE)
-async def expire(work: JobContext, job: JobOf[service.ExpireDeliveries]) -> Answer:
+async def expire(context: JobContext, job: JobOf[service.ExpireDeliveries]) -> Answer:
     """Expire deliveries that a paused receiver has held back for too long."""
     ended = 1
     while ended:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             ended = await service.expire_deliveries(tx, job.details.subscription)
     return JobDone()
 
 
 @tasks.job(subscriptions.REMOVE_LANES)
-async def remove_lanes(work: JobContext, job: JobOf[subscriptions.RemoveLanes]) -> Answer:
+async def remove_lanes(context: JobContext, job: JobOf[subscriptions.RemoveLanes]) -> Answer:
     """Remove the lanes of a deleted subscription."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         removed = await subscriptions.remove_lanes(tx, job.details.subscription)
     return JobDone() if removed else JobRetry(LANES_KEPT, "deliveries of the subscription are still under way")
 
@@ -71,7 +71,7 @@ class DeliveryWorker:
         self._record = CallBatcher(self._record_all)
         self._cancel = CallBatcher(self._cancel_all)
 
-    async def deliver(self, work: JobContext, job: JobOf[service.Deliver]) -> Answer:
+    async def deliver(self, context: JobContext, job: JobOf[service.Deliver]) -> Answer:
         """Make one attempt, unless it is not due any more. Safe to run twice: an attempt's number is recorded once."""
         found = await self._load(UUID(hex=job.details.delivery))
         now = self._db.deployment.clock.now()
@@ -83,7 +83,7 @@ class DeliveryWorker:
             await self._cancel(found.due.id)
             return JobDone()
         outcome = await self._attempt(found.due, found.receiver, found.due.body)
-        return JobRecorded(await self._record((work, job, outcome)))
+        return JobRecorded(await self._record((context, job, outcome)))
 
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
         clock = self._db.deployment.clock
@@ -149,6 +149,6 @@ delivery_tasks: Final = TasksWith[DeliveryWorker]()
 
 
 @delivery_tasks.job(service.DELIVER)
-async def deliver(worker: DeliveryWorker, work: JobContext, job: JobOf[service.Deliver]) -> Answer:
+async def deliver(worker: DeliveryWorker, context: JobContext, job: JobOf[service.Deliver]) -> Answer:
     """Make one attempt."""
-    return await worker.deliver(work, job)
+    return await worker.deliver(context, job)

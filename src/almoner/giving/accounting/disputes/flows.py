@@ -38,8 +38,8 @@ class _RefreshDispute:
 
     name = "dispute"
 
-    def __init__(self, work: DisputeContext, payment: str) -> None:
-        self._work = work
+    def __init__(self, context: DisputeContext, payment: str) -> None:
+        self._context = context
         self._payment = payment
 
     async def prepare(self, _tx: Tx) -> _ProviderCall | FlowDone[None]:
@@ -48,26 +48,26 @@ class _RefreshDispute:
 
     async def call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
         """Ask the provider. Raises ProviderFailure."""
-        return await self._work.provider.disputes(self._payment)
+        return await self._context.provider.disputes(self._payment)
 
     async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
         """Learn. Raises RetryLater."""
         kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
-        await service.apply_provider_state(tx, self._work.provider.name, kept_as, provider_disputes, self._work.rules)
+        await service.apply_provider_state(tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules)
         return FlowDone(None)
 
 
-async def refresh_disputes(work: DisputeContext, payment: str) -> None:
+async def refresh_disputes(context: DisputeContext, payment: str) -> None:
     """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, RetryLater."""
-    await leases.run_leased_flow(work.db, _RefreshDispute(work, payment))
+    await leases.run_leased_flow(context.db, _RefreshDispute(context, payment))
 
 
-async def handle_provider_webhook(work: DisputeContext, payment: str) -> None:
+async def handle_provider_webhook(context: DisputeContext, payment: str) -> None:
     """Handle a webhook about a payment's disputes; a job retries what fails. Raises ProviderUnavailable."""
     try:
-        await refresh_disputes(work, payment)
+        await refresh_disputes(context, payment)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     except RetryLater:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             await service.enqueue_refresh(tx, payment, tx.now + RETRY_DELAY)

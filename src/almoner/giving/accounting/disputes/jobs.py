@@ -46,11 +46,11 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
-async def refresh_disputes(parts: JobDependencies, work: JobContext, job: JobOf[RefreshDisputes]) -> Result:
+async def refresh_disputes(parts: JobDependencies, context: JobContext, job: JobOf[RefreshDisputes]) -> Result:
     """Look at the disputes of one payment."""
     try:
-        context = DisputeContext(work.db, parts.provider, parts.rules)
-        await flows.refresh_disputes(context, job.details.payment)
+        dispute_context = DisputeContext(context.db, parts.provider, parts.rules)
+        await flows.refresh_disputes(dispute_context, job.details.payment)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -75,10 +75,10 @@ async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @recovery_tasks.job(RECOVER)
-async def recover_loss(rules: DisbursementRules, work: JobContext, job: JobOf[RecoverLoss]) -> Result:
+async def recover_loss(rules: DisbursementRules, context: JobContext, job: JobOf[RecoverLoss]) -> Result:
     """Recover the loss of a donation whose disbursement was returned."""
     try:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             await service.recover_loss(tx, job.details.donation, rules)
     except RetryLater:
         return JobRetry(RETRY_DELAY, "something else is under way with the gift")

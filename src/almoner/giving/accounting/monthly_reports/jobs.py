@@ -20,9 +20,9 @@ tasks.periodic("monthly_reports.mail", service.next_mail_at, service.enqueue_mai
 
 
 @tasks.job(MAKE)
-async def make_report(work: JobContext, job: JobOf[MakeReport]) -> Result:
+async def make_report(context: JobContext, job: JobOf[MakeReport]) -> Result:
     """Make the report."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.make_report(tx, job.details.report)
     return JobDone()
 

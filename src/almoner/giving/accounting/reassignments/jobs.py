@@ -30,7 +30,7 @@ async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> No
 
 
 @rules_tasks.job(_REASSIGN_MERGED)
-async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def reassign_to_successors(rules: DisbursementRules, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Reassign all received donations of a nonprofit to its successor.
 
     Donations that cannot be reassigned, or that are in a sent disbursement, are left to operators; the next import
@@ -38,12 +38,12 @@ async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _jo
     """
     after: UUID | None = None
     while True:
-        async with work.db.read() as tx:
+        async with context.db.read() as tx:
             found = await service.donations_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
             for _ in range(_MAX_ATTEMPTS):
                 with suppress(DonationInOtherDisbursement):
-                    async with work.db.write() as tx:
+                    async with context.db.write() as tx:
                         await service.reassign_to_successor(tx, donation_id, rules)
                     break
         if len(found) < BATCH:

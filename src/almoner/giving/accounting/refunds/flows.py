@@ -102,8 +102,8 @@ class _RefreshRefund:
 
     name = "refund_look"
 
-    def __init__(self, work: RefundContext, payment: str, refund: str) -> None:
-        self._work = work
+    def __init__(self, context: RefundContext, payment: str, refund: str) -> None:
+        self._context = context
         self._named = payment, refund
 
     async def prepare(self, _tx: Tx) -> _StatusCall | FlowDone[None]:
@@ -112,32 +112,32 @@ class _RefreshRefund:
 
     async def call(self, _ask: _StatusCall) -> ProviderRefundState:
         """Ask the provider. Raises ProviderFailure."""
-        return await self._work.provider.fetch_refund(*self._named)
+        return await self._context.provider.fetch_refund(*self._named)
 
     async def record(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
         """Learn. Raises RetryLater."""
-        await service.apply_provider_state(tx, self._work.provider.name, refund_state)
+        await service.apply_provider_state(tx, self._context.provider.name, refund_state)
         return FlowDone(None)
 
 
-async def refresh_refund(work: RefundContext, payment: str, refund: str) -> None:
+async def refresh_refund(context: RefundContext, payment: str, refund: str) -> None:
     """Refresh the status of a refund from its provider. Raises ProviderFailure, RetryLater."""
-    await leases.run_leased_flow(work.db, _RefreshRefund(work, payment, refund))
+    await leases.run_leased_flow(context.db, _RefreshRefund(context, payment, refund))
 
 
-async def handle_provider_webhook(work: RefundContext, payment: str, refund: str) -> None:
+async def handle_provider_webhook(context: RefundContext, payment: str, refund: str) -> None:
     """Act on a notice about a refund; a job does what cannot be done now.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await refresh_refund(work, payment, refund)
+        await refresh_refund(context, payment, refund)
     except NoSuchPayment as failure:
         raise WebhookRefused("the notice names a refund that its provider does not know") from failure
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     except RetryLater:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             await service.enqueue_refresh(tx, payment, refund, tx.now + RETRY_DELAY)
 
 

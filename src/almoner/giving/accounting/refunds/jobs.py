@@ -22,10 +22,10 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
 @tasks.job(SEND)
-async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[SendRefund]) -> Result:
+async def send_refund(provider: PaymentProvider, context: JobContext, job: JobOf[SendRefund]) -> Result:
     """Have one refund sent. A payment that the provider does not know waits for a person, as a dead job."""
     try:
-        await flows.send_refund(work.db, provider, job.details.refund)
+        await flows.send_refund(context.db, provider, job.details.refund)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -34,10 +34,10 @@ async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[Se
 
 
 @status_tasks.job(REFRESH)
-async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: JobOf[RefreshRefund]) -> Result:
+async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: JobOf[RefreshRefund]) -> Result:
     """Refresh a refund that was pending when a webhook reported a change."""
     try:
-        await flows.refresh_refund(RefundContext(work.db, reader), job.details.payment, job.details.refund)
+        await flows.refresh_refund(RefundContext(context.db, reader), job.details.payment, job.details.refund)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:

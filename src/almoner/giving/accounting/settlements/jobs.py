@@ -28,20 +28,20 @@ report_tasks: Final = TasksWith[PayoutReportSource]()
 
 
 @report_tasks.job(FETCH, limit=_LIMIT)
-async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: JobOf[Nothing]) -> Result:
+async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: JobOf[Nothing]) -> Result:
     """Book all that the provider has paid out and that is not booked yet; a report that fails holds up no other."""
     failures: list[str] = []
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         since = tx.now - service.FETCH_LOOKBACK
     try:
         arrived = await reports.list_payouts(since)
-        async with work.db.read() as tx:
+        async with context.db.read() as tx:
             new = await service.missing_reports(tx, reports.name, arrived)
     except ProviderFailure as failure:
         return _retry_later(job, str(failure))
     for reference in new:
         try:
-            await flows.import_parsed_report(work.db, await reports.fetch_report(reference), record=_audit_import)
+            await flows.import_parsed_report(context.db, await reports.fetch_report(reference), record=_audit_import)
         except (ProviderFailure, ImportInterrupted, SettlementReportError) as failure:
             failures.append(str(failure))
     return _retry_later(job, "; ".join(failures)) if failures else JobDone()

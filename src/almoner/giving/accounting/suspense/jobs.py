@@ -20,14 +20,14 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 @provider_tasks.job(REFUND)
 async def refund_unallocated_payment(
-    provider: PaymentProvider, work: JobContext, job: JobOf[RefundUnallocatedPayment]
+    provider: PaymentProvider, context: JobContext, job: JobOf[RefundUnallocatedPayment]
 ) -> Result:
     """Refund one unallocated payment.
 
     If the provider rejects the refund for good, the job dies and waits for an operator.
     """
     try:
-        await flows.refund_unallocated_payment(work.db, provider, job.details.held)
+        await flows.refund_unallocated_payment(context.db, provider, job.details.held)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except RefundRefused as refused:

@@ -19,9 +19,9 @@ tasks: Final = Tasks()
 
 
 @tasks.job(RUN)
-async def run_invoicing(work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_invoicing(context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask partners for the direct donations of the periods that are over."""
-    await flows.run_invoicing(work.db)
+    await flows.run_invoicing(context.db)
     return JobDone()
 
 

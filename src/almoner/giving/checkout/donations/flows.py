@@ -78,9 +78,9 @@ class _PaymentFlow:
 
     name = LEASE_KIND
 
-    def __init__(self, work: PaymentContext) -> None:
-        self._provider = work.provider
-        self._figures = work.limits
+    def __init__(self, context: PaymentContext) -> None:
+        self._provider = context.provider
+        self._figures = context.limits
 
     async def call(self, ask: ProviderCall) -> ProviderPayment:
         """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
@@ -204,13 +204,13 @@ class _StartPayment(_PaymentFlow):
 
     def __init__(
         self,
-        work: PaymentContext,
+        context: PaymentContext,
         session_id: UUID,
         gift: DonationDetails,
         browser: BrowserFingerprint | None,
         way: str,
     ) -> None:
-        super().__init__(work)
+        super().__init__(context)
         self._session_id = session_id
         self._gift = gift
         self._way = way
@@ -305,8 +305,8 @@ class _StartPayment(_PaymentFlow):
 class _RefreshPayment(_PaymentFlow):
     """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
 
-    def __init__(self, work: PaymentContext, session_id: UUID, payment_id: UUID | None) -> None:
-        super().__init__(work)
+    def __init__(self, context: PaymentContext, session_id: UUID, payment_id: UUID | None) -> None:
+        super().__init__(context)
         self._session_id = session_id
         self._payment_id = payment_id
         self._newest_asked = False
@@ -344,8 +344,8 @@ class _RefreshPayment(_PaymentFlow):
 class _HandleWebhook(_PaymentFlow):
     """The provider has sent a notice: a hint to look (M5)."""
 
-    def __init__(self, work: PaymentContext, event: ProviderEvent) -> None:
-        super().__init__(work)
+    def __init__(self, context: PaymentContext, event: ProviderEvent) -> None:
+        super().__init__(context)
         self._event = event
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
@@ -364,8 +364,8 @@ class _HandleWebhook(_PaymentFlow):
 class _CancelPayment(_PaymentFlow):
     """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
 
-    def __init__(self, work: PaymentContext, payment_id: UUID) -> None:
-        super().__init__(work)
+    def __init__(self, context: PaymentContext, payment_id: UUID) -> None:
+        super().__init__(context)
         self._payment_id = payment_id
         self._asked = False
 
@@ -392,8 +392,8 @@ class _CancelPayment(_PaymentFlow):
 class _PayLaterDonation(_PaymentFlow):
     """The donor pays a date of a plan that could not be charged, on the provider's page."""
 
-    def __init__(self, work: PaymentContext, donation_id: UUID) -> None:
-        super().__init__(work)
+    def __init__(self, context: PaymentContext, donation_id: UUID) -> None:
+        super().__init__(context)
         self._donation_id = donation_id
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
@@ -425,8 +425,8 @@ class _PayLaterDonation(_PaymentFlow):
 class _FinishPayment(_PaymentFlow):
     """A saved payment method is to be charged, or a call was never recorded: make it, or make it again."""
 
-    def __init__(self, work: PaymentContext, payment_id: UUID) -> None:
-        super().__init__(work)
+    def __init__(self, context: PaymentContext, payment_id: UUID) -> None:
+        super().__init__(context)
         self._payment_id = payment_id
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
@@ -465,7 +465,7 @@ def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> Pay
 
 
 async def start_payment(
-    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
+    context: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
@@ -476,31 +476,33 @@ async def start_payment(
     ``browser``: whose it is; the card testing limits may refuse it with RateLimited or CodeRequired. None: nobody's, as
     in simulations.
     """
-    return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+    return await leases.run_leased_flow(
+        context.db, _StartPayment(context, session_id, gift, browser, context.provider.name)
+    )
 
 
-async def pay_later_donation(work: PaymentContext, donation_id: UUID) -> str | None:
+async def pay_later_donation(context: PaymentContext, donation_id: UUID) -> str | None:
     """The page on which the donor pays an open date of a plan; None where it is paid, being charged, or over.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
     """
-    return await leases.run_leased_flow(work.db, _PayLaterDonation(work, donation_id))
+    return await leases.run_leased_flow(context.db, _PayLaterDonation(context, donation_id))
 
 
-async def refresh_payment(work: PaymentContext, payment_id: UUID) -> None:
+async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
     """The donor is back from paying a date of a plan: learn how it went. Raises ProviderUnavailable."""
-    await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))
+    await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
 
 
 async def start_transfer(
-    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
+    context: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
-    return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
+    return await leases.run_leased_flow(context.db, _StartPayment(context, session_id, gift, browser, BANK_TRANSFER))
 
 
 async def handle_provider_return(
-    work: PaymentContext, session_id: UUID, payment_id: UUID | None = None
+    context: PaymentContext, session_id: UUID, payment_id: UUID | None = None
 ) -> SessionDonation:
     """Refresh the payment when the donor returns from the provider's page.
 
@@ -509,16 +511,16 @@ async def handle_provider_return(
 
     Raises ProviderUnavailable: then ``donations.service.load_session_donation`` tells what was known before.
     """
-    return await leases.run_leased_flow(work.db, _RefreshPayment(work, session_id, payment_id))
+    return await leases.run_leased_flow(context.db, _RefreshPayment(context, session_id, payment_id))
 
 
-async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) -> bool:
+async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent) -> bool:
     """Handle a payment webhook and commit its effect; False if the payment is not ours.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await leases.run_leased_flow(work.db, _HandleWebhook(work, event))
+        await leases.run_leased_flow(context.db, _HandleWebhook(context, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, ForeignPaymentError):
             return False
@@ -528,26 +530,26 @@ async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) ->
     return True
 
 
-async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
+async def cancel_payment(context: PaymentContext, payment_id: UUID) -> bool:
     """Cancel a payment attempt at the provider; False if it must be tried again later."""
-    return await leases.run_leased_flow(work.db, _CancelPayment(work, payment_id))
+    return await leases.run_leased_flow(context.db, _CancelPayment(context, payment_id))
 
 
-async def finish_payment(work: PaymentContext, payment_id: UUID) -> None:
+async def finish_payment(context: PaymentContext, payment_id: UUID) -> None:
     """Charge a saved payment method, or finish a call that a crash left unrecorded.
 
     Raises AccountPaused, ProviderUnavailable.
     """
-    await leases.run_leased_flow(work.db, _FinishPayment(work, payment_id))
+    await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
 
 
-async def refresh_payment_method(work: PaymentContext, payment_method: str) -> bool:
+async def refresh_payment_method(context: PaymentContext, payment_method: str) -> bool:
     """Look at a saved payment method again, which its bank may have renewed; False if no plan is charged to it.
 
     Raises ProviderUnavailable.
     """
-    provider = work.provider
-    async with work.db.read() as tx:
+    provider = context.provider
+    async with context.db.read() as tx:
         plan_ids = await donation_subscriptions.list_using_payment_method(tx, provider.name, payment_method)
         plan = await donation_subscriptions.get(tx, ALL_PARTNERS, plan_ids[0]) if plan_ids else None
     if plan is None or plan.payment_method is None:
@@ -556,7 +558,7 @@ async def refresh_payment_method(work: PaymentContext, payment_method: str) -> b
         saved = await provider.fetch_payment_method(plan.payment_method.customer, payment_method)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         for plan_id in plan_ids if saved is not None else ():
             plan = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
             if plan.payment_method is not None and saved is not None and plan.payment_method.id == saved.id:

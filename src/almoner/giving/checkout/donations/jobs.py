@@ -58,7 +58,7 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
-async def delete_payment_method(parts: JobDependencies, _work: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
+async def delete_payment_method(parts: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != parts.provider.name:
         return JobDropped("it is at a provider that is not set up any more")
@@ -70,22 +70,22 @@ async def delete_payment_method(parts: JobDependencies, _work: JobContext, job: 
 
 
 @provider_tasks.job(CANCEL_PAYMENT)
-async def cancel_payment(parts: JobDependencies, work: JobContext, job: JobOf[CancelPayment]) -> Result:
+async def cancel_payment(parts: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
     """End an attempt that must not be paid any more."""
     try:
-        context = PaymentContext(work.db, parts.provider, parts.limits)
-        ended = await flows.cancel_payment(context, job.details.payment)
+        payment_context = PaymentContext(context.db, parts.provider, parts.limits)
+        ended = await flows.cancel_payment(payment_context, job.details.payment)
     except ProviderUnavailable as error:
         return _result_of_failure(error)
     return JobDone() if ended else JobRetry(RETRY_DELAY, "the provider is busy with the payment")
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(parts: JobDependencies, work: JobContext, job: JobOf[FinishPayment]) -> Result:
+async def finish_payment(parts: JobDependencies, context: JobContext, job: JobOf[FinishPayment]) -> Result:
     """Charge a saved payment method, or finish a call of a process that crashed between asking and recording (I5)."""
     try:
-        context = PaymentContext(work.db, parts.provider, parts.limits)
-        await flows.finish_payment(context, job.details.payment)
+        payment_context = PaymentContext(context.db, parts.provider, parts.limits)
+        await flows.finish_payment(payment_context, job.details.payment)
     except AccountPaused:
         return JobRetry(_PAUSE_RETRY, "the partner is paused")
     except ProviderUnavailable as error:

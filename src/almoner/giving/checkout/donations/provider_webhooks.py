@@ -18,7 +18,7 @@ _log: Final = get_logger("almoner.giving")
 
 
 def webhook_routes(
-    work: PaymentContext,
+    context: PaymentContext,
     disputed: Callable[[str], Awaitable[None]],
     refunded: Callable[[str, str], Awaitable[None]] | None = None,
     set_up: Callable[[ProviderEvent], Awaitable[bool]] | None = None,
@@ -31,10 +31,10 @@ def webhook_routes(
 
     async def handle_webhook(request: Request) -> Response:
         """Answer 2xx only when the notice and its effect are committed."""
-        if request.path_params["provider"] != work.provider.name:
+        if request.path_params["provider"] != context.provider.name:
             raise NotFound("there is no such payment provider")
         body = await _read_body(request)
-        event = work.provider.parse_webhook(dict(request.headers), body, work.db.deployment.clock.real_now())
+        event = context.provider.parse_webhook(dict(request.headers), body, context.db.deployment.clock.real_now())
         if event is not None:
             await act_on(event)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
@@ -44,11 +44,11 @@ def webhook_routes(
             case "setup":
                 own = set_up is not None and await set_up(event)
             case "payment_method":
-                own = await flows.refresh_payment_method(work, event.payment)
+                own = await flows.refresh_payment_method(context, event.payment)
             case _:
-                own = await flows.handle_provider_webhook(work, event)
+                own = await flows.handle_provider_webhook(context, event)
         if not own:
-            _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
+            _log.info("notice_not_ours", provider=context.provider.name, notice=event.id, type=event.type)
         elif event.subject == "dispute":  # after the payment: it may be news as well
             await disputed(event.payment)
         elif event.subject == "refund" and refunded is not None:

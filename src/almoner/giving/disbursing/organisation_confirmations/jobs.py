@@ -53,10 +53,10 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 
 @request_tasks.job(service.REQUEST)
 async def request_confirmation(
-    contacts: NonprofitContacts, work: JobContext, job: JobOf[service.VerificationJobDetails]
+    contacts: NonprofitContacts, context: JobContext, job: JobOf[service.VerificationJobDetails]
 ) -> Result:
     """Ask the nonprofit, where its address is known."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)
         try:
             await service.request_confirmation_once(tx, found.id, await contacts(tx, found.organisation_id))
@@ -66,9 +66,9 @@ async def request_confirmation(
 
 
 @tasks.job(service.ERASE_NAMES)
-async def erase_names(work: JobContext, job: JobOf[service.VerificationJobDetails]) -> Result:
+async def erase_names(context: JobContext, job: JobOf[service.VerificationJobDetails]) -> Result:
     """Delete the details of who answered."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.erase_names(tx, job.details.verification)
     return JobDone()
 

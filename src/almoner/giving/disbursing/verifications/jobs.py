@@ -32,7 +32,7 @@ checking_tasks: Final = TasksWith[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def run_check(parts: JobDependencies, work: JobContext, job: JobOf[service.CheckVerification]) -> Result:
+async def run_check(parts: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = job.details.verification, job.details.then
 
@@ -41,7 +41,7 @@ async def run_check(parts: JobDependencies, work: JobContext, job: JobOf[service
         if then is not None:
             await service.apply_test_action(tx, verification_id, then)
 
-    await parts.screening.run_with_screening(work.db, check_due)
+    await parts.screening.run_with_screening(context.db, check_due)
     return JobDone()
 
 

@@ -46,8 +46,8 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.job(_ADJUST_CLAIM)
-async def adjust_claim(work: JobContext, job: JobOf[AdjustClaim]) -> Result:
+async def adjust_claim(context: JobContext, job: JobOf[AdjustClaim]) -> Result:
     """Record what has to go back to HMRC, once."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.adjust_donation(tx, job.details.donation)
     return JobDone()

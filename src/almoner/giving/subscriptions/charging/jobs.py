@@ -29,16 +29,16 @@ async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> No
 
 
 @tasks.job(_FOLLOW)
-async def propose_successors(work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def propose_successors(context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask the donors, each in a transaction of its own; one that fails keeps no other from it, and is tried again."""
     after: UUID | None = None
     failed: Exception | None = None
     while True:
-        async with work.db.read() as tx:
+        async with context.db.read() as tx:
             found = await service.list_with_successor(tx, after)
         for subscription_id in found:
             try:
-                async with work.db.write() as tx:
+                async with context.db.write() as tx:
                     await service.follow_successor(tx, subscription_id)
             except Exception as error:
                 if isinstance(error, UNAVAILABLE_ERRORS):

@@ -39,21 +39,21 @@ class CardChangeContext:
     provider: PaymentProvider
 
 
-async def start_card_change(work: CardChangeContext, subscription_id: UUID, return_url: str) -> str | None:
+async def start_card_change(context: CardChangeContext, subscription_id: UUID, return_url: str) -> str | None:
     """The provider's page on which a donor saves another card; None where the plan is over, or it was asked too often.
 
     Raises NotFound, ProviderUnavailable.
     """
-    async with work.db.write() as tx:
-        order = await _order(tx, work.provider.name, subscription_id, return_url)
+    async with context.db.write() as tx:
+        order = await _order(tx, context.provider.name, subscription_id, return_url)
     if order is None:
         return None
     setup_id, asked = order
     try:
-        made = await work.provider.create_setup(asked)
+        made = await context.provider.create_setup(asked)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await store.set_provider_setup(tx, setup_id, made.id)
     return made.url
 
@@ -82,12 +82,12 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
     return setup_id, order
 
 
-async def finish_card_change(work: CardChangeContext, setup_id: UUID) -> tuple[UUID, bool]:
+async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tuple[UUID, bool]:
     """The plan of a change of card, and whether its card is the one that was saved there.
 
     Raises NotFound, ProviderUnavailable.
     """
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         found = await store.find_setup(tx, setup_id)
     if found is None:
         raise NotFound
@@ -95,35 +95,35 @@ async def finish_card_change(work: CardChangeContext, setup_id: UUID) -> tuple[U
     if name is None:
         return subscription_id, False
     try:
-        setup = await work.provider.fetch_setup(name)
+        setup = await context.provider.fetch_setup(name)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    return subscription_id, await _apply(work, setup)
+    return subscription_id, await _apply(context, setup)
 
 
-async def handle_setup_webhook(work: CardChangeContext, event: ProviderEvent) -> bool:
+async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent) -> bool:
     """Learn from a notice that a card was saved; False for one that is not ours.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        setup = await work.provider.fetch_setup(event.payment)
+        setup = await context.provider.fetch_setup(event.payment)
     except ForeignPaymentError:
         return False
     except NoSuchPayment as error:
         raise WebhookRefused("the notice names a page that its provider does not know") from error
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    await _apply(work, setup)
+    await _apply(context, setup)
     return True
 
 
-async def _apply(work: CardChangeContext, setup: ProviderSetup) -> bool:
+async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
     """Charge the plan to what was saved, where it is ours and was saved in the world that we are in."""
     setup_id, saved = decode_uuid(setup.reference), setup.payment_method
     if setup_id is None or saved is None or setup.status is not ProviderStatus.SUCCEEDED:
         return False
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         found = await store.find_setup(tx, setup_id)
         if found is None or setup.live is tx.deployment.sandbox:
             return False
@@ -131,9 +131,9 @@ async def _apply(work: CardChangeContext, setup: ProviderSetup) -> bool:
         new = await store.mark_setup_saved(tx, setup_id)
         if plan.status in LIVE_STATUSES:
             if new:
-                await subscriptions.set_payment_method(tx, work.provider.name, plan, saved)
+                await subscriptions.set_payment_method(tx, context.provider.name, plan, saved)
             return True
         if new:  # it ended meanwhile: nobody needs what was saved
-            unused = PaymentMethodReplaced(work.provider.name, saved.customer, saved.id)
+            unused = PaymentMethodReplaced(context.provider.name, saved.customer, saved.id)
             await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=plan.partner_id)
         return False

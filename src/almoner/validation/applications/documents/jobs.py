@@ -56,10 +56,10 @@ scan_tasks: Final = TasksWith[ScanDependencies]()
 
 
 @scan_tasks.job(service.SCAN)
-async def scan(parts: ScanDependencies, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def scan(parts: ScanDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Have one scanned."""
     document_id = job.details.document
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         document = await service.find_unscanned(tx, document_id)
     if document is None:
         return JobDone()
@@ -67,25 +67,25 @@ async def scan(parts: ScanDependencies, work: JobContext, job: JobOf[service.Doc
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
         threat = await parts.scanner.scan(parts.blobs.read(document.storage_key))
-        if work.db.deployment.sandbox:
+        if context.db.deployment.sandbox:
             threat = triggers.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except (BlobMissing, DecryptionFailed) as lost:
         _log.error("document_unreadable", document=str(document_id), reason=type(lost).__name__)
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             await service.record_unreadable(tx, document_id, "the stored file is missing or damaged")
         return JobDone()
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.record_scan_result(tx, document_id, threat)
     return JobDone()
 
 
 @tasks.job(service.REMOVE)
-async def remove(parts: StorageDependencies, work: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def remove(parts: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         key = await service.find_removable_blob_key(tx, document_id)
     if key is None:
         return JobDone()
@@ -93,34 +93,34 @@ async def remove(parts: StorageDependencies, work: JobContext, job: JobOf[servic
         await parts.blobs.remove(key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.mark_blob_removed(tx, document_id)
     return JobDone()
 
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
-async def sweep(parts: StorageDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def sweep(parts: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    real_now, blobs = work.db.deployment.clock.real_now(), parts.blobs
+    real_now, blobs = context.db.deployment.clock.real_now(), parts.blobs
     try:
-        unknown, newest = await _find_orphans(parts, work)
+        unknown, newest = await _find_orphans(parts, context)
         for listed in unknown:
             if listed.since <= newest and listed.since < real_now - DAY:
-                await _to_trash(blobs, work, listed.key, real_now.date())
+                await _to_trash(blobs, context, listed.key, real_now.date())
         async for found in blobs.list_trashed():
             if found.data_date <= real_now.date() - timedelta(_TRASH_DAYS):
                 await blobs.purge_trashed(found)
-                async with work.db.write() as tx:
+                async with context.db.write() as tx:
                     await service.record_blob_purged(tx, found.key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     return JobDone()
 
 
-async def _find_orphans(parts: StorageDependencies, work: JobContext) -> tuple[list[ListedBlob], datetime]:
+async def _find_orphans(parts: StorageDependencies, context: JobContext) -> tuple[list[ListedBlob], datetime]:
     """Blobs of this deployment that no record has, and since when the newest lies there that one has."""
     blobs = parts.blobs
     unknown: list[ListedBlob] = []
@@ -129,7 +129,7 @@ async def _find_orphans(parts: StorageDependencies, work: JobContext) -> tuple[l
 
     async def check_due() -> None:
         nonlocal newest
-        async with work.db.read() as tx:
+        async with context.db.read() as tx:
             keys = [listed.key for listed in batch]
             known = await service.list_referenced_blob_keys(tx, keys)
             for list_referenced in parts.references:
@@ -147,23 +147,23 @@ async def _find_orphans(parts: StorageDependencies, work: JobContext) -> tuple[l
     return unknown, newest
 
 
-async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> None:
-    async with work.db.write() as tx:
+async def _to_trash(blobs: BlobStore, context: JobContext, key: str, day: date) -> None:
+    async with context.db.write() as tx:
         await service.record_blob_trashed(tx, key, day)
     await blobs.move_to_trash(key, day)
     _log.error("document_trashed", key=key, days=_TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
-async def verify(parts: StorageDependencies, work: JobContext, _job: JobOf[Nothing]) -> Result:
+async def verify(parts: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Verify a sample of documents in full; the self-check reports lost ones."""
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:
         found = {document.id: await _is_intact(parts.blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.record_verification_results(tx, found)
     return JobDone()
 

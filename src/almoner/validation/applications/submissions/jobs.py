@@ -28,9 +28,9 @@ tasks.periodic(
 
 
 @tasks.job(service.EVALUATE)
-async def evaluate(work: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Evaluate one submission; does nothing if it already has its result."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await submission_evaluation.evaluate_submission(tx, job.details.submission)
     return JobDone()
 

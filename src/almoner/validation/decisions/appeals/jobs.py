@@ -20,9 +20,9 @@ tasks.periodic("appeals.forget_texts", service.next_erasure_at, service.erase_te
 
 
 @tasks.job(service.COMPLETE_REVERSAL)
-async def complete_reversal(work: JobContext, job: JobOf[service.CompleteReversal]) -> Result:
+async def complete_reversal(context: JobContext, job: JobOf[service.CompleteReversal]) -> Result:
     """Complete the reversal of one submission; does nothing if it is already complete."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await service.complete_reversal(tx, job.details.submission)
     return JobDone()
 

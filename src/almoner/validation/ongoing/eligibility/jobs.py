@@ -21,19 +21,19 @@ tasks: Final = Tasks()
 
 
 @tasks.job(service.EVALUATE)
-async def evaluate(work: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         await eligibility_evaluation.evaluate_subscription(tx, job.details.subscription, job.details.occasion)
     return JobDone()
 
 
 @tasks.job(service.REEVALUATE)
-async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result:
+async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Result:
     """Re-evaluate a batch of subscriptions of a configuration, or of all; another job continues with the rest."""
     wanted = job.details
     partner = None if wanted.partner is None else Partner(wanted.partner)
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         after = await service.reevaluate_batch(tx, partner, wanted.configuration, wanted.after)
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))

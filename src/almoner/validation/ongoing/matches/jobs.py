@@ -30,27 +30,27 @@ screening_tasks: Final = TasksWith[Screener]()
 
 
 @screening_tasks.job(service.RESCREEN)
-async def rescreen_load(screener: Screener, work: JobContext, job: JobOf[service.RescreeningProgress]) -> Result:
+async def rescreen_load(screener: Screener, context: JobContext, job: JobOf[service.RescreeningProgress]) -> Result:
     """See ``rescreen_after_load``."""
-    return await rescreen_after_load(screener, work, job.details)
+    return await rescreen_after_load(screener, context, job.details)
 
 
 @screening_tasks.job(service.RESCREEN_OUTDATED)
-async def rescreen_outdated(screener: Screener, work: JobContext, job: JobOf[service.RescreenOutdated]) -> Result:
+async def rescreen_outdated(screener: Screener, context: JobContext, job: JobOf[service.RescreenOutdated]) -> Result:
     """See ``rescreen_outdated_subjects``."""
-    return await rescreen_outdated_subjects(screener, work, job.details.after)
+    return await rescreen_outdated_subjects(screener, context, job.details.after)
 
 
 @screening_tasks.job(service.RESCREEN_SUBJECT)
-async def rescreen_subject(screener: Screener, work: JobContext, job: JobOf[service.RescreenSubject]) -> Result:
+async def rescreen_subject(screener: Screener, context: JobContext, job: JobOf[service.RescreenSubject]) -> Result:
     """Compare one again."""
-    await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, job.details.subject))
+    await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, job.details.subject))
     return JobDone()
 
 
 async def rescreen_after_load(
     screener: Screener,
-    work: JobContext,
+    context: JobContext,
     progress: service.RescreeningProgress,
     *,
     at_most: int = _MAX_SUBJECTS_PER_JOB,
@@ -61,8 +61,8 @@ async def rescreen_after_load(
     ended, and would begin anew for ever.
     """
     follow = _rescreen_ended if progress.stage == "ended" else _rescreen_added
-    after = await follow(screener, work, progress.load, progress.after or _FIRST, at_most)
-    async with work.db.write() as tx:
+    after = await follow(screener, context, progress.load, progress.after or _FIRST, at_most)
+    async with context.db.write() as tx:
         if after is not None:
             await service.RESCREEN.enqueue(tx, msgspec.structs.replace(progress, after=after))
         elif progress.stage == "ended":
@@ -73,15 +73,15 @@ async def rescreen_after_load(
 
 
 async def rescreen_outdated_subjects(
-    screener: Screener, work: JobContext, after: UUID, *, at_most: int = _MAX_SUBJECTS_PER_JOB
+    screener: Screener, context: JobContext, after: UUID, *, at_most: int = _MAX_SUBJECTS_PER_JOB
 ) -> Result:
     """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
     limit = max(1, at_most // 10)
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         found = await screenings.list_outdated_subjects(tx, after, limit)
-    await _rescreen_subjects(screener, work, found)
+    await _rescreen_subjects(screener, context, found)
     if len(found) == limit:
-        async with work.db.write() as tx:
+        async with context.db.write() as tx:
             await _enqueue_renewal(tx, found[-1])
     return JobDone()
 
@@ -104,43 +104,47 @@ async def _begin_renewal(tx: Tx) -> int:
     return 0
 
 
-async def _rescreen_ended(screener: Screener, work: JobContext, load: UUID, after: UUID, at_most: int) -> UUID | None:
+async def _rescreen_ended(
+    screener: Screener, context: JobContext, load: UUID, after: UUID, at_most: int
+) -> UUID | None:
     """Those who match what the load ended or changed, after one; the last of them, None when there are no more."""
     limit = max(1, at_most // 10)  # each of them is compared with all lists
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         found = await screenings.list_affected_subjects(tx, load, after, limit)
-    await _rescreen_subjects(screener, work, found)
+    await _rescreen_subjects(screener, context, found)
     return found[-1] if len(found) == limit else None
 
 
-async def _rescreen_added(screener: Screener, work: JobContext, load: UUID, after: UUID, at_most: int) -> UUID | None:
+async def _rescreen_added(
+    screener: Screener, context: JobContext, load: UUID, after: UUID, at_most: int
+) -> UUID | None:
     """Those among the next who are watched who match what the load brought; the last who is, None at the end."""
-    async with work.db.read() as tx:
+    async with context.db.read() as tx:
         fresh = await screenings.index_of_load(tx, load)
         covers = await screenings.has_coverage_changed(tx, load)
     looked = 0
     while looked < at_most:
-        async with work.db.read() as tx:
+        async with context.db.read() as tx:
             found, last = await screenings.find_subjects_with_hits(tx, fresh, after)
-        await _rescreen_subjects(screener, work, found)
+        await _rescreen_subjects(screener, context, found)
         if last is None:
             return None
         if covers:  # what was unknown of everybody is known now
-            async with work.db.write() as tx:
+            async with context.db.write() as tx:
                 await screenings.emit_screening_changed(tx, after, last)
         looked, after = looked + screenings.BATCH_SIZE, last
     return after
 
 
-async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Sequence[UUID]) -> None:
+async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: Sequence[UUID]) -> None:
     """Compare each again; one that fails is left to a job of its own, so that it keeps no other from it."""
     for subject in subjects:
         try:
-            await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, subject))
+            await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, subject))
         except Exception as error:
             if isinstance(error, UNAVAILABLE_ERRORS):
                 raise
-            async with work.db.write() as tx:
+            async with context.db.write() as tx:
                 await service.RESCREEN_SUBJECT.enqueue(
                     tx, service.RescreenSubject(subject), lane=_LANE, unique=str(subject)
                 )

@@ -23,21 +23,21 @@ screening_tasks: Final = TasksWith[Screener]()
 
 
 @screening_tasks.job(service.EVALUATE)
-async def evaluate(screener: Screener, work: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate(screener: Screener, context: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
 
     async def check_due(tx: Tx) -> None:
         await monitoring_evaluation.evaluate_subscription(tx, screener, job.details.subscription, job.details.occasion)
 
-    await screener.run_with_watchlists(work.db, check_due)
+    await screener.run_with_watchlists(context.db, check_due)
     return JobDone()
 
 
 @tasks.job(service.REEVALUATE)
-async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result:
+async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Result:
     """Have the next subscriptions of a configuration judged anew, and after them the others by a job of their own."""
     wanted = job.details
-    async with work.db.write() as tx:
+    async with context.db.write() as tx:
         after = await service.reevaluate_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
