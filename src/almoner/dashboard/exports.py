@@ -105,7 +105,7 @@ async def request_export(tx: Tx, member: Member, declared: RecordList, query: st
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def prepare_export(parts: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
+async def prepare_export(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
     """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
@@ -116,7 +116,7 @@ async def prepare_export(parts: JobDependencies, context: JobContext, job: JobOf
     key = None
     if person is not None and may_download(JobMember(person), export):
         try:
-            key = await _write_file(parts, person, export)
+            key = await _write_file(dependencies, person, export)
         except StorageUnavailable as away:
             return JobRetry(_STORAGE_WAIT, str(away))
         except CallRefused:
@@ -130,22 +130,22 @@ async def prepare_export(parts: JobDependencies, context: JobContext, job: JobOf
     return JobDone()
 
 
-async def _write_file(parts: JobDependencies, person: Person, export: CsvExport) -> str:
-    language = parts.catalogues.language(person.language)
+async def _write_file(dependencies: JobDependencies, person: Person, export: CsvExport) -> str:
+    language = dependencies.catalogues.language(person.language)
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
-        async for lines in parts.files.lines(JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice):
+        async for lines in dependencies.files.lines(JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice):
             file.write(lines)
         file.seek(0)
-        return await parts.blobs.put(file)
+        return await dependencies.blobs.put(file)
 
 
 @file_tasks.job(REMOVE)
-async def remove_file(parts: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
+async def remove_file(dependencies: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
     """Remove a file that nobody may download any more."""
     try:
-        await parts.blobs.remove(job.details.key)
+        await dependencies.blobs.remove(job.details.key)
     except StorageUnavailable as away:
         return JobRetry(_STORAGE_WAIT, str(away))
     return JobDone()

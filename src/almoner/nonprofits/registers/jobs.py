@@ -77,10 +77,10 @@ refresh_tasks: Final = TasksWith[RegisterRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=LIMIT)
-async def refresh_source(parts: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]) -> Result:
+async def refresh_source(refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
-    planned = next((one for one in parts.plan if one.source == source), None)
+    planned = next((one for one in refresh_context.plan if one.source == source), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
     async with context.db.read() as tx:
@@ -88,37 +88,37 @@ async def refresh_source(parts: RegisterRefreshContext, context: JobContext, job
         last = await store_refresh.fetched_files_of_load(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            fetched = await _fetch(parts, context.db, planned)
+            fetched = await _fetch(refresh_context, context.db, planned)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except FetchRefused as error:
-        await _record_failure(parts, context.db, planned, before, str(error))
+        await _record_failure(refresh_context, context.db, planned, before, str(error))
         return JobDone()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:
         # What was put aside stays aside until the publisher sends another file.
         left = before if before.status == "quarantined" else RefreshStatus("unchanged", load_id=before.load_id)
-        await _record_attempt(parts, context.db, source, left)
+        await _record_attempt(refresh_context, context.db, source, left)
         return JobDone()
-    await _load(parts, context.db, planned, before, fetched)
+    await _load(refresh_context, context.db, planned, before, fetched)
     return JobDone()
 
 
 @refresh_tasks.job(RELEASE, limit=LIMIT)
 async def release_load(
-    parts: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
+    refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
 ) -> Result:
     """Load the files of a released load as they are, if they are still what its publisher sends."""
     async with context.db.read() as tx:
         load = await store.find_load(tx, job.details.load)
         wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
-    planned = next((one for one in parts.plan if load is not None and one.source == load.source), None)
+    planned = next((one for one in refresh_context.plan if load is not None and one.source == load.source), None)
     if load is None or planned is None:
         return JobDropped("the schedule no longer names the source of this import")
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, load.source) or RefreshStatus(None)
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            fetched = await _fetch(parts, context.db, planned)
+            fetched = await _fetch(refresh_context, context.db, planned)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except FetchRefused as error:
@@ -140,7 +140,7 @@ async def release_load(
         )
     except ImportRefused as error:
         return JobDropped(str(error))
-    await _record_attempt(parts, context.db, load.source, RefreshStatus("loaded", load_id=made.id))
+    await _record_attempt(refresh_context, context.db, load.source, RefreshStatus("loaded", load_id=made.id))
     return JobDone()
 
 
@@ -154,13 +154,13 @@ async def enqueue_refresh(tx: Tx, source: str) -> None:
     await REFRESH.enqueue(tx, RefreshSource(source), lane=_LANE, unique=source)
 
 
-async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
-    folder, real_now = parts.folder / planned.source, db.deployment.clock.real_now
-    return [await fetching.fetch_file(parts.outbound, folder, url, real_now) for url in planned.urls]
+async def _fetch(refresh_context: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
+    folder, real_now = refresh_context.folder / planned.source, db.deployment.clock.real_now
+    return [await fetching.fetch_file(refresh_context.outbound, folder, url, real_now) for url in planned.urls]
 
 
 async def _load(
-    parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
+    refresh_context: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
 ) -> None:
     async def record(tx: Tx, load: RegisterImport) -> None:
         await store_refresh.insert_fetched_files(tx, load.id, fetched)
@@ -179,10 +179,10 @@ async def _load(
     except RegisterImportQuarantined as reject_row:
         stored = reject_row.load
         await _record_attempt(
-            parts, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)
+            refresh_context, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)
         )
     except ImportRefused as error:
-        await _record_failure(parts, db, planned, before, str(error))
+        await _record_failure(refresh_context, db, planned, before, str(error))
     else:
         unchanged = load.status == "unchanged"
         refresh = (
@@ -190,19 +190,19 @@ async def _load(
             if unchanged
             else RefreshStatus("loaded", load_id=load.id)
         )
-        await _record_attempt(parts, db, planned.source, refresh)
+        await _record_attempt(refresh_context, db, planned.source, refresh)
 
 
 async def _record_failure(
-    parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, reason: str
+    refresh_context: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, reason: str
 ) -> None:
     failures = before.failures + 1
     refresh = RefreshStatus("failed", failures, before.load_id)
-    await _record_attempt(parts, db, planned.source, refresh, reason, retry_delay(failures, planned.every))
+    await _record_attempt(refresh_context, db, planned.source, refresh, reason, retry_delay(failures, planned.every))
 
 
 async def _record_attempt(
-    parts: RegisterRefreshContext,
+    refresh_context: RegisterRefreshContext,
     db: Database,
     source: str,
     refresh: RefreshStatus,
@@ -211,7 +211,7 @@ async def _record_attempt(
 ) -> None:
     async with db.write() as tx:
         await store_refresh.record_refresh_attempt(tx, source, refresh, reason, again)
-    parts.telemetry.log(
+    refresh_context.telemetry.log(
         "register_refresh",
         db.deployment.clock.real_now(),
         level="error" if refresh.status in ("failed", "quarantined") else "info",
@@ -233,13 +233,13 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
             )
 
 
-async def _next_due_at(parts: RegisterRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, parts.plan)
+async def _next_due_at(refresh_context: RegisterRefreshContext, tx: Tx) -> datetime | None:
+    return await store_refresh.next_due_at(tx, refresh_context.plan)
 
 
-async def _enqueue(parts: RegisterRefreshContext, tx: Tx) -> int:
+async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
     """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
-    await store_refresh.sync_schedule(tx, parts.plan)
+    await store_refresh.sync_schedule(tx, refresh_context.plan)
     due = await store_refresh.claim_due_sources(tx)
     await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshSource(one), lane=_LANE, unique=one) for one in due])
     return 0

@@ -170,9 +170,9 @@ run_tasks: Final = TasksWith[JobDependencies]()
 
 
 @run_tasks.job(_RUN)
-async def run_nightly(parts: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask all; broken promises are counted and logged."""
-    checks, telemetry = parts.checks, parts.telemetry
+    checks, telemetry = dependencies.checks, dependencies.telemetry
     outcome = await run_selfcheck(context.db, checks)
     async with context.db.write() as tx:
         await record_outcome(tx, checks, outcome)

@@ -56,25 +56,25 @@ refresh_tasks: Final = TasksWith[WatchlistRefreshContext]()
 
 @refresh_tasks.job(REFRESH, limit=_LIMIT)
 async def refresh_watchlist(
-    parts: WatchlistRefreshContext, context: JobContext, job: JobOf[RefreshWatchlist]
+    refresh_context: WatchlistRefreshContext, context: JobContext, job: JobOf[RefreshWatchlist]
 ) -> Result:
     """Fetch the files of a list and load them when one has changed."""
-    planned = next((one for one in parts.plan if one.source == job.details.list), None)
+    planned = next((one for one in refresh_context.plan if one.source == job.details.list), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
-    folder, real_now = parts.folder / planned.source, context.db.deployment.clock.real_now
+    folder, real_now = refresh_context.folder / planned.source, context.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            files = [(await fetching.fetch_file(parts.outbound, folder, url, real_now)).path for url in planned.urls]
+            files = [(await fetching.fetch_file(refresh_context.outbound, folder, url, real_now)).path for url in planned.urls]
         status = await _load(context.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
     except WatchlistImportRefused as error:
-        await _record_attempt(parts, context.db, planned, "refused", "; ".join(error.load.reasons))
+        await _record_attempt(refresh_context, context.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
-        await _record_attempt(parts, context.db, planned, "failed", str(error))
+        await _record_attempt(refresh_context, context.db, planned, "failed", str(error))
     else:
-        await _record_attempt(parts, context.db, planned, status, None)
+        await _record_attempt(refresh_context, context.db, planned, status, None)
     return JobDone()
 
 
@@ -93,7 +93,7 @@ async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) ->
 
 
 async def _record_attempt(
-    parts: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
+    refresh_context: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
 ) -> None:
     async with db.write() as tx:
         failures = 0
@@ -101,7 +101,7 @@ async def _record_attempt(
             failures = await store_refresh.count_consecutive_refresh_failures(tx, planned.source) + 1
         retry_after = retry_delay(failures, planned.every) if failures else None
         await store_refresh.record_refresh_attempt(tx, planned.source, status, reason, failures, retry_after)
-    parts.telemetry.log(
+    refresh_context.telemetry.log(
         "watchlist_refresh",
         db.deployment.clock.real_now(),
         level="error" if status in ("failed", "refused") else "info",
@@ -121,13 +121,13 @@ async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
     await REFRESH.enqueue(tx, RefreshWatchlist(watchlist_code), lane=_LANE, unique=watchlist_code)
 
 
-async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, parts.plan)
+async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> datetime | None:
+    return await store_refresh.next_due_at(tx, refresh_context.plan)
 
 
-async def _enqueue(parts: WatchlistRefreshContext, tx: Tx) -> int:
+async def _enqueue(refresh_context: WatchlistRefreshContext, tx: Tx) -> int:
     """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
-    due = await store_refresh.claim_due_lists(tx, parts.plan)
+    due = await store_refresh.claim_due_lists(tx, refresh_context.plan)
     await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
     return 0
 

@@ -37,7 +37,7 @@ upload_tasks: Final = TasksWith[WatchlistUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
-async def import_upload(parts: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]) -> Result:
+async def import_upload(upload_context: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]) -> Result:
     """Import one, and keep what became of it."""
     async with context.db.write() as tx:
         upload = await import_uploads.start(tx, job.details.upload)
@@ -45,13 +45,13 @@ async def import_upload(parts: WatchlistUploadContext, context: JobContext, job:
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
-            path = await import_uploads.write_file(parts.blobs, upload, Path(folder))
-            await _import(context.db, parts.get_source(upload.source), upload, path)
+            path = await import_uploads.write_file(upload_context.blobs, upload, Path(folder))
+            await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except StorageUnavailable as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, WatchlistRefused) as error:
         await import_uploads.refuse(context.db, upload, str(error))
-    await import_uploads.remove_file(parts.blobs, upload)
+    await import_uploads.remove_file(upload_context.blobs, upload)
     return JobDone()
 
 

@@ -68,7 +68,7 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> Non
 
 
 @review_tasks.job(agent_review.REVIEW)
-async def review(parts: JobDependencies, context: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
+async def review(dependencies: JobDependencies, context: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
     """Review by rule, or apply a test value."""
     verification_id = job.details.verification
     if (asked_for := job.details.then) is not None:
@@ -77,13 +77,13 @@ async def review(parts: JobDependencies, context: JobContext, job: JobOf[agent_r
         return JobDone()
     async with context.db.read() as tx:
         domain = await agent_review.find_mail_domain(tx, verification_id)
-    takes_mail = None if domain is None else await parts.hosts.accepts_mail(domain)
+    takes_mail = None if domain is None else await dependencies.hosts.accepts_mail(domain)
     if domain is not None and takes_mail is None and job.attempt < _MAX_LOOKUPS:
         return JobRetry(mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail")
-    await parts.screener.run_with_watchlists(
+    await dependencies.screener.run_with_watchlists(
         context.db,
         partial(
-            agent_review.review_agent, screener=parts.screener, verification_id=verification_id, takes_mail=takes_mail
+            agent_review.review_agent, screener=dependencies.screener, verification_id=verification_id, takes_mail=takes_mail
         ),
     )
     return JobDone()

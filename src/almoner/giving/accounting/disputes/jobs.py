@@ -46,10 +46,10 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
-async def refresh_disputes(parts: JobDependencies, context: JobContext, job: JobOf[RefreshDisputes]) -> Result:
+async def refresh_disputes(dependencies: JobDependencies, context: JobContext, job: JobOf[RefreshDisputes]) -> Result:
     """Look at the disputes of one payment."""
     try:
-        dispute_context = DisputeContext(context.db, parts.provider, parts.rules)
+        dispute_context = DisputeContext(context.db, dependencies.provider, dependencies.rules)
         await flows.refresh_disputes(dispute_context, job.details.payment)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")

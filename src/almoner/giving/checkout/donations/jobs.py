@@ -58,22 +58,22 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
-async def delete_payment_method(parts: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
+async def delete_payment_method(dependencies: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
     """Have the provider delete a saved payment method."""
-    if job.details.provider != parts.provider.name:
+    if job.details.provider != dependencies.provider.name:
         return JobDropped("it is at a provider that is not set up any more")
     try:
-        await parts.provider.delete_payment_method(job.details.customer, job.details.payment_method)
+        await dependencies.provider.delete_payment_method(job.details.customer, job.details.payment_method)
     except ProviderFailure:
         return JobRetry(RETRY_DELAY, "the provider cannot be reached")
     return JobDone()
 
 
 @provider_tasks.job(CANCEL_PAYMENT)
-async def cancel_payment(parts: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
+async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
     """End an attempt that must not be paid any more."""
     try:
-        payment_context = PaymentContext(context.db, parts.provider, parts.limits)
+        payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
         ended = await flows.cancel_payment(payment_context, job.details.payment)
     except ProviderUnavailable as error:
         return _result_of_failure(error)
@@ -81,10 +81,10 @@ async def cancel_payment(parts: JobDependencies, context: JobContext, job: JobOf
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(parts: JobDependencies, context: JobContext, job: JobOf[FinishPayment]) -> Result:
+async def finish_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[FinishPayment]) -> Result:
     """Charge a saved payment method, or finish a call of a process that crashed between asking and recording (I5)."""
     try:
-        payment_context = PaymentContext(context.db, parts.provider, parts.limits)
+        payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
         await flows.finish_payment(payment_context, job.details.payment)
     except AccountPaused:
         return JobRetry(_PAUSE_RETRY, "the partner is paused")

@@ -70,7 +70,7 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @payout_tasks.job(COLLECT)
-async def collect_batches(parts: JobDependencies, context: JobContext, job: JobOf[CollectBatches]) -> Result:
+async def collect_batches(dependencies: JobDependencies, context: JobContext, job: JobOf[CollectBatches]) -> Result:
     """Put settled donations of a nonprofit into their batches, a batch in each transaction.
 
     Donations that somebody else held meanwhile were stepped around: they are looked for again.
@@ -79,30 +79,30 @@ async def collect_batches(parts: JobDependencies, context: JobContext, job: JobO
     async with context.db.read() as tx:
         buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
-        await flows.collect_batch(context.db, bucket, parts.rules)
+        await flows.collect_batch(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
         left = [bucket for bucket in buckets if await service.has_unpaid_donations(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
 @payout_tasks.job(RUN)
-async def run_disbursements(parts: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_disbursements(dependencies: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
-    ran = await flows.run_disbursements(context.db, parts.rules)
+    ran = await flows.run_disbursements(context.db, dependencies.rules)
     for disbursement_id, stated in ran.refused:
         payout = context.db.deployment.ids.text("disbursement", disbursement_id)
-        parts.telemetry.log(
+        dependencies.telemetry.log(
             "payout_refused", context.db.deployment.clock.real_now(), level="error", payout=payout, claimed=stated
         )
     return JobDone()
 
 
 @payout_tasks.job(HOLD)
-async def hold_disbursements(parts: JobDependencies, context: JobContext, job: JobOf[PlaceHold]) -> Result:
+async def hold_disbursements(dependencies: JobDependencies, context: JobContext, job: JobOf[PlaceHold]) -> Result:
     """Hold a partner's disbursements to a nonprofit automatically."""
     hold = job.details
     await flows.hold_disbursements_by_rule(
-        context.db, Partner(hold.partner), hold.organisation, cause=hold.cause, note=hold.note, rules=parts.rules
+        context.db, Partner(hold.partner), hold.organisation, cause=hold.cause, note=hold.note, rules=dependencies.rules
     )
     return JobDone()
 

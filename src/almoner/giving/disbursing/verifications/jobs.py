@@ -32,16 +32,16 @@ checking_tasks: Final = TasksWith[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def run_check(parts: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]) -> Result:
+async def run_check(dependencies: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = job.details.verification, job.details.then
 
     async def check_due(tx: Tx) -> None:
-        await checking.check_verification(tx, parts.screening, parts.accounts, verification_id)
+        await checking.check_verification(tx, dependencies.screening, dependencies.accounts, verification_id)
         if then is not None:
             await service.apply_test_action(tx, verification_id, then)
 
-    await parts.screening.run_with_screening(context.db, check_due)
+    await dependencies.screening.run_with_screening(context.db, check_due)
     return JobDone()
 
 

@@ -56,17 +56,17 @@ scan_tasks: Final = TasksWith[ScanDependencies]()
 
 
 @scan_tasks.job(service.SCAN)
-async def scan(parts: ScanDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Have one scanned."""
     document_id = job.details.document
     async with context.db.read() as tx:
         document = await service.find_unscanned(tx, document_id)
     if document is None:
         return JobDone()
-    if parts.scanner is None:
+    if dependencies.scanner is None:
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
-        threat = await parts.scanner.scan(parts.blobs.read(document.storage_key))
+        threat = await dependencies.scanner.scan(dependencies.blobs.read(document.storage_key))
         if context.db.deployment.sandbox:
             threat = triggers.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
@@ -82,7 +82,7 @@ async def scan(parts: ScanDependencies, context: JobContext, job: JobOf[service.
 
 
 @tasks.job(service.REMOVE)
-async def remove(parts: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def remove(dependencies: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
     async with context.db.read() as tx:
@@ -90,7 +90,7 @@ async def remove(parts: StorageDependencies, context: JobContext, job: JobOf[ser
     if key is None:
         return JobDone()
     try:
-        await parts.blobs.remove(key)
+        await dependencies.blobs.remove(key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with context.db.write() as tx:
@@ -99,14 +99,14 @@ async def remove(parts: StorageDependencies, context: JobContext, job: JobOf[ser
 
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
-async def sweep(parts: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def sweep(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    real_now, blobs = context.db.deployment.clock.real_now(), parts.blobs
+    real_now, blobs = context.db.deployment.clock.real_now(), dependencies.blobs
     try:
-        unknown, newest = await _find_orphans(parts, context)
+        unknown, newest = await _find_orphans(dependencies, context)
         for listed in unknown:
             if listed.since <= newest and listed.since < real_now - DAY:
                 await _to_trash(blobs, context, listed.key, real_now.date())
@@ -120,9 +120,9 @@ async def sweep(parts: StorageDependencies, context: JobContext, _job: JobOf[Not
     return JobDone()
 
 
-async def _find_orphans(parts: StorageDependencies, context: JobContext) -> tuple[list[ListedBlob], datetime]:
+async def _find_orphans(dependencies: StorageDependencies, context: JobContext) -> tuple[list[ListedBlob], datetime]:
     """Blobs of this deployment that no record has, and since when the newest lies there that one has."""
-    blobs = parts.blobs
+    blobs = dependencies.blobs
     unknown: list[ListedBlob] = []
     newest = _EPOCH
     batch: list[ListedBlob] = []
@@ -132,7 +132,7 @@ async def _find_orphans(parts: StorageDependencies, context: JobContext) -> tupl
         async with context.db.read() as tx:
             keys = [listed.key for listed in batch]
             known = await service.list_referenced_blob_keys(tx, keys)
-            for list_referenced in parts.references:
+            for list_referenced in dependencies.references:
                 known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
@@ -155,12 +155,12 @@ async def _to_trash(blobs: BlobStore, context: JobContext, key: str, day: date) 
 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
-async def verify(parts: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def verify(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
     """Verify a sample of documents in full; the self-check reports lost ones."""
     async with context.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:
-        found = {document.id: await _is_intact(parts.blobs, document) for document in sample}
+        found = {document.id: await _is_intact(dependencies.blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with context.db.write() as tx:

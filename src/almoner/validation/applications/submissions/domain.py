@@ -279,43 +279,43 @@ def failed_checks(standings: Mapping[Check, CheckStatus]) -> list[Check]:
     return [check for check, standing in standings.items() if standing == "failed"]
 
 
-def nonprofit_rejection_reason(parts: CheckRecords) -> RejectionReason | None:
+def nonprofit_rejection_reason(check_records: CheckRecords) -> RejectionReason | None:
     """Why the nonprofit's check fails; None if it does not."""
-    if parts.request is not None and parts.request.status == "rejected":
-        return parts.request.rejection_reason_code
-    known, allowed = parts.organisation, set(parts.configuration.allowed_organisation_types)
+    if check_records.request is not None and check_records.request.status == "rejected":
+        return check_records.request.rejection_reason_code
+    known, allowed = check_records.organisation, set(check_records.configuration.allowed_organisation_types)
     if known is not None and allowed != set(ORGANISATION_TYPES) and not allowed & set(known.types):
         return _NOT_ELIGIBLE
     return None
 
 
-def _nonprofit(parts: CheckRecords) -> CheckStatus:
-    if nonprofit_rejection_reason(parts) is not None:
+def _nonprofit(check_records: CheckRecords) -> CheckStatus:
+    if nonprofit_rejection_reason(check_records) is not None:
         return "failed"
-    return "pending" if parts.organisation is None else "passed"
+    return "pending" if check_records.organisation is None else "passed"
 
 
-def _compliance(parts: CheckRecords) -> CheckStatus:
-    monitoring = parts.monitoring
+def _compliance(check_records: CheckRecords) -> CheckStatus:
+    monitoring = check_records.monitoring
     assert monitoring is not None, "who checks compliance has a subscription"
     if monitoring.status == "validation_request_failed":
         return "failed"
     if monitoring.status in ("live", "cancelled") and monitoring.results.compliance is not None:
         return "passed" if monitoring.results.compliance == "pass" else "failed"
-    return _cancelled(parts, "compliance") if monitoring.status == "cancelled" else "pending"
+    return _cancelled(check_records, "compliance") if monitoring.status == "cancelled" else "pending"
 
 
-def unstarted_checks(parts: CheckRecords) -> tuple[Check, ...]:
+def unstarted_checks(check_records: CheckRecords) -> tuple[Check, ...]:
     """Checks that ended with the rejected request before they started."""
     waited: dict[Check, object] = {
-        "compliance": parts.monitoring and parts.monitoring.status,
-        "eligibility": parts.eligibility and parts.eligibility.status,
+        "compliance": check_records.monitoring and check_records.monitoring.status,
+        "eligibility": check_records.eligibility and check_records.eligibility.status,
     }
     return tuple(check for check, status in waited.items() if status == "validation_request_failed")
 
 
-def _eligibility(parts: CheckRecords) -> CheckStatus:
-    eligibility = parts.eligibility
+def _eligibility(check_records: CheckRecords) -> CheckStatus:
+    eligibility = check_records.eligibility
     assert eligibility is not None, "who checks eligibility has a subscription"
     if eligibility.status == "validation_request_failed":
         return "failed"
@@ -324,16 +324,16 @@ def _eligibility(parts: CheckRecords) -> CheckStatus:
     if eligibility.status not in ("cannot_define_eligibility", "cancelled"):
         return "pending"
     # Where every activity is allowed nothing has to be decided (settled 5).
-    return "passed" if parts.configuration.allowed_activity_sub_tags is None else _cancelled(parts, "eligibility")
+    return "passed" if check_records.configuration.allowed_activity_sub_tags is None else _cancelled(check_records, "eligibility")
 
 
-def _cancelled(parts: CheckRecords, check: Check) -> CheckStatus:
+def _cancelled(check_records: CheckRecords, check: Check) -> CheckStatus:
     """Of a check that ended without a result: nothing has to be decided that the partner asks for no more."""
-    return "undecided" if parts.configuration.runs_check(check) else "passed"
+    return "undecided" if check_records.configuration.runs_check(check) else "passed"
 
 
-def _agent(parts: CheckRecords) -> CheckStatus:
-    agent = parts.agent
+def _agent(check_records: CheckRecords) -> CheckStatus:
+    agent = check_records.agent
     assert agent is not None, "who verifies the agent has a verification"
     ended: Mapping[str, CheckStatus] = MappingProxyType({"approved": "passed", "rejected": "failed"})
     return ended.get(agent.status, "pending")
