@@ -12,9 +12,9 @@ class Scale:
     repeat: int = 3
     share: float = 1.0
 
-    def rows(self, usual: int, least: int = 1) -> int:
+    def rows(self, usual: int, minimum: int = 1) -> int:
         """As many of ``usual`` rows, questions or documents as this run makes."""
-        return max(least, int(usual * self.share))
+        return max(minimum, int(usual * self.share))
 
 
 FULL: Final = Scale()

@@ -195,7 +195,9 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-def _api_routes(payment_context: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
+def _api_routes(
+    payment_context: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters
+) -> list[Routes]:
     payable = None if payment_context is None else payment_context.provider.currencies
     links = giving_link_routes(payable)
     return [*ROUTES, event_routes(waiters), session_creation_routes(payable), links, refund_routes(rules)]

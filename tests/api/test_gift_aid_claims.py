@@ -232,7 +232,7 @@ async def test_gifts_of_all_partners_are_claimed_for_together(charity_: Cause, o
     await charity_.gift(1000)
     theirs = Cause(charity_.service, other, charity_.organisation)
     await theirs.gift(500)
-    claim = (await charity_.draft(together=True)).claim
+    claim = (await charity_.draft(aggregate=True)).claim
     assert claim is not None
     assert (claim.donations, claim.minor, claim.lines) == (2, 1500, 2), "one person's gifts stand on lines of their own"
 

@@ -63,13 +63,13 @@ class Cause:
         await simulate(self.api, made["id"], "request")
         return await simulate(self.api, made["id"], "pay")
 
-    async def draft(self, before: datetime | None = None, *, together: bool = False) -> DraftResult:
+    async def draft(self, before: datetime | None = None, *, aggregate: bool = False) -> DraftResult:
         """What is drafted for it, of all that was given until now."""
         self.service.clock.advance(seconds=1)
         async with self.service.db.write() as tx:
             moment = before or tx.now
             return await gift_aid_claims.draft_claim(
-                tx, self.id, moment, year=gift_aid_claims_domain.TAX_YEAR, together=together, by=BY
+                tx, self.id, moment, year=gift_aid_claims_domain.TAX_YEAR, aggregate=aggregate, by=BY
             )
 
     async def drafted(self) -> GiftAidClaim:

@@ -134,7 +134,7 @@ class Claiming:
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5
         async with self.db.write() as tx:
-            return (await gift_aid_claims.draft_claim(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
+            return (await gift_aid_claims.draft_claim(tx, of, tx.now, year=TAX_YEAR, aggregate=together, by=BY)).claim
 
     def _uuid(self, organisation: str) -> UUID:
         found = self.service.db.deployment.ids.parse("organisation", organisation)

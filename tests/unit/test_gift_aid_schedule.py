@@ -35,7 +35,7 @@ def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
-    made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, together=False)
+    made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, aggregate=False)
     assert hmrc_schedule.schedule_csv(made.listed) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
@@ -90,7 +90,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
             "the postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
         ),
     )
-    made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
+    made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, aggregate=False)
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
     assert "Byron" not in made.left_out[0].reported
@@ -171,8 +171,8 @@ def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
 
 def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
-    assert hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
-    late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, together=False)
+    assert hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, aggregate=False).lines == 1
+    late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, aggregate=False)
     assert [one.problems for one in late.left_out] == [("the deadline for claiming was 2026-04-05",)]
 
 
@@ -194,27 +194,27 @@ def test_days_are_those_of_london(moment: datetime, day: date) -> None:
 def test_small_gifts_share_lines_without_names() -> None:
     bob = replace(ADA, first_name="Bob")
     gifts = [gift(1, 2000), gift(2, 2001), gift(3, 1500, NOW + timedelta(days=1), bob), gift(4, 500)]
-    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=True)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=True)
     assert rows(made) == [
         ["", "", "", "", "", AGGREGATED, "", "03/03/26", "35.00"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "20.01"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "5.00"],  # another of Ada's: a line of her own
     ]
-    assert len(rows(hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=False))) == 4
+    assert len(rows(hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=False))) == 4
 
 
 def test_no_line_holds_gifts_of_two_accounting_years() -> None:
     bob = replace(ADA, first_name="Bob")
     before = datetime(2025, 4, 5, 12, tzinfo=UTC)
     made = hmrc_schedule.build_schedule(
-        [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)], TODAY, TAX_YEAR, together=True
+        [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)], TODAY, TAX_YEAR, aggregate=True
     )
     assert [row[7] for row in rows(made)] == ["05/04/25", "06/04/25"]
 
 
 def test_what_has_no_room_waits() -> None:
     made = hmrc_schedule.build_schedule(
-        [gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, max_count=5
+        [gift(number) for number in range(7)], TODAY, TAX_YEAR, aggregate=False, max_count=5
     )
     assert (made.lines, len(made.listed), made.waiting) == (5, 5, 2)
 
@@ -236,9 +236,9 @@ def some_gifts(draw: st.DrawFn) -> list[ClaimableDonation]:
 
 @given(some_gifts(), st.booleans(), st.integers(1, 12))
 def test_every_gift_is_listed_once_or_left_out_or_waits(
-    gifts: list[ClaimableDonation], together: bool, most: int
+    gifts: list[ClaimableDonation], aggregate: bool, most: int
 ) -> None:
-    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, max_count=most)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=aggregate, max_count=most)
     seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)

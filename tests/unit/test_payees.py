@@ -148,8 +148,8 @@ def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], w
         ("ＯＬＩＶＥ Relief", "Olive Relief", MIN_MATCHING_SCORE, 100),
     ],
 )
-def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, least: int, most: int) -> None:
-    assert least <= round(100 * best_name_likeness([holder], [register]).score) <= most
+def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, minimum: int, most: int) -> None:
+    assert minimum <= round(100 * best_name_likeness([holder], [register]).score) <= most
 
 
 def test_what_is_unusual_of_an_account_is_told() -> None:

@@ -71,8 +71,8 @@ def test_why_a_bucket_waits(
     standing: EligibilityStatus, active: bool, minor: int, expected: WaitingReason | None
 ) -> None:
     money = Money(minor, "USD")
-    assert waiting_reason_of(standing, held=False, active=active, money=money, least=100) is expected
-    assert waiting_reason_of(standing, held=True, active=active, money=money, least=100) is WaitingReason.ON_HOLD
+    assert waiting_reason_of(standing, held=False, active=active, money=money, minimum=100) is expected
+    assert waiting_reason_of(standing, held=True, active=active, money=money, minimum=100) is WaitingReason.ON_HOLD
 
 
 def test_every_reason_has_its_sentence() -> None:
@@ -85,8 +85,8 @@ def test_every_reason_has_its_sentence() -> None:
 @pytest.mark.parametrize(
     ("gifts", "currency", "least"), [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)]
 )
-def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, least: int) -> None:
-    assert DisbursementRules(gifts).minimum_payout_minor(currency) == least
+def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, minimum: int) -> None:
+    assert DisbursementRules(gifts).minimum_payout_minor(currency) == minimum
 
 
 def test_s1_the_moves_of_a_payout() -> None:

@@ -86,19 +86,21 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
     return [one async for one in run_probes(probes)]
 
 
-def _describe_database(given: Settings, report: inspection.DatabaseReport) -> list[CheckResult]:
+def _describe_database(settings: Settings, report: inspection.DatabaseReport) -> list[CheckResult]:
     results = [CheckResult("database", "ok", f"PostgreSQL {report.version}, as {report.role}")]
     if report.missing_rights:
         named = ", ".join(report.missing_rights[:3])
         advice = "Run `almoner migrate` as the role that owns the tables."
         results.append(CheckResult("database rights", "failed", f"{report.role} has no rights to {named}", advice))
-    elif report.is_owner and not given.sandbox:
+    elif report.is_owner and not settings.sandbox:
         advice = "Set ALMONER_DATABASE_URL to the role almoner_app, so that the service cannot change its own tables."
         results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
     else:
         results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
-    fits = inspection.connections_suffice(report, given.database_pool) and report.encoding == "UTF8"
-    found = f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {given.database_pool}, {report.encoding}"
+    fits = inspection.connections_suffice(report, settings.database_pool) and report.encoding == "UTF8"
+    found = (
+        f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {settings.database_pool}, {report.encoding}"
+    )
     advice = (
         "Increase max_connections in PostgreSQL, or reduce ALMONER_DATABASE_POOL. The database encoding must be UTF8."
     )

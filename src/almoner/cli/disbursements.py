@@ -126,11 +126,16 @@ def _status(text: str | None) -> DisbursementStatus | None:
     return None
 
 
-async def _row(tx: Tx, payout: Disbursement) -> list[object]:
-    organisation = await organisations.get(tx, Partner(payout.partner_id), payout.organisation_id)
-    moments = map(iso_timestamp_or_none, (payout.created_at, payout.sent_at, payout.paid_at))
-    standing = (format_amount(payout.money), payout.donations, payout.status, payout.waiting_reason)
-    return [tx.ids.text("disbursement", payout.id), organisation.shown_name, *standing, *moments]
+async def _row(tx: Tx, disbursement: Disbursement) -> list[object]:
+    organisation = await organisations.get(tx, Partner(disbursement.partner_id), disbursement.organisation_id)
+    moments = map(iso_timestamp_or_none, (disbursement.created_at, disbursement.sent_at, disbursement.paid_at))
+    standing = (
+        format_amount(disbursement.money),
+        disbursement.donations,
+        disbursement.status,
+        disbursement.waiting_reason,
+    )
+    return [tx.ids.text("disbursement", disbursement.id), organisation.shown_name, *standing, *moments]
 
 
 @commands.command("show")

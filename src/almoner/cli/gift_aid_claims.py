@@ -67,7 +67,7 @@ async def draft_claim(
     charity = parse_id(tx, "organisation", organisation)
     moment = tx.now if before is None else _moment(before)
     try:
-        made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
+        made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=officer.id)
     except NotFound:
         raise GiftAidClaimError(f"there is no organisation {organisation}") from None
     parts = [f"Left out {tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:_SHOWN]]

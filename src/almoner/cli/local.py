@@ -61,15 +61,15 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
     unfinished.replace(file)
 
 
-def ensure_folders(given: Settings, role: Role) -> None:
+def ensure_folders(settings: Settings, role: Role) -> None:
     """Create the folders that the role writes to. Raises UnsafeSettings if a folder cannot be used."""
-    folders = {"DATA_DIR": given.data_dir}
-    if given.audit_heads is not None:
-        folders["AUDIT_HEADS"] = given.audit_heads
-    if given.status_dir is not None and role != "server":
-        folders["STATUS_DIR"] = given.status_dir
-    if given.documents_url and "://" not in given.documents_url:
-        folders["DOCUMENTS_URL"] = Path(given.documents_url)
+    folders = {"DATA_DIR": settings.data_dir}
+    if settings.audit_heads is not None:
+        folders["AUDIT_HEADS"] = settings.audit_heads
+    if settings.status_dir is not None and role != "server":
+        folders["STATUS_DIR"] = settings.status_dir
+    if settings.documents_url and "://" not in settings.documents_url:
+        folders["DOCUMENTS_URL"] = Path(settings.documents_url)
     problems = []
     for name, folder in folders.items():
         try:
@@ -113,10 +113,10 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
             )
 
 
-async def keep_database_running(given: Settings, stop: asyncio.Event) -> None:
+async def keep_database_running(settings: Settings, stop: asyncio.Event) -> None:
     """Restart the embedded PostgreSQL server if it has stopped. Raises DatabaseUnavailable."""
-    if given.sandbox and given.database_url is None:
-        await postgres.keep_server_running(given.data_dir, given.pg_bin, stop, given.disk_reserve_bytes)
+    if settings.sandbox and settings.database_url is None:
+        await postgres.keep_server_running(settings.data_dir, settings.pg_bin, stop, settings.disk_reserve_bytes)
 
 
 async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None:

@@ -14,7 +14,7 @@ def migrate() -> None:
     """
     with local.complete_settings(settings.read_settings()) as complete:
         try:
-            state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))
+            state = migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"applied {step}"))
         except Exception as error:
             if complete.owner_database_url is not None:
                 error.add_note(f"{settings.PREFIX}OWNER_DATABASE_URL")  # `failures` names the setting that was used

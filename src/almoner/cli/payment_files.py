@@ -127,10 +127,10 @@ async def create(
     ]
 
 
-async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
-    organisation = await organisations.get(tx, Partner(payout.partner_id), payout.organisation_id)
-    named_so = tx.ids.text("disbursement", payout.id)
-    return f"{named_so}, {format_amount(payout.money)}: {organisation.shown_name} {why}"
+async def _left_out(tx: Tx, disbursement: Disbursement, why: str) -> str:
+    organisation = await organisations.get(tx, Partner(disbursement.partner_id), disbursement.organisation_id)
+    named_so = tx.ids.text("disbursement", disbursement.id)
+    return f"{named_so}, {format_amount(disbursement.money)}: {organisation.shown_name} {why}"
 
 
 def _own(currency: str) -> OwnAccount:

@@ -70,9 +70,9 @@ def run() -> None:
     typer.echo("Stopped.")
 
 
-def _prepare_apart(given: Settings, complete: Settings, file: Path) -> None:
+def _prepare_apart(settings: Settings, complete: Settings, file: Path) -> None:
     """Prepare the sandbox in a separate process, which frees 50 MB of memory afterwards."""
-    preparing = multiprocessing.Process(target=_prepare, args=(given, complete, file))
+    preparing = multiprocessing.Process(target=_prepare, args=(settings, complete, file))
     preparing.start()
     try:
         preparing.join()
@@ -83,11 +83,11 @@ def _prepare_apart(given: Settings, complete: Settings, file: Path) -> None:
         raise typer.Exit(max(preparing.exitcode, 1))
 
 
-def _prepare(given: Settings, complete: Settings, file: Path) -> None:
+def _prepare(settings: Settings, complete: Settings, file: Path) -> None:
     with exit_with_reason():
-        if given.database_url is not None:
+        if settings.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
-        migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
+        migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"database: applied {step}"))
         asyncio.run(use_database(complete, partial(_prepare_content, complete, file)))
 
 
@@ -117,7 +117,7 @@ async def _ensure_app_role(owner_dsn: str) -> None:
 
 
 async def _live(
-    given: Settings,
+    settings: Settings,
     complete: Settings,
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
@@ -130,7 +130,7 @@ async def _live(
     services = await build_services(complete, telemetry=telemetry)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database_running(given, stop))
+            group.create_task(local.keep_database_running(settings, stop))
             group.create_task(run_process(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
             _show_banner(services, demo.read_sandbox_file(file), file, log, time.monotonic() - start)

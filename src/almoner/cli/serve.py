@@ -121,17 +121,17 @@ async def serve_application(
         ending.cancel()
 
 
-def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
+def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
     """Open the sockets of the service and, in the sandbox, of the test payment provider.
 
     A service manager can pass in the service's sockets, so that they stay open while this process is replaced. Raises
     PortBusy.
     """
-    sockets = passed_sockets() or open_listening_sockets(given.host, given.port)
-    if not given.uses_test_provider:
+    sockets = passed_sockets() or open_listening_sockets(settings.host, settings.port)
+    if not settings.uses_test_provider:
         return sockets, []
     return sockets, open_listening_sockets(
-        given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)"
+        settings.host, settings.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)"
     )
 
 
@@ -160,7 +160,7 @@ def serve() -> None:
 
 
 async def _serve(
-    given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
+    settings: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_servable()
     await pooler_check.ensure_pooler_supported(complete.dsn)
@@ -172,7 +172,7 @@ async def _serve(
         async with asyncio.TaskGroup() as group:
             group.create_task(_notify_of_the_end(asked))
             group.create_task(services.drain.run(asked, hurried, stop, complete.drain_time))
-            group.create_task(local.keep_database_running(given, stop))
+            group.create_task(local.keep_database_running(settings, stop))
             group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
         await services.close()
@@ -227,7 +227,7 @@ def work() -> None:
         uvloop.run(_work(given, complete, sockets))
 
 
-async def _work(given: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
+async def _work(settings: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_servable()
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
@@ -237,7 +237,7 @@ async def _work(given: Settings, complete: Settings, sockets: list[socket.socket
     reduce_garbage_collection()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database_running(given, stop))
+            group.create_task(local.keep_database_running(settings, stop))
             group.create_task(services.drain.run(stop, stop, stop, 0))
             group.create_task(_notify_of_the_end(stop))
             group.create_task(worker.run(services, "worker", stop))

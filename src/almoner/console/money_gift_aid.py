@@ -380,7 +380,7 @@ class GiftAidClaimPages:
                 charity,
                 _before(typed["before"]) or tx.now,
                 year=year,
-                together=typed["aggregate"] == "yes",
+                aggregate=typed["aggregate"] == "yes",
                 by=officer.id,
             )
         except NotFound:

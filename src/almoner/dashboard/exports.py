@@ -69,9 +69,9 @@ tasks: Final = Tasks()
 file_tasks: Final = TasksWith[JobDependencies]()
 
 
-def may_export(person: Person, declared: RecordList) -> bool:
+def may_export(person: Person, record_list: RecordList) -> bool:
     """Whether the person may have the list as a file."""
-    return person.has_role(*EXPORTERS[declared.area]) and has_scope(person.roles, declared.scope)
+    return person.has_role(*EXPORTERS[record_list.area]) and has_scope(person.roles, record_list.scope)
 
 
 def may_download(member: Member, export: CsvExport) -> bool:
@@ -84,15 +84,15 @@ def may_download(member: Member, export: CsvExport) -> bool:
     )
 
 
-async def request_export(tx: Tx, member: Member, declared: RecordList, query: str) -> CsvExport | None:
+async def request_export(tx: Tx, member: Member, record_list: RecordList, query: str) -> CsvExport | None:
     """Have a list prepared; None if the partner has as many files as it may."""
     partner = Partner(member.realm.id)
     made = CsvExport(
         tx.new_id(),
         member.person.id,
-        declared.path,
+        record_list.path,
         query,
-        shows_donors(member, declared),
+        shows_donors(member, record_list),
         "pending",
         None,
         tx.now,
@@ -135,7 +135,9 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
-        async for lines in dependencies.files.lines(JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice):
+        async for lines in dependencies.files.lines(
+            JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
+        ):
             file.write(lines)
         file.seek(0)
         return await dependencies.blobs.put(file)

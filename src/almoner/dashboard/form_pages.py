@@ -44,7 +44,7 @@ class FormPages:
                 made.append(self._context.route(path, self._actor(one, action), *roles, fresh=action.fresh))
         return made
 
-    def _creator(self, declared: RecordList, form: RecordForm) -> VisitorHandler:
+    def _creator(self, record_list: RecordList, form: RecordForm) -> VisitorHandler:
         async def create(visitor: Visitor) -> Response:
             texts, blank = texts_of(self._context, visitor), blank_form(form.fields)
             typed = typed_form(visitor, form.fields) if visitor.form else blank
@@ -53,20 +53,20 @@ class FormPages:
                 body, problems = body_of_form(form.fields, typed, blank, texts)
                 if not problems:
                     try:
-                        made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
-                        return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?done=new")
+                        made = await self._calls.post(visitor, record_list.call, body, key=_form_key(visitor))
+                        return redirect_to(f"{visitor.place.home}{record_list.path}/{made['id']}?done=new")
                     except CallRefused as refused:
                         problems = _form_problems(refused, form.fields, texts)
             return await self._render(
                 visitor, "record_new.html", form.fields, typed, problems, status=422 if problems else 200,
-                declared=declared,
+                declared=record_list,
             )  # fmt: skip
 
         return create
 
-    def _actor(self, declared: RecordList, action: RecordAction) -> VisitorHandler:
+    def _actor(self, record_list: RecordList, action: RecordAction) -> VisitorHandler:
         async def act(visitor: Visitor) -> Response:
-            record = await self._records.get_record(visitor, declared)
+            record = await self._records.get_record(visitor, record_list)
             texts = texts_of(self._context, visitor)
             changes = action.method == "PATCH"
             before = form_of_record(record, action.fields, texts) if changes else blank_form(action.fields)
@@ -77,8 +77,8 @@ class FormPages:
                 body, problems = body_of_form(action.fields, typed, before, texts, record)
                 try:
                     if not problems:
-                        await self._call(visitor, declared, action, record, body)
-                        return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={action.path}")
+                        await self._call(visitor, record_list, action, record, body)
+                        return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={action.path}")
                 except CallRefused as refused:
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
                         problems = _form_problems(refused, action.fields, texts)
@@ -86,17 +86,22 @@ class FormPages:
                         problem = in_english_joined(refused.reasons)
             return await self._render(
                 visitor, "record_action.html", action.fields, typed, problems,
-                status=422 if problem or problems else 200, declared=declared, record=record, action=action,
+                status=422 if problem or problems else 200, declared=record_list, record=record, action=action,
                 problem=problem,
             )  # fmt: skip
 
         return act
 
     async def _call(
-        self, visitor: Visitor, declared: RecordList, action: RecordAction, record: Record, body: Mapping[str, object]
+        self,
+        visitor: Visitor,
+        record_list: RecordList,
+        action: RecordAction,
+        record: Record,
+        body: Mapping[str, object],
     ) -> None:
         """Raises CallRefused."""
-        path, body = f"{declared.call}/{record['id']}", {**action.sets, **body}
+        path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
         if action.method == "POST":
             await self._calls.post(visitor, f"{path}/{action.path}", body, key=_form_key(visitor))
         elif body:

@@ -39,58 +39,63 @@ class ImagePages:
             if one.image
         ]
 
-    def _changer(self, declared: RecordList) -> Handler:
+    def _changer(self, record_list: RecordList) -> Handler:
         async def change(request: Request) -> Response:
-            return await self._change(request, declared)
+            return await self._change(request, record_list)
 
         return change
 
-    async def _change(self, request: Request, declared: RecordList) -> Response:
+    async def _change(self, request: Request, record_list: RecordList) -> Response:
         """The form with a picture, and what is sent with it: a file, which no other form has."""
-        assert declared.form is not None
-        gate, roles = self._context.gate, sorted(roles_with(declared.form.scope))
+        assert record_list.form is not None
+        gate, roles = self._context.gate, sorted(roles_with(record_list.form.scope))
         if request.method != "POST":
             visitor = await gate.require_visitor(request, *roles)
-            return visitor if isinstance(visitor, Response) else await self._form(visitor, declared)
+            return visitor if isinstance(visitor, Response) else await self._form(visitor, record_list)
         signed_in = await gate.find_sign_in(request, await gate.portal_of_request(request))
-        received = await _receive(request, declared) if signed_in else ReceivedUpload(None)
+        received = await _receive(request, record_list) if signed_in else ReceivedUpload(None)
         try:
             fields = received.uploaded.fields if received.uploaded else {}
             visitor = await gate.require_visitor(request, *roles, form=FormData(fields))
             if isinstance(visitor, Response):
                 return visitor
-            return await self._send(visitor, declared, received)
+            return await self._send(visitor, record_list, received)
         finally:
             received.close()
 
-    async def _send(self, visitor: Visitor, declared: RecordList, received: ReceivedUpload) -> Response:
-        record = await self._records.get_record(visitor, declared)
-        path, key = f"{declared.call}/{record['id']}/{declared.image}", visitor.form_value("form_key")[:100] or None
+    async def _send(self, visitor: Visitor, record_list: RecordList, received: ReceivedUpload) -> Response:
+        record = await self._records.get_record(visitor, record_list)
+        path, key = (
+            f"{record_list.call}/{record['id']}/{record_list.image}",
+            visitor.form_value("form_key")[:100] or None,
+        )
         try:
             content = received.get_uploaded_file().content
             content.seek(0)
-            await self._calls.upload(visitor, path, content.read(), declared.image, key=key)
+            await self._calls.upload(visitor, path, content.read(), record_list.image, key=key)
         except (CallRefused, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
-            return await self._form(visitor, declared, {"image": in_english_joined(reasons)})
-        return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?done={declared.image}")
+            return await self._form(visitor, record_list, {"image": in_english_joined(reasons)})
+        return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={record_list.image}")
 
-    async def _form(self, visitor: Visitor, declared: RecordList, problems: dict[str, str] | None = None) -> Response:
+    async def _form(
+        self, visitor: Visitor, record_list: RecordList, problems: dict[str, str] | None = None
+    ) -> Response:
         return render_page(
             self._context,
             visitor,
             "record_image.html",
             status=422 if problems else 200,
-            declared=declared,
-            record=await self._records.get_record(visitor, declared),
+            declared=record_list,
+            record=await self._records.get_record(visitor, record_list),
             form_key=new_form_key(),
             problems=problems or {},
         )
 
 
-async def _receive(request: Request, declared: RecordList) -> ReceivedUpload:
+async def _receive(request: Request, record_list: RecordList) -> ReceivedUpload:
     try:
-        wanted = UploadDeclaration(declared.image, max_bytes=_MAX_BYTES, media_types=())
+        wanted = UploadDeclaration(record_list.image, max_bytes=_MAX_BYTES, media_types=())
         return await uploads.receive_upload(request.receive, request.headers, wanted)
     except ContentTooLarge as problem:
         return ReceivedUpload(None, problem)

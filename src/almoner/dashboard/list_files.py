@@ -39,31 +39,31 @@ class ListFiles:
         self.sources = sources
 
     async def list_page(
-        self, member: Member, declared: RecordList, parameters: Sequence[tuple[str, str]]
+        self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
     ) -> RecordPage:
         """One page of a list. Raises CallRefused."""
-        if source := self.sources.get(declared):
+        if source := self.sources.get(record_list):
             return await source.list_page(member, parameters)
         if ("sort", "status") in parameters:
-            return await self._list_by_status(member, declared, dict(parameters))
-        if not declared.paged:
+            return await self._list_by_status(member, record_list, dict(parameters))
+        if not record_list.paged:
             parameters = [pair for pair in parameters if pair[0] not in ("pageSize", "cursor")]
-        return await self._calls.list_page(member, declared.call, parameters)
+        return await self._calls.list_page(member, record_list.call, parameters)
 
-    async def _list_by_status(self, member: Member, declared: RecordList, given: dict[str, str]) -> RecordPage:
+    async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:
         """One page of the list filtered by each status in turn; a cursor names the status that it goes on in."""
-        statuses = declared.statuses if given.pop("direction") == "ASC" else declared.statuses[::-1]
+        statuses = record_list.statuses if given.pop("direction") == "ASC" else record_list.statuses[::-1]
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
         size, _ = int(given.pop("pageSize")), given.pop("sort")
         if first not in statuses:
             raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
         filters, records = list(given.items()), list[Record]()
-        total = (await self._calls.list_page(member, declared.call, [*filters, ("pageSize", "1")])).total
+        total = (await self._calls.list_page(member, record_list.call, [*filters, ("pageSize", "1")])).total
         for status in statuses[statuses.index(first) :]:
             left = size - len(records)
             asked = [*filters, ("status", status), ("pageSize", str(left or 1))]
             page = await self._calls.list_page(
-                member, declared.call, [*asked, *([("cursor", cursor)] if cursor else [])]
+                member, record_list.call, [*asked, *([("cursor", cursor)] if cursor else [])]
             )
             if not left and page.records:
                 return RecordPage(records, total, status, None)
@@ -73,70 +73,70 @@ class ListFiles:
             cursor = ""
         return RecordPage(records, total, None, None)
 
-    async def count(self, member: Member, declared: RecordList, query: Mapping[str, str]) -> int:
+    async def count(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
         """How many records match. Raises CallRefused."""
-        page = await self.list_page(member, declared, [*filters_in(declared, query), ("pageSize", "1")])
+        page = await self.list_page(member, record_list, [*filters_in(record_list, query), ("pageSize", "1")])
         return page.total
 
     async def lines(
-        self, member: Member, declared: RecordList, query: Mapping[str, str], max_count: int, notice: str
+        self, member: Member, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
         """The file, page by page, of at most so many records; ``notice``: its last line where there are more.
 
         Raises CallRefused.
         """
-        members = _members(declared)
+        members = _members(record_list)
         yield csv_line(members)
-        asked = [*filters_in(declared, query), *order_in(declared, query).call_parameters]
+        asked = [*filters_in(record_list, query), *order_in(record_list, query).call_parameters]
         written = 0
-        async for records in every_record(partial(self.list_page, member, declared), asked):
+        async for records in every_record(partial(self.list_page, member, record_list), asked):
             if written >= max_count:
                 yield csv_line([notice])
                 return
-            await self.note_donors(member, declared, records)
+            await self.note_donors(member, record_list, records)
             written += len(records)
             yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
 
-    async def note_donors(self, member: Member, declared: RecordList, records: Sequence[Record]) -> None:
+    async def note_donors(self, member: Member, record_list: RecordList, records: Sequence[Record]) -> None:
         """Who looked at which donor's data is kept."""
-        if not shows_donors(member, declared):
+        if not shows_donors(member, record_list):
             return
         ids = self._db.deployment.ids
-        shown = [ids.parse(declared.id_type, record["id"]) for record in records if record["email"]]
+        shown = [ids.parse(record_list.id_type, record["id"]) for record in records if record["email"]]
         if found := [one for one in shown if one is not None]:
             async with self._db.write() as tx:
                 await store.insert_donor_views(tx, Partner(member.realm.id), member.person.id, found)
 
 
-def shows_donors(member: Member, declared: RecordList) -> bool:
+def shows_donors(member: Member, record_list: RecordList) -> bool:
     """Whether the list says to the member who donors are."""
-    return declared.shows_donors and has_scope(member.person.roles, PERSONAL)
+    return record_list.shows_donors and has_scope(member.person.roles, PERSONAL)
 
 
-def typed_in(declared: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def typed_in(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """What an address says of each filter, as it was typed."""
-    return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in declared.filters]
+    return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 
-def filters_in(declared: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def filters_in(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The filters that an address sets."""
-    return [(name, value) for name, value in typed_in(declared, query) if value]
+    return [(name, value) for name, value in typed_in(record_list, query) if value]
 
 
-def order_in(declared: RecordList, query: Mapping[str, str]) -> SortOrder:
+def order_in(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
     """The order that an address asks for."""
-    return declared.order(query.get("sort", ""), query.get("direction", ""), dict(filters_in(declared, query)))
+    return record_list.order(query.get("sort", ""), query.get("direction", ""), dict(filters_in(record_list, query)))
 
 
-def query_of(declared: RecordList, query: Mapping[str, str]) -> str:
+def query_of(record_list: RecordList, query: Mapping[str, str]) -> str:
     """An address's filters and order, as the list's address has them."""
-    return urlencode([*filters_in(declared, query), *order_in(declared, query).parameters])
+    return urlencode([*filters_in(record_list, query), *order_in(record_list, query).parameters])
 
 
-def _members(declared: RecordList) -> list[str]:
+def _members(record_list: RecordList) -> list[str]:
     """The columns of a file: those of the list, with the currency beside an amount and the donor's names."""
     members: list[str] = []
-    for column in declared.columns:
+    for column in record_list.columns:
         match column.kind:
             case "amount":
                 members += [column.member, "currencyCode"]

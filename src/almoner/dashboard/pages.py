@@ -61,9 +61,9 @@ RECORD_PATHS: Final = PATHS_BY_ID_TYPE | {"webhooksubscription": WEBHOOKS}
 """Where the record of an identifier is shown, by its type, under the account's address."""
 
 
-def _link(declared: RecordList) -> NavigationLink:
+def _link(record_list: RecordList) -> NavigationLink:
     return NavigationLink(
-        declared.translation_key("title"), declared.path, roles_with(declared.scope), group=declared.area
+        record_list.translation_key("title"), record_list.path, roles_with(record_list.scope), group=record_list.area
     )
 
 

@@ -84,93 +84,93 @@ class RecordPages:
     def _route(self, path: str, handler: VisitorHandler, roles: frozenset[Role]) -> Route:
         return self._context.route(path, handler, *sorted(roles), methods=["GET"])
 
-    def _lister(self, declared: RecordList) -> VisitorHandler:
+    def _lister(self, record_list: RecordList) -> VisitorHandler:
         async def show_list(visitor: Visitor) -> Response:
-            return await self.list_records(visitor, declared)
+            return await self.list_records(visitor, record_list)
 
         return show_list
 
-    def _viewer(self, declared: RecordList) -> VisitorHandler:
+    def _viewer(self, record_list: RecordList) -> VisitorHandler:
         async def show_record(visitor: Visitor) -> Response:
-            record = await self.get_record(visitor, declared)
-            return await self.render_record(visitor, declared, record)
+            record = await self.get_record(visitor, record_list)
+            return await self.render_record(visitor, record_list, record)
 
         return show_record
 
-    def _downloader(self, declared: RecordList) -> VisitorHandler:
+    def _downloader(self, record_list: RecordList) -> VisitorHandler:
         async def download(visitor: Visitor) -> Response:
-            return await self._download(visitor, declared)
+            return await self._download(visitor, record_list)
 
         return download
 
-    async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
+    async def list_records(self, visitor: Visitor, record_list: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
-        texts, given = texts_of(self._context, visitor), filters_in(declared, visitor.query)
-        order = order_in(declared, visitor.query)
+        texts, given = texts_of(self._context, visitor), filters_in(record_list, visitor.query)
+        order = order_in(record_list, visitor.query)
         asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
-            page = await self.files.list_page(visitor, declared, [*asked, *([("cursor", cursor)] if cursor else [])])
+            page = await self.files.list_page(visitor, record_list, [*asked, *([("cursor", cursor)] if cursor else [])])
         except CallRefused as refused:
             if refused.status != 400:
                 raise
-            problems = _problems(refused, declared, texts)
-            page = await self.files.list_page(visitor, declared, [("pageSize", str(_PAGE_SIZE))])
+            problems = _problems(refused, record_list, texts)
+            page = await self.files.list_page(visitor, record_list, [("pageSize", str(_PAGE_SIZE))])
             given, order = [], SortOrder()
         shown = [*given, *order.parameters]
-        await self.files.note_donors(visitor, declared, page.records)
-        address = visitor.place.home + declared.path
+        await self.files.note_donors(visitor, record_list, page.records)
+        address = visitor.place.home + record_list.path
         return render_page(
             self._context,
             visitor,
             "records.html",
             status=422 if problems else 200,
-            declared=declared,
-            rows=await self.rows(visitor, declared, page.records),
-            caption=_caption(texts, declared, page.total, order),
-            heads=_heads(declared, given, order, address),
+            declared=record_list,
+            rows=await self.rows(visitor, record_list, page.records),
+            caption=_caption(texts, record_list, page.total, order),
+            heads=_heads(record_list, given, order, address),
             usual_order=not order.parameters,
-            typed=dict(typed_in(declared, visitor.query)),
-            chips=_chips(given, declared, order, address, texts),
+            typed=dict(typed_in(record_list, visitor.query)),
+            chips=_chips(given, record_list, order, address, texts),
             order=order,
-            views=await self._views(visitor, declared),
+            views=await self._views(visitor, record_list),
             query=urlencode(shown),
             next=page.next and _link(address, shown, page.next),
             prev=page.prev and _link(address, shown, page.prev),
-            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if may_export(visitor.person, declared) else None,
-            creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
-            masked=declared.shows_donors and not has_scope(visitor.person.roles, PERSONAL),
+            export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if may_export(visitor.person, record_list) else None,
+            creatable=record_list.form is not None and has_scope(visitor.person.roles, record_list.form.scope),
+            masked=record_list.shows_donors and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
         )
 
-    async def _views(self, visitor: Visitor, declared: RecordList) -> list[SavedView]:
+    async def _views(self, visitor: Visitor, record_list: RecordList) -> list[SavedView]:
         """The visitor's own views of the list."""
-        if not declared.filters:
+        if not record_list.filters:
             return []
         async with self._context.db.read() as tx:
             views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
-        return [view for view in views if view.list == declared.path]
+        return [view for view in views if view.list == record_list.path]
 
-    async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:
+    async def get_record(self, visitor: Visitor, record_list: RecordList) -> Record:
         """The record that the address names. Raises NotFound."""
-        name = visitor.path.removeprefix(visitor.place.home + declared.path + "/").split("/")[0]
-        if source := self.files.sources.get(declared):
+        name = visitor.path.removeprefix(visitor.place.home + record_list.path + "/").split("/")[0]
+        if source := self.files.sources.get(record_list):
             return await source.get(visitor, name)
-        self._context.parse_id(declared.id_type, name)
+        self._context.parse_id(record_list.id_type, name)
         try:
-            record = await self._calls.get(visitor, f"{declared.call}/{name}")
+            record = await self._calls.get(visitor, f"{record_list.call}/{name}")
         except CallRefused as refused:
             if refused.status == 404:
                 raise NotFound from None
             raise
-        await self.files.note_donors(visitor, declared, [record])
+        await self.files.note_donors(visitor, record_list, [record])
         return record
 
     async def render_record(
         self,
         visitor: Visitor,
-        declared: RecordList,
+        record_list: RecordList,
         record: Record,
         template: str = "",
         *,
@@ -182,50 +182,50 @@ class RecordPages:
         return render_page(
             self._context,
             visitor,
-            template or declared.template,
+            template or record_list.template,
             status=status,
-            declared=declared,
+            declared=record_list,
             record=record,
             title=next(
-                (record[one] for one in _TITLES if record.get(one)), texts.text(declared.translation_key("singular"))
+                (record[one] for one in _TITLES if record.get(one)), texts.text(record_list.translation_key("singular"))
             ),
-            message=_outcome_key(visitor, declared),
-            actions=_offered_actions(visitor, declared, record),
-            image=_offered_image(visitor, declared),
+            message=_outcome_key(visitor, record_list),
+            actions=_offered_actions(visitor, record_list, record),
+            image=_offered_image(visitor, record_list),
             sections=sections_of_record(
-                record, visitor.place.home, names, lambda member: texts.label(declared.label_of(member))
+                record, visitor.place.home, names, lambda member: texts.label(record_list.label_of(member))
             ),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
         )
 
-    async def _download(self, visitor: Visitor, declared: RecordList) -> Response:
+    async def _download(self, visitor: Visitor, record_list: RecordList) -> Response:
         """The list as a file; a large one is prepared by a job."""
         day, texts = self._context.db.deployment.clock.now().date(), texts_of(self._context, visitor)
         notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
         try:
-            if declared.counted and await self.files.count(visitor, declared, visitor.query) > MAX_DOWNLOAD:
-                wanted = urlencode({"list": declared.path, "query": query_of(declared, visitor.query)})
+            if record_list.counted and await self.files.count(visitor, record_list, visitor.query) > MAX_DOWNLOAD:
+                wanted = urlencode({"list": record_list.path, "query": query_of(record_list, visitor.query)})
                 return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
-            lines = self.files.lines(visitor, declared, visitor.query, MAX_DOWNLOAD, notice)
-            return await file_response(lines, f"{declared.path[1:]}-{day}.csv")
+            lines = self.files.lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
+            return await file_response(lines, f"{record_list.path[1:]}-{day}.csv")
         except CallRefused as refused:
             if refused.status != 400:
                 raise
-            return await self.list_records(visitor, declared)
+            return await self.list_records(visitor, record_list)
 
-    async def rows(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
+    async def rows(self, visitor: Visitor, record_list: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
         """What a list shows of each record."""
         names = await self._names(visitor, records)
-        return [self._cells(visitor, declared, record, names) for record in records]
+        return [self._cells(visitor, record_list, record, names) for record in records]
 
-    def _cells(self, visitor: Visitor, declared: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
+    def _cells(self, visitor: Visitor, record_list: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
         made = []
-        for position, column in enumerate(declared.columns):
+        for position, column in enumerate(record_list.columns):
             value = value_at_path(record, column.member)
             if column.kind == "organisation":
                 value = names.get(str(value), value)
-            href = f"{visitor.place.home}{declared.path}/{record['id']}" if position == 0 else None
+            href = f"{visitor.place.home}{record_list.path}/{record['id']}" if position == 0 else None
             made.append(Cell(column, value, record.get("currencyCode"), href))
         return made
 
@@ -244,30 +244,30 @@ class RecordPages:
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
 
-def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> list[RecordAction]:
+def _offered_actions(visitor: Visitor, record_list: RecordList, record: Record) -> list[RecordAction]:
     """What the visitor may do to the record as it is."""
     return [
         action
-        for action in declared.actions
+        for action in record_list.actions
         if has_scope(visitor.person.roles, action.scope) and action.is_offered(record)
     ]
 
 
-def _offered_image(visitor: Visitor, declared: RecordList) -> str:
+def _offered_image(visitor: Visitor, record_list: RecordList) -> str:
     """The picture that the visitor may change."""
-    return declared.image if declared.form and has_scope(visitor.person.roles, declared.form.scope) else ""
+    return record_list.image if record_list.form and has_scope(visitor.person.roles, record_list.form.scope) else ""
 
 
-def _outcome_key(visitor: Visitor, declared: RecordList) -> str:
+def _outcome_key(visitor: Visitor, record_list: RecordList) -> str:
     """The key of what the form or the action that led here has just done."""
     name = visitor.query.get("done", "")
-    done = ["new"] if declared.form is not None else []
-    done += [*(action.path for action in declared.actions), *([declared.image] if declared.image else [])]
-    return declared.translation_key(f"{name}.done") if name in done else ""
+    done = ["new"] if record_list.form is not None else []
+    done += [*(action.path for action in record_list.actions), *([record_list.image] if record_list.image else [])]
+    return record_list.translation_key(f"{name}.done") if name in done else ""
 
 
 def _heads(
-    declared: RecordList, given: Sequence[tuple[str, str]], order: SortOrder, address: str
+    record_list: RecordList, given: Sequence[tuple[str, str]], order: SortOrder, address: str
 ) -> dict[str, ColumnHead]:
     """The heads of the columns that the list can be sorted by, by their members."""
     return {
@@ -275,14 +275,14 @@ def _heads(
             _link(address, [*given, *order.of_column(column).parameters], None) or address,
             ("ascending" if order.ascending else "descending") if column == order.column else None,
         )
-        for column in declared.sortable(dict(given))
+        for column in record_list.sortable(dict(given))
     }
 
 
 def _chips(
-    given: Sequence[tuple[str, str]], declared: RecordList, order: SortOrder, address: str, texts: PageTexts
+    given: Sequence[tuple[str, str]], record_list: RecordList, order: SortOrder, address: str, texts: PageTexts
 ) -> list[Chip]:
-    filters = {one.parameter: one for one in declared.filters}
+    filters = {one.parameter: one for one in record_list.filters}
     return [
         Chip(
             filters[name].label,
@@ -293,12 +293,12 @@ def _chips(
     ]
 
 
-def _caption(texts: PageTexts, declared: RecordList, total: int, order: SortOrder) -> str:
+def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortOrder) -> str:
     """How many records there are; a search that stops counting says so."""
-    if not declared.counted:
+    if not record_list.counted:
         return texts.text("dashboard.list.uncounted")
     counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
-    if declared is not ORGANISATIONS:
+    if record_list is not ORGANISATIONS:
         return texts.text(order.caption, counted=counted)
     return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number(total))
 
@@ -309,9 +309,9 @@ def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) ->
     return f"{address}?{urlencode(asked)}" if asked and (cursor or given) else None
 
 
-def _problems(refused: CallRefused, declared: RecordList, texts: PageTexts) -> dict[str, str]:
+def _problems(refused: CallRefused, record_list: RecordList, texts: PageTexts) -> dict[str, str]:
     """The sentences of a refused list under the filters that they are about."""
-    labels = {one.parameter: one.label for one in declared.filters}
+    labels = {one.parameter: one.label for one in record_list.filters}
     found: dict[str, str] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("query.").partition(" ")

@@ -88,12 +88,12 @@ class SearchPages:
                     found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
         return found
 
-    async def _load_records(self, visitor: Visitor, declared: RecordList, ids: Sequence[str]) -> list[Record]:
+    async def _load_records(self, visitor: Visitor, record_list: RecordList, ids: Sequence[str]) -> list[Record]:
         """The records as the visitor may see them, without those that are gone by now."""
         found = []
         for name in ids:
             try:
-                found.append(await self._calls.get(visitor, f"{declared.call}/{name}"))
+                found.append(await self._calls.get(visitor, f"{record_list.call}/{name}"))
             except CallRefused as refused:
                 if refused.status != 404:
                     raise
@@ -112,14 +112,14 @@ class SearchPages:
             return []  # what has no word in it is found nowhere
 
     async def _group(
-        self, visitor: Visitor, declared: RecordList, records: Sequence[Record], typed: str
+        self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], typed: str
     ) -> SearchGroup:
-        await self._records.files.note_donors(visitor, declared, records)
-        rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, declared, records)]
+        await self._records.files.note_donors(visitor, record_list, records)
+        rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, record_list, records)]
         parameter = "email" if "@" in typed else "query"
-        filtered = len(records) == HITS and any(one.parameter == parameter for one in declared.filters)
-        address = f"{visitor.place.home}{declared.path}?{urlencode({parameter: typed})}"
-        return SearchGroup(declared, rows, address if filtered else None)
+        filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)
+        address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: typed})}"
+        return SearchGroup(record_list, rows, address if filtered else None)
 
 
 def _typed(visitor: Visitor) -> str:

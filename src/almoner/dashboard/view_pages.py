@@ -144,7 +144,7 @@ def _name(visitor: Visitor) -> str:
     return clean_text(visitor.form_value("name"))[:_NAME].strip()
 
 
-def _query(declared: RecordList, visitor: Visitor) -> str:
+def _query(record_list: RecordList, visitor: Visitor) -> str:
     """The filters that the form of the list has set, in the order of the list."""
-    given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in declared.parameters]
+    given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in record_list.parameters]
     return urlencode([(name, value) for name, value in given if value])[:_QUERY]

@@ -162,8 +162,8 @@ async def state(dsn: str) -> State:
         await connection.close()
 
 
-def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> State:
-    """Bring the database to the newest revision; ``tell`` hears the name of each. Not for use inside an event loop.
+def migrate(owner_dsn: str, *, report: Callable[[str], None] | None = None) -> State:
+    """Bring the database to the newest revision; ``report`` hears the name of each. Not for use inside an event loop.
 
     Raises MigrationRefused when the database is newer than the code or from before 0.1.0, or the role of the service is
     missing.
@@ -175,7 +175,7 @@ def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> Sta
     if before.lacks_revisions:
         config = Config()
         config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-        config.attributes.update(dsn=owner_dsn, tell=tell)
+        config.attributes.update(dsn=owner_dsn, tell=report)
         command.upgrade(config, "head")
     asyncio.run(_keep_session_settings(owner_dsn))
     return asyncio.run(state(owner_dsn))

@@ -113,9 +113,9 @@ class _Donors:
             agreement=agreements.agreement_of(language, name, gift.money, frequency, today),
         )
 
-    async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
+    async def _transfer(self, partner: Partner, session_id: UUID, details: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        started = await donations_flows.start_transfer(self._context, session_id, gift)
+        started = await donations_flows.start_transfer(self._context, session_id, details)
         if started.state is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:

@@ -143,22 +143,22 @@ class LinkPages:
             return await self._link_form(entry, token, "invitation", status=422, problems=problems)
         return await self._gate.complete_sign_in(request, place, entered)
 
-    async def _opened(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response | None:
+    async def _opened(self, request: Request, portal: AccountPortal, purpose: Purpose) -> Response | None:
         """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         token = request.query_params.get("token")
         if request.method == "POST" or token is None:
             return None
         if self._vault.read_page_token(purpose, token) is None:
-            entry = await open_sign_in_context(self._gate, request, place)
+            entry = await open_sign_in_context(self._gate, request, portal)
             return self._closed(entry, purpose, LinkClosed("unknown"))  # not ours: nothing to keep
-        response = redirect_to(f"{place.home}/{purpose}")
-        set_cookie(response, place.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
+        response = redirect_to(f"{portal.home}/{purpose}")
+        set_cookie(response, portal.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
         return response
 
-    async def _choose(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response:
+    async def _choose(self, request: Request, portal: AccountPortal, purpose: Purpose) -> Response:
         entry, token = (
-            await open_sign_in_context(self._gate, request, place),
-            request.cookies.get(place.link_cookie_name(purpose), ""),
+            await open_sign_in_context(self._gate, request, portal),
+            request.cookies.get(portal.link_cookie_name(purpose), ""),
         )
         if request.method != "POST":
             return await self._link_form(entry, token, purpose)
@@ -168,7 +168,7 @@ class LinkPages:
         if problems := find_password_form_problems(chosen, entry.form_value("again"), language):
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
-            person = await self._set(place, token, purpose, chosen, entry)
+            person = await self._set(portal, token, purpose, chosen, entry)
         except LinkClosed as closed:
             return self._closed(entry, purpose, closed)
         except (PasswordTooWeak, SignInOverloaded) as error:
@@ -177,17 +177,17 @@ class LinkPages:
         return await self._after(entry, purpose, person)
 
     async def _set(
-        self, place: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
+        self, portal: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
         """Set the password by a link of this very place. Raises LinkClosed, PasswordTooWeak, SignInOverloaded."""
         async with self._db.read() as tx:
-            await self._link(tx, place, token, purpose)
+            await self._link(tx, portal, token, purpose)
         return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
 
-    async def _link(self, tx: Tx, place: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
+    async def _link(self, tx: Tx, portal: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
         """The link of a token, if it is of somebody of this place. Raises LinkClosed."""
         link, person = await links.get_open_link(tx, token, purpose)
-        if person.realm != place.realm:
+        if person.realm != portal.realm:
             raise LinkClosed("unknown")
         return link, person
 
@@ -281,8 +281,8 @@ class LinkPages:
             language=language,
         )
 
-    def _sign_in_instead(self, place: AccountPortal) -> Response:
-        return redirect_to(f"{place.home}/sign-in")
+    def _sign_in_instead(self, portal: AccountPortal) -> Response:
+        return redirect_to(f"{portal.home}/sign-in")
 
     def _too_many(self, entry: SignInContext) -> Response | None:
         """The answer to who asks for many letters, and when the next one may be asked for."""

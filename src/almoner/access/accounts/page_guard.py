@@ -267,26 +267,26 @@ class PageGuard:
     async def find_visitor(
         self,
         request: Request,
-        place: AccountPortal,
+        portal: AccountPortal,
         form: FormData | None = None,
         upload: UploadDeclaration | None = None,
     ) -> Visitor | None:
         """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
-        found = await self.find_sign_in(request, place)
+        found = await self.find_sign_in(request, portal)
         if found is None:
             return None
         csrf = self.csrf_token_for_sign_in(found[0])
-        path, query, browser = request.url.path, request.query_params, browser_of_request(request, place)
+        path, query, browser = request.url.path, request.query_params, browser_of_request(request, portal)
         language = found[1].language or self._pages.preferred_language(request).tag
         if upload is not None and request.method == "POST":
             posted, received = await read_upload(request, upload)
-            return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted, upload=received)
+            return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted, upload=received)
         posted = await read_form(request) if form is None else form
-        return Visitor(place, found[1], found[0], csrf, path, query, browser, language, posted)
+        return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted)
 
-    async def _find_viewer(self, request: Request, place: AccountPortal) -> Visitor | None:
+    async def _find_viewer(self, request: Request, portal: AccountPortal) -> Visitor | None:
         """The operator who looks at the pages of this partner in this browser."""
-        partner = place.realm.partner
+        partner = portal.realm.partner
         if partner is None or (found := await self.find_sign_in(request, OPERATOR_PORTAL)) is None:
             return None
         sign_in, operator = found
@@ -296,63 +296,65 @@ class PageGuard:
             return None
         csrf, path = self.csrf_token_for_sign_in(sign_in), request.url.path
         language = operator.language or self._pages.preferred_language(request).tag
-        browser, reader = browser_of_request(request, place), as_partner_reader(view, operator)
+        browser, reader = browser_of_request(request, portal), as_partner_reader(view, operator)
         return Visitor(
-            place, reader, sign_in, csrf, path, request.query_params, browser, language, FormData(), view.expires_at
+            portal, reader, sign_in, csrf, path, request.query_params, browser, language, FormData(), view.expires_at
         )
 
-    async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
+    async def find_sign_in(self, request: Request, portal: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie proves, and the person who is signed in."""
-        secret = request.cookies.get(place.session_cookie_name, "")
+        secret = request.cookies.get(portal.session_cookie_name, "")
         if not secret:
             return None
         async with self.db.single_statement() as tx:
-            return await sign_ins.find_by_secret(tx, place.realm, secret)
+            return await sign_ins.find_by_secret(tx, portal.realm, secret)
 
     async def complete_sign_in(
-        self, request: Request, place: AccountPortal, entered: NewSignIn, next_path: str = ""
+        self, request: Request, portal: AccountPortal, new_sign_in: NewSignIn, next_path: str = ""
     ) -> Response:
         """Redirect to the requested page and set the cookies of a new sign-in.
 
         They are new each time, so that nobody can have put them there before (no fixation), and whoever was signed in
         here until now is not any more.
         """
-        if before := await self.find_sign_in(request, place):
+        if before := await self.find_sign_in(request, portal):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.audit_context_of_person(tx, person, browser_of_request(request, place).address)
+                by = credentials.audit_context_of_person(tx, person, browser_of_request(request, portal).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
-        onward = place.safe_redirect_path(next_path)
-        response = redirect_to(await self._first_page(place, entered) if onward == place.home else onward)
-        self.set_session_cookie(response, place, entered.sign_in, entered.secret)
-        set_device_cookie(response, place, entered.device)
-        for over in (place.second_factor_cookie_name, place.link_cookie_name("invitation")):
+        onward = portal.safe_redirect_path(next_path)
+        response = redirect_to(await self._first_page(portal, new_sign_in) if onward == portal.home else onward)
+        self.set_session_cookie(response, portal, new_sign_in.sign_in, new_sign_in.secret)
+        set_device_cookie(response, portal, new_sign_in.device)
+        for over in (portal.second_factor_cookie_name, portal.link_cookie_name("invitation")):
             if over in request.cookies:
                 delete_cookie(response, over)
         return response
 
-    async def _first_page(self, place: AccountPortal, entered: NewSignIn) -> str:
+    async def _first_page(self, portal: AccountPortal, new_sign_in: NewSignIn) -> str:
         """Where those begin whom no address leads elsewhere: with a role on the dashboard, or operators on the desk."""
         async with self.db.single_statement() as tx:
-            found = await sign_ins.find_by_secret(tx, place.realm, entered.secret)
+            found = await sign_ins.find_by_secret(tx, portal.realm, new_sign_in.secret)
         if not found or not found[1].roles:
-            return place.home
-        return place.home + (DASHBOARD_HOME if place.realm.partner else OPERATORS_DESK)
+            return portal.home
+        return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATORS_DESK)
 
-    def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, next_path: str) -> Response:
+    def redirect_to_second_factor(
+        self, portal: AccountPortal, needed: SecondFactorRequired, next_path: str
+    ) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""
         response = redirect_to(
-            f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(next_path), safe='/')}"
+            f"{portal.home}/sign-in/second?next={quote(portal.safe_redirect_path(next_path), safe='/')}"
         )
         set_cookie(
-            response, place.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
+            response, portal.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
         )
         return response
 
-    def set_session_cookie(self, response: Response, place: AccountPortal, sign_in: SignIn, secret: str) -> None:
+    def set_session_cookie(self, response: Response, portal: AccountPortal, sign_in: SignIn, secret: str) -> None:
         """Set the sign-in cookie, whose secret is replaced at each reauthentication."""
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
-        set_cookie(response, place.session_cookie_name, secret, seconds=lasting)
+        set_cookie(response, portal.session_cookie_name, secret, seconds=lasting)
 
     async def portal_of_request(self, request: Request) -> AccountPortal:
         """The portal that the request's path belongs to. Raises NotFound."""
@@ -446,7 +448,7 @@ class PageGuard:
     def render_public_page(
         self,
         pages: PageRenderer,
-        place: AccountPortal,
+        portal: AccountPortal,
         template: str,
         *,
         language: Language | None = None,
@@ -455,20 +457,20 @@ class PageGuard:
         **context: Any,
     ) -> HTMLResponse:
         """Render a page in a portal's layout for somebody who is not signed in."""
-        portal, problems = PageFrame(place.title, place.home), context.pop("problems", {})
+        frame, problems = PageFrame(portal.title, portal.home), context.pop("problems", {})
         return pages.render_page(
             template,
             language or pages.language(None),
             status=status,
             passkeys=passkeys,
-            desk=portal,
+            desk=frame,
             problems=problems,
             **context,
         )
 
     def render_message(
         self,
-        place: AccountPortal | None,
+        portal: AccountPortal | None,
         heading: str,
         text: str,
         *,
@@ -478,9 +480,9 @@ class PageGuard:
         language: Language | None = None,
     ) -> HTMLResponse:
         """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``next_path``."""
-        shown, reader = place or UNKNOWN_PORTAL, language or self._pages.language(None)
+        shown, reader = portal or UNKNOWN_PORTAL, language or self._pages.language(None)
         label = next_path or reader.text("desk.sign_in")
-        link = {"href": f"{shown.home}{path}", "label": label} if place else None
+        link = {"href": f"{shown.home}{path}", "label": label} if portal else None
         return self.render_public_page(
             self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link
         )
@@ -615,9 +617,9 @@ def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> No
     response.set_cookie(name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def set_device_cookie(response: Response, place: AccountPortal, device: str) -> None:
+def set_device_cookie(response: Response, portal: AccountPortal, device: str) -> None:
     """Set the cookie that recognises this browser at the next sign-in."""
-    set_cookie(response, place.device_cookie_name, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
+    set_cookie(response, portal.device_cookie_name, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
 
 
 def delete_cookie(response: Response, name: str) -> None:
@@ -625,10 +627,10 @@ def delete_cookie(response: Response, name: str) -> None:
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def browser_of_request(request: Request, place: AccountPortal) -> Browser:
+def browser_of_request(request: Request, portal: AccountPortal) -> Browser:
     """The browser behind a request: network address, User-Agent and device cookie."""
     address = request.client.host if request.client else ""
-    return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie_name))
+    return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(portal.device_cookie_name))
 
 
 def form_value(form: FormData, name: str) -> str:

@@ -49,12 +49,12 @@ class SignInContext:
         return response
 
 
-async def open_sign_in_context(gate: PageGuard, request: Request, place: AccountPortal) -> SignInContext:
+async def open_sign_in_context(gate: PageGuard, request: Request, portal: AccountPortal) -> SignInContext:
     """The context of a request to a sign-in page. Tabs share one token, so that no form becomes invalid."""
     vault = gate.db.deployment.vault
-    found = link_sessions.find_link_session(request, vault, _PURPOSE, place.realm.id, place.name)
+    found = link_sessions.find_link_session(request, vault, _PURPOSE, portal.realm.id, portal.name)
     form = await read_form(request)
-    visit = found or link_sessions.begin_link_session(vault, _PURPOSE, place.realm.id, place.name)
+    visit = found or link_sessions.begin_link_session(vault, _PURPOSE, portal.realm.id, portal.name)
     return SignInContext(
-        request, place, visit, form, found is not None and gate.is_valid_form(request, form, visit.csrf)
+        request, portal, visit, form, found is not None and gate.is_valid_form(request, form, visit.csrf)
     )

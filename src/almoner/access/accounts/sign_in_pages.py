@@ -299,5 +299,5 @@ def _refusal_status(refused: AttemptThrottled | SignInOverloaded) -> int:
     return 429 if isinstance(refused, AttemptThrottled) else 503
 
 
-async def _find_sso_option(tx: Tx, place: AccountPortal) -> SsoOption | None:
-    return await sso.find_sso_option(tx, place.realm.partner) if place.realm.partner else None
+async def _find_sso_option(tx: Tx, portal: AccountPortal) -> SsoOption | None:
+    return await sso.find_sso_option(tx, portal.realm.partner) if portal.realm.partner else None

@@ -33,11 +33,11 @@ async def find_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     return AuthenticationFactors(**row) if row else NO_FACTORS
 
 
-async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
+async def find_password(tx: Tx, realm: Realm, person_id: UUID) -> str | None:
     """A person's password hash."""
     found: str | None = await tx.fetchval(
         "select w.hash from password w join person p on p.id = w.person_id where p.realm = $1 and p.id = $2",
-        scope.id,
+        realm.id,
         person_id,
     )
     return found
@@ -166,14 +166,14 @@ async def list_passkeys(tx: Tx, person: Person) -> list[Passkey]:
     return [Passkey(**row) for row in rows]
 
 
-async def find_passkey(tx: Tx, scope: Realm, credential: bytes) -> Passkey | None:
+async def find_passkey(tx: Tx, realm: Realm, credential: bytes) -> Passkey | None:
     """Find a passkey in the realm by its credential ID."""
     row: Record | None = await tx.fetchrow(
         f"""
         select {_PASSKEY} from passkey k join person p on p.id = k.person_id
         where p.realm = $1 and k.credential = $2
         """,
-        scope.id,
+        realm.id,
         credential,
     )
     return Passkey(**row) if row else None

@@ -47,12 +47,12 @@ def _membership(row: Record) -> MembershipState:
     return MembershipState(people.person_from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
 
 
-async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
+async def lock_realm_for_update(tx: Tx, realm: Realm) -> None:
     """Lock the partner's memberships until the transaction ends, so that role changes happen one at a time."""
-    await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", realm.id)
 
 
-async def find_owner_availability(tx: Tx, scope: Realm) -> OwnerAvailability:
+async def find_owner_availability(tx: Tx, realm: Realm) -> OwnerAvailability:
     """Whether the partner has an active owner who can sign in, only an invited one, or none."""
     found = await tx.fetchval(
         f"""
@@ -65,22 +65,22 @@ async def find_owner_availability(tx: Tx, scope: Realm) -> OwnerAvailability:
             where g.partner_id = $1 and g.role = 'owner'
         )
         """,
-        scope.id,
+        realm.id,
     )
     return OwnerAvailability(found or OwnerAvailability.NONE)
 
 
-async def find_membership(tx: Tx, scope: Realm, person_id: UUID) -> MembershipState | None:
+async def find_membership(tx: Tx, realm: Realm, person_id: UUID) -> MembershipState | None:
     """One member."""
-    row = await tx.fetchrow(f"{_STANDING} where p.realm = $1 and p.id = $3", scope.id, tx.now, person_id)
+    row = await tx.fetchrow(f"{_STANDING} where p.realm = $1 and p.id = $3", realm.id, tx.now, person_id)
     return _membership(row) if row else None
 
 
-async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
+async def list_page(tx: Tx, realm: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
     """Members in order of creation."""
     rows = await tx.fetch(
         f"{_STANDING} where p.realm = $1 and ($3::uuid is null or p.id > $3) order by p.id limit $4",
-        scope.id,
+        realm.id,
         tx.now,
         after,
         limit,
@@ -88,14 +88,14 @@ async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> lis
     return [_membership(row) for row in rows]
 
 
-async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+async def count_invitations_since(tx: Tx, realm: Realm, person_id: UUID, since: datetime) -> int:
     """How many invitations were sent to a member since a moment."""
     count = await tx.fetchval(
         """
         select count(*) from one_time_link l join person p on p.id = l.person_id
         where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
         """,
-        scope.id,
+        realm.id,
         person_id,
         since,
     )

@@ -42,33 +42,33 @@ async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
     )
 
 
-async def find_token_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> OperatorToken | None:
+async def find_token_by_hash(tx: Tx, realm: Realm, hash_: bytes) -> OperatorToken | None:
     """The token with this keyed hash, valid or not."""
-    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", scope.id, hash_)
+    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", realm.id, hash_)
     return OperatorToken(*row) if row else None
 
 
-async def find_token(tx: Tx, scope: Realm, token_id: UUID) -> OperatorToken | None:
+async def find_token(tx: Tx, realm: Realm, token_id: UUID) -> OperatorToken | None:
     """One token."""
-    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and id = $2", scope.id, token_id)
+    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and id = $2", realm.id, token_id)
     return OperatorToken(*row) if row else None
 
 
-async def list_tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[OperatorToken]:
+async def list_tokens(tx: Tx, realm: Realm, person_id: UUID | None) -> list[OperatorToken]:
     """Tokens of one operator, or of all, newest first."""
     rows = await tx.fetch(
         f"""
         select {_KNOWN_BY} from operator_token where realm = $1 and ($2::uuid is null or person_id = $2)
         order by id desc
         """,
-        scope.id,
+        realm.id,
         person_id,
     )
     return [OperatorToken(*row) for row in rows]
 
 
 async def revoke_tokens(
-    tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None
+    tx: Tx, realm: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None
 ) -> None:
     """Revoke one token, or all tokens of an operator."""
     await tx.execute(
@@ -76,33 +76,33 @@ async def revoke_tokens(
         update operator_token set revoked_at = $2
         where realm = $1 and revoked_at is null and (id = $3 or person_id = $4)
         """,
-        scope.id,
+        realm.id,
         at,
         token_id,
         of,
     )
 
 
-async def record_token_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
+async def record_token_use(tx: Tx, realm: Realm, token_id: UUID, at: datetime) -> None:
     """Record the last use."""
-    await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", scope.id, token_id, at)
+    await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", realm.id, token_id, at)
 
 
-async def count_valid_tokens(tx: Tx, scope: Realm, person_id: UUID, real_now: datetime) -> int:
+async def count_valid_tokens(tx: Tx, realm: Realm, person_id: UUID, real_now: datetime) -> int:
     """How many tokens of an operator are valid now."""
     found = await tx.fetchval(
         """
         select count(*) from operator_token
         where realm = $1 and person_id = $2 and revoked_at is null and expires_at > $3
         """,
-        scope.id,
+        realm.id,
         person_id,
         real_now,
     )
     return int(found)
 
 
-async def list_operators(tx: Tx, scope: Realm) -> list[MembershipState]:
+async def list_operators(tx: Tx, realm: Realm) -> list[MembershipState]:
     """All operators, in the order in which they came."""
     rows = await tx.fetch(
         f"""
@@ -110,19 +110,19 @@ async def list_operators(tx: Tx, scope: Realm) -> list[MembershipState]:
             or exists (select from passkey k where k.person_id = p.id) as joined
         from person p where p.realm = $1 order by p.id
         """,
-        scope.id,
+        realm.id,
     )
     return [MembershipState(people.person_from_row(row), row["joined"]) for row in rows]
 
 
-async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+async def count_invitations_since(tx: Tx, realm: Realm, person_id: UUID, since: datetime) -> int:
     """How many invitations were sent to an operator since a moment."""
     found = await tx.fetchval(
         """
         select count(*) from one_time_link l join person p on p.id = l.person_id
         where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
         """,
-        scope.id,
+        realm.id,
         person_id,
         since,
     )
@@ -166,14 +166,14 @@ async def set_dual_control(tx: Tx, by: str, *, required: bool) -> None:
     )
 
 
-async def has_any_operator(tx: Tx, scope: Realm) -> bool:
+async def has_any_operator(tx: Tx, realm: Realm) -> bool:
     """Whether any operator exists, active or not."""
-    return bool(await tx.fetchval("select exists (select from person where realm = $1)", scope.id))
+    return bool(await tx.fetchval("select exists (select from person where realm = $1)", realm.id))
 
 
-async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
+async def lock_realm_for_update(tx: Tx, realm: Realm) -> None:
     """Lock the operators until the transaction ends, so that role changes happen one at a time."""
-    await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", scope.id)
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", realm.id)
 
 
 def _approval(row: Record) -> Approval:
@@ -210,14 +210,14 @@ async def insert_approval(tx: Tx, approval: Approval) -> bool:
     return bool(made)
 
 
-async def get_pending_approval_for_update(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
+async def get_pending_approval_for_update(tx: Tx, realm: Realm, action: str, subject: str) -> Approval | None:
     """The approval that waits for a second operator, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
         select {_APPROVAL} from approval
         where realm = $1 and action = $2 and subject = $3 and outcome is null for no key update
         """,
-        scope.id,
+        realm.id,
         action,
         subject,
     )
@@ -225,7 +225,7 @@ async def get_pending_approval_for_update(tx: Tx, scope: Realm, action: str, sub
 
 
 async def end_approval(
-    tx: Tx, scope: Realm, approval: Approval, outcome: ApprovalOutcome, second: ApprovalReview | None, at: datetime
+    tx: Tx, realm: Realm, approval: Approval, outcome: ApprovalOutcome, second: ApprovalReview | None, at: datetime
 ) -> None:
     """Complete or cancel a pending approval."""
     await tx.execute(
@@ -233,7 +233,7 @@ async def end_approval(
         update approval set outcome = $3, ended_at = $4, second_by = $5, second_at = $6, second_note = $7
         where realm = $1 and id = $2
         """,
-        scope.id,
+        realm.id,
         approval.id,
         outcome,
         at,
@@ -243,13 +243,13 @@ async def end_approval(
     )
 
 
-async def list_pending_approvals(tx: Tx, scope: Realm, now: datetime) -> list[Approval]:
+async def list_pending_approvals(tx: Tx, realm: Realm, now: datetime) -> list[Approval]:
     """Approvals that wait for a second operator, oldest first."""
     rows = await tx.fetch(
         f"""
         select {_APPROVAL} from approval where realm = $1 and outcome is null and expires_at > $2 order by expires_at
         """,
-        scope.id,
+        realm.id,
         now,
     )
     return [_approval(row) for row in rows]

@@ -26,7 +26,7 @@ async def insert(tx: Tx, new: PartnerView) -> None:
     )
 
 
-async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> PartnerView | None:
+async def find_open(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> PartnerView | None:
     """Find the operator's open view of the partner."""
     row = await tx.fetchrow(
         f"""
@@ -34,7 +34,7 @@ async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> 
         where realm = $1 and partner_id = $2 and person_id = $3 and ended_at is null and expires_at > $4
         order by expires_at desc limit 1
         """,
-        scope.id,
+        realm.id,
         partner.id,
         person_id,
         tx.real_now,
@@ -42,14 +42,14 @@ async def find_open(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> 
     return None if row is None else PartnerView(*row)
 
 
-async def end(tx: Tx, scope: Realm, partner: Partner, person_id: UUID) -> int:
+async def end(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> int:
     """End the operator's views of the partner; returns how many were open."""
     rows = await tx.fetch(
         """
         update partner_view set ended_at = $4
         where realm = $1 and partner_id = $2 and person_id = $3 and ended_at is null and expires_at > $4 returning id
         """,
-        scope.id,
+        realm.id,
         partner.id,
         person_id,
         tx.real_now,

@@ -75,27 +75,27 @@ async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | 
     return person_from_row(row) if row else None
 
 
-async def find_many(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person]:
+async def find_many(tx: Tx, realm: Realm, people: Sequence[UUID]) -> list[Person]:
     """Those of some people who belong to the realm."""
     rows = await tx.fetch(
-        f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", scope.id, people
+        f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", realm.id, people
     )
     return [person_from_row(row) for row in rows]
 
 
-async def find_by_user_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
+async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
     """The person with this user name (case-insensitive)."""
     row = await tx.fetchrow(
-        f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", scope.id, user_name
+        f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", realm.id, user_name
     )
     return person_from_row(row) if row else None
 
 
-async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person | None:
+async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person | None:
     """The person with this SCIM externalId; the oldest if there are several."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.external_id = normalize($2) order by p.id limit 1",
-        scope.id,
+        realm.id,
         external_id,
     )
     return person_from_row(row) if row else None
@@ -112,21 +112,21 @@ async def list_partners_with_email(tx: Tx, email: str) -> list[UUID]:
     return [row["partner_id"] for row in await tx.fetch(_PARTNERS_WITH_EMAIL, email)]
 
 
-async def get_for_update(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
+async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person | None:
     """One person, locked until the transaction ends."""
     row = await tx.fetchrow(
-        f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", scope.id, person_id
+        f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", realm.id, person_id
     )
     return person_from_row(row) if row else None
 
 
-async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
+async def list_page(tx: Tx, realm: Realm, after: UUID | None, limit: int) -> list[Person]:
     """People in order of creation."""
     rows = await tx.fetch(
         f"""
         select {COLUMNS} from person p where p.realm = $1 and ($2::uuid is null or p.id > $2) order by p.id limit $3
         """,
-        scope.id,
+        realm.id,
         after,
         limit,
     )
@@ -171,22 +171,22 @@ async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) 
     )
 
 
-async def clear_provider_roles(tx: Tx, scope: Realm) -> None:
+async def clear_provider_roles(tx: Tx, realm: Realm) -> None:
     """Delete all roles given by single sign-on."""
-    await tx.execute("delete from person_role where realm = $1 and source = 'provider'", scope.id)
+    await tx.execute("delete from person_role where realm = $1 and source = 'provider'", realm.id)
 
 
-async def roles_by_source(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
+async def roles_by_source(tx: Tx, realm: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
     """A person's roles by source: ``granted`` or ``provider``."""
     rows = await tx.fetch(
         "select source, array_agg(role) as roles from person_role where realm = $1 and person_id = $2 group by source",
-        scope.id,
+        realm.id,
         person_id,
     )
     return {row["source"]: frozenset(row["roles"]) for row in rows}
 
 
-async def delete(tx: Tx, scope: Realm, person_id: UUID) -> bool:
+async def delete(tx: Tx, realm: Realm, person_id: UUID) -> bool:
     """Delete a person; False if there was none.
 
     The groups that lose them have changed, and are held first, as by whoever changes who is in a group.
@@ -201,7 +201,7 @@ async def delete(tx: Tx, scope: Realm, person_id: UUID) -> bool:
         )
         delete from person where realm = $1 and id = $2 and (select count(*) from held) >= 0 returning true
         """,
-        scope.id,
+        realm.id,
         person_id,
         tx.now,
     )

@@ -103,10 +103,10 @@ class SsoPages:
         return response
 
     async def _begin(
-        self, request: Request, place: AccountPortal, partner: Partner
+        self, request: Request, portal: AccountPortal, partner: Partner
     ) -> AuthorizationRedirect | Response:
         """What it is begun for. Raises SsoRefused."""
-        onward = place.safe_redirect_path(request.query_params.get("next", ""))
+        onward = portal.safe_redirect_path(request.query_params.get("next", ""))
         match request.query_params.get("for"):
             case "proof":
                 visitor = await self._gate.require_visitor(request, second=False)
@@ -117,27 +117,27 @@ class SsoPages:
                 visitor = await self._gate.require_visitor(request)
                 if isinstance(visitor, Response):
                     return visitor
-                page = f"{place.home}{PROVIDER_ACCOUNT}"
+                page = f"{portal.home}{PROVIDER_ACCOUNT}"
                 if not sign_ins.is_recently_authenticated(visitor.sign_in, self._db.deployment.clock.real_now()):
                     return redirect_to(page)
                 return await self._sign_on.begin(partner, "connect", f"{page}?done=connected", visitor.sign_in.id)
             case "invitation":
-                token = request.cookies.get(place.link_cookie_name("invitation"), "")
+                token = request.cookies.get(portal.link_cookie_name("invitation"), "")
                 try:
                     async with self._db.read() as tx:
                         link, _ = await links.get_open_link(tx, token, "invitation")
                 except LinkClosed as error:
                     raise SsoRefused(SsoRefusalReason.INVITATION, "Open the link in your invitation again.") from error
-                return await self._sign_on.begin(partner, "invitation", place.home, link.id)
+                return await self._sign_on.begin(partner, "invitation", portal.home, link.id)
             case _:
                 return await self._sign_on.begin(partner, "sign_in", onward)
 
-    def _refuse(self, request: Request, place: AccountPortal, refused: SsoRefused) -> Response:
+    def _refuse(self, request: Request, portal: AccountPortal, refused: SsoRefused) -> Response:
         """Says why, and what the provider said, as text."""
         status = 502 if refused.reason is SsoRefusalReason.UNREACHABLE else 403
         return self._gate.render_public_page(
             self._pages,
-            place,
+            portal,
             "refused.html",
             language=self._pages.preferred_language(request),
             status=status,

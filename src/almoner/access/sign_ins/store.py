@@ -73,10 +73,10 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
     return bool(made)
 
 
-async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
+async def find_by_hash(tx: Tx, realm: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
     """The live sign-in and person for a secret's hash; updates last-seen at most once a minute."""
-    lasting = MEMBER_LIFETIME if scope.partner else OPERATOR_LIFETIME
-    row = await tx.fetchrow(FIND, hash_, scope.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL)
+    lasting = MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
+    row = await tx.fetchrow(FIND, hash_, realm.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL)
     if row is None:
         return None
     sign_in = SignIn(
@@ -112,7 +112,7 @@ async def list_by_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     return [_sign_in(row) for row in rows]
 
 
-async def list_active_sign_ins(tx: Tx, scope: Realm, last_seen_after: datetime) -> list[SignIn]:
+async def list_active_sign_ins(tx: Tx, realm: Realm, last_seen_after: datetime) -> list[SignIn]:
     """Sign-ins of a realm that have not ended, the one seen last first."""
     rows = await tx.fetch(
         f"""
@@ -122,27 +122,27 @@ async def list_active_sign_ins(tx: Tx, scope: Realm, last_seen_after: datetime) 
         ) s
         where p.realm = $1 order by s.last_seen_at desc, s.id
         """,
-        scope.id,
+        realm.id,
         tx.real_now,
         last_seen_after,
     )
     return [_sign_in(row) for row in rows]
 
 
-async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
+async def list_recent_addresses(tx: Tx, realm: Realm, person_id: UUID, limit: int) -> list[str]:
     """Network addresses of the newest sign-ins."""
     rows = await tx.fetch(
         "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",
-        scope.id,
+        realm.id,
         person_id,
         limit,
     )
     return [row["address"] for row in rows]
 
 
-async def find_device_epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
+async def find_device_epoch(tx: Tx, realm: Realm, person_id: UUID) -> int:
     """The counter that invalidates all device cookies of a person when it is raised; 0 if there is nobody."""
-    found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", scope.id, person_id)
+    found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", realm.id, person_id)
     return found or 0
 
 
@@ -171,7 +171,7 @@ async def end(
     return [row["id"] for row in rows]
 
 
-async def end_provider_sign_ins(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
+async def end_provider_sign_ins(tx: Tx, realm: Realm, person_id: UUID | None) -> int:
     """End live sign-ins made through single sign-on, of one person or the whole realm; returns how many."""
     of = "person_id = $2" if person_id else "$2::uuid is null"
     ended = await tx.fetchval(
@@ -185,7 +185,7 @@ async def end_provider_sign_ins(tx: Tx, scope: Realm, person_id: UUID | None) ->
         )
         select count(*) from ended
         """,
-        scope.id,
+        realm.id,
         person_id,
         tx.real_now,
     )

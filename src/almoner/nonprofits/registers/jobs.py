@@ -77,7 +77,9 @@ refresh_tasks: Final = TasksWith[RegisterRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=LIMIT)
-async def refresh_source(refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]) -> Result:
+async def refresh_source(
+    refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]
+) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
     planned = next((one for one in refresh_context.plan if one.source == source), None)
@@ -160,7 +162,11 @@ async def _fetch(refresh_context: RegisterRefreshContext, db: Database, planned:
 
 
 async def _load(
-    refresh_context: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
+    refresh_context: RegisterRefreshContext,
+    db: Database,
+    planned: Refresh,
+    before: RefreshStatus,
+    fetched: Sequence[FetchedFile],
 ) -> None:
     async def record(tx: Tx, load: RegisterImport) -> None:
         await store_refresh.insert_fetched_files(tx, load.id, fetched)
@@ -179,7 +185,11 @@ async def _load(
     except RegisterImportQuarantined as reject_row:
         stored = reject_row.load
         await _record_attempt(
-            refresh_context, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)
+            refresh_context,
+            db,
+            planned.source,
+            RefreshStatus("quarantined", load_id=stored.id),
+            "; ".join(stored.reasons),
         )
     except ImportRefused as error:
         await _record_failure(refresh_context, db, planned, before, str(error))

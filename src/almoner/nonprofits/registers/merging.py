@@ -100,18 +100,18 @@ async def merge_load(
     return replace(made, ambiguous=await merges.count_ambiguous_links(tx, source.code))
 
 
-async def scope_of_load(tx: Tx, doing: MergeRun, parts: Collection[str]) -> LoadScope:
+async def scope_of_load(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> LoadScope:
     """The numbers and parts that a merge affected."""
-    if not doing.few:
-        return LoadScope(doing.registry_id, doing.source, parts, None)
+    if not merge_run.few:
+        return LoadScope(merge_run.registry_id, merge_run.source, parts, None)
     numbers, left_groups = await store_merge.list_changed_numbers(tx)
-    return LoadScope(doing.registry_id, doing.source, parts, numbers, left_groups)
+    return LoadScope(merge_run.registry_id, merge_run.source, parts, numbers, left_groups)
 
 
-async def merge_organisations(tx: Tx, doing: MergeRun, *, compared: bool) -> None:
+async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) -> None:
     """Organisations follow from the entries that differ. ``compared``: with any of before."""
-    await store_merge.insert_organisation_changes(tx, doing)
-    await store_merge.update_organisations(tx, doing)
-    await store_merge.insert_organisations(tx, doing)
+    await store_merge.insert_organisation_changes(tx, merge_run)
+    await store_merge.update_organisations(tx, merge_run)
+    await store_merge.insert_organisations(tx, merge_run)
     if compared:
-        await store_merge.retire_organisations(tx, doing)
+        await store_merge.retire_organisations(tx, merge_run)

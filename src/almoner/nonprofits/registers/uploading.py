@@ -38,7 +38,9 @@ upload_tasks: Final = TasksWith[RegisterUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
-async def import_upload(upload_context: RegisterUploadContext, context: JobContext, job: JobOf[ImportUploadJob]) -> Result:
+async def import_upload(
+    upload_context: RegisterUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
+) -> Result:
     """Import one, and keep what became of it."""
     async with context.db.write() as tx:
         upload = await import_uploads.start(tx, job.details.upload)

@@ -279,4 +279,6 @@ class JobRunner:
                     await queue.release_jobs(tx, [job for job, _ in left])
         except DATABASE_ERRORS as error:
             # Without the database nothing can be given back; the leases run out by themselves.
-            self._telemetry.log("runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error))
+            self._telemetry.log(
+                "runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error)
+            )

@@ -65,7 +65,10 @@ async def refresh_watchlist(
     folder, real_now = refresh_context.folder / planned.source, context.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            files = [(await fetching.fetch_file(refresh_context.outbound, folder, url, real_now)).path for url in planned.urls]
+            files = [
+                (await fetching.fetch_file(refresh_context.outbound, folder, url, real_now)).path
+                for url in planned.urls
+            ]
         status = await _load(context.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")

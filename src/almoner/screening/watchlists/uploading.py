@@ -37,7 +37,9 @@ upload_tasks: Final = TasksWith[WatchlistUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
-async def import_upload(upload_context: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]) -> Result:
+async def import_upload(
+    upload_context: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
+) -> Result:
     """Import one, and keep what became of it."""
     async with context.db.write() as tx:
         upload = await import_uploads.start(tx, job.details.upload)

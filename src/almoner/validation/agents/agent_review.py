@@ -81,8 +81,8 @@ async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
     return evaluate.find_mail_domain(found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id))
 
 
-async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
-    """Follow the agent's validation request, then review. ``takes_mail``: whether the domain has a mail host.
+async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, accepts_mail: bool | None = None) -> None:
+    """Follow the agent's validation request, then review. ``accepts_mail``: whether the domain has a mail host.
 
     A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
 
@@ -96,7 +96,7 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, tak
         return
     assert held.email is not None, "nobody open is forgotten"
     known = await _nonprofit_evidence(tx, held.partner_id, held.organisation.id if held.organisation else None)
-    outcome = evaluate.evaluate_agent(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    outcome = evaluate.evaluate_agent(held.email, held.organisation_website, known, accepts_mail=accepts_mail)
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, held))

@@ -69,14 +69,14 @@ class EvaluationOutcome:
 
 
 def evaluate_agent(
-    email: str, given_website: str | None, evidence: NonprofitEvidence, *, takes_mail: bool | None
+    email: str, given_website: str | None, evidence: NonprofitEvidence, *, accepts_mail: bool | None
 ) -> EvaluationOutcome:
-    """Apply the rules to an agent. ``takes_mail``: whether the domain has a mail host; None if unknown."""
+    """Apply the rules to an agent. ``accepts_mail``: whether the domain has a mail host; None if unknown."""
     domain = internet_domains.domain_of_email(email)
     sites = _sites(evidence) if evidence.confirmed and evidence.unreliable_reason is None else ()
     steps = [_organisation(evidence), _mailbox(domain), _website(evidence, sites), _given_website(given_website, sites)]
     steps.append(_agreement(domain, sites, evidence))
-    steps.append(_mail_host(domain, takes_mail, asked=_nothing_fails(steps)))
+    steps.append(_mail_host(domain, accepts_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
     return EvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
 
@@ -89,7 +89,7 @@ def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
 def find_mail_domain(email: str, evidence: NonprofitEvidence) -> str | None:
     """The domain whose mail host must be looked up; None if the rules can decide without it."""
     domain = internet_domains.domain_of_email(email)
-    without = evaluate_agent(email, None, evidence, takes_mail=True)
+    without = evaluate_agent(email, None, evidence, accepts_mail=True)
     return domain.host if domain is not None and without.passes else None
 
 
@@ -178,12 +178,12 @@ def _is_own_domain(domain: Domain, site: Website) -> bool:
     return within or not domain.has_subdomain
 
 
-def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> EvaluationStep:
+def _mail_host(domain: Domain | None, accepts_mail: bool | None, *, asked: bool) -> EvaluationStep:
     if domain is None or not asked:
         return EvaluationStep("mail_host", "not_applicable")
     facts = {"domain": domain.host}
-    if takes_mail is None:
+    if accepts_mail is None:
         return EvaluationStep("mail_host", "unknown", "mail_host_unknown", facts=facts)
-    if not takes_mail:
+    if not accepts_mail:
         return EvaluationStep("mail_host", "fail", "no_mail_host", facts=facts)
     return EvaluationStep("mail_host", "pass", facts=facts)

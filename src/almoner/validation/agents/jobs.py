@@ -83,7 +83,10 @@ async def review(dependencies: JobDependencies, context: JobContext, job: JobOf[
     await dependencies.screener.run_with_watchlists(
         context.db,
         partial(
-            agent_review.review_agent, screener=dependencies.screener, verification_id=verification_id, takes_mail=takes_mail
+            agent_review.review_agent,
+            screener=dependencies.screener,
+            verification_id=verification_id,
+            accepts_mail=takes_mail,
         ),
     )
     return JobDone()

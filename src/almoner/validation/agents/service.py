@@ -229,13 +229,13 @@ async def reverse_rejection(
     return passed
 
 
-async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
+async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: triggers.Action) -> None:
     """Apply a sandbox test value's action, unless the verification has ended."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.is_open:
         return
-    if asked_for != triggers.ACCEPTED:
-        await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", asked_for, "sandbox", _SANDBOX_NOTE))
+    if action != triggers.ACCEPTED:
+        await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", action, "sandbox", _SANDBOX_NOTE))
         return
     if held.status != "pending_user_verification":
         held = await approve(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))

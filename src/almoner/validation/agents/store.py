@@ -140,14 +140,14 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[AgentVerification]:
+async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[AgentVerification]:
     """Lock verifications that are due, but for some, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 and a.id <> all($3::uuid[]) "
         "order by a.expires_at limit $2 for no key update of a skip locked",
         tx.now,
         limit,
-        but,
+        excluded_ids,
     )
     return [_verification(row) for row in rows]
 

@@ -53,7 +53,9 @@ class _RefreshDispute:
     async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
         """Learn. Raises RetryLater."""
         kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
-        await service.apply_provider_state(tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules)
+        await service.apply_provider_state(
+            tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules
+        )
         return FlowDone(None)
 
 

@@ -99,7 +99,7 @@ async def lock_by_provider_payments(
     return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[UnallocatedPayment]:
+async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
     """Those that the rule decides now, but for some, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -109,7 +109,7 @@ async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[UnallocatedP
         """,
         tx.now,
         limit,
-        but,
+        excluded_ids,
     )
     return [_unallocated_payment(row) for row in rows]
 

@@ -566,11 +566,11 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
     return found
 
 
-def _outgoing_mismatch(payout: Disbursement, named: LineReferences) -> OpenLineReason | None:
+def _outgoing_mismatch(disbursement: Disbursement, named: LineReferences) -> OpenLineReason | None:
     """Why money that left is not yet that of a payout. Its return may be told before it, never instead of it."""
-    if payout.status == "SENT" and payout.id not in named.released:
+    if disbursement.status == "SENT" and disbursement.id not in named.released:
         return OpenLineReason.UNCONFIRMED
-    back = payout.status == "RETURNED" and ("disbursement_return", payout.id) not in named.matched_targets
+    back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_targets
     return OpenLineReason.OTHER_STATE if back else None
 
 

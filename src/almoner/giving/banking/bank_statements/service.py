@@ -403,13 +403,15 @@ async def _apply_match(
     return None
 
 
-async def _apply_to_disbursement(tx: Tx, line: BankLine, matched_as: MatchedAs, payout: Disbursement, by: str) -> None:
+async def _apply_to_disbursement(
+    tx: Tx, line: BankLine, matched_as: MatchedAs, disbursement: Disbursement, by: str
+) -> None:
     """A payout is paid, or came back, as the line says, unless that was known."""
-    if matched_as == "disbursement" and payout.status == "SENT":
-        await disbursements.confirm_paid(tx, payout.id)
-    elif matched_as == "disbursement_return" and payout.status != "RETURNED":
+    if matched_as == "disbursement" and disbursement.status == "SENT":
+        await disbursements.confirm_paid(tx, disbursement.id)
+    elif matched_as == "disbursement_return" and disbursement.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
-        await disbursements.mark_returned(tx, payout.id, reason, recorded_by=by)
+        await disbursements.mark_returned(tx, disbursement.id, reason, recorded_by=by)
 
 
 async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:

@@ -396,7 +396,7 @@ async def find_provider_payout(tx: Tx, provider: str, reference: str) -> Provide
     return ProviderPayout(*row) if row else None
 
 
-async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int, least: int) -> list[ProviderPayout]:
+async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int, minimum: int) -> list[ProviderPayout]:
     """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
     rows = await tx.fetch(
         """
@@ -408,7 +408,7 @@ async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int,
         """,
         movement.booked_on,
         days,
-        least,
+        minimum,
         movement.text,
     )
     return [ProviderPayout(*row) for row in rows]

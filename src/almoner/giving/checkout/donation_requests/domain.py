@@ -130,13 +130,13 @@ def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
 
 
 def new_request(
-    request_id: UUID, of: UninvoicedGroup, cutoff_at: datetime, due_days: int, now: datetime
+    request_id: UUID, group: UninvoicedGroup, cutoff_at: datetime, due_days: int, now: datetime
 ) -> DonationRequest:
     """A new request, with nothing in it yet."""
     return DonationRequest(
         id=request_id,
-        partner_id=of.partner_id,
-        money=Money(0, of.currency),
+        partner_id=group.partner_id,
+        money=Money(0, group.currency),
         donations=0,
         paid_minor=0,
         allocated_minor=0,

@@ -58,7 +58,7 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
     return ran
 
 
-async def invoice_partner(db: Database, of: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
+async def invoice_partner(db: Database, group: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 
     None of them when there is nothing to ask for yet.
@@ -68,7 +68,7 @@ async def invoice_partner(db: Database, of: UninvoicedGroup, *, now_asked: bool 
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.fill_request(tx, of, now_asked=now_asked)
+                made, more = await service.fill_request(tx, group, now_asked=now_asked)
         except NothingToInvoice:
             break
         if made is not None and not made.collecting:

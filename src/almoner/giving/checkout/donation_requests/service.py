@@ -66,7 +66,7 @@ async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
 
 
 async def fill_request(
-    tx: Tx, of: UninvoicedGroup, *, now_asked: bool = False, limit: int = BATCH
+    tx: Tx, group: UninvoicedGroup, *, now_asked: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
 
@@ -74,23 +74,25 @@ async def fill_request(
     None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
     amount is asked for. Raises NothingToInvoice, whereupon nothing may be kept.
     """
-    partner = Partner(of.partner_id)
+    partner = Partner(group.partner_id)
     account = await partners.get(tx, partner)
-    held = await store.lock_collecting_request(tx, partner, of.currency)
+    held = await store.lock_collecting_request(tx, partner, group.currency)
     if held is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
             if now_asked
             else domain.period_start_of(account.request_interval, tx.now)
         )
-        waiting = await donations.sum_uninvoiced_donations(tx, partner, of.currency, ends)
-        if not waiting or (not now_asked and waiting < domain.minimum_request_minor(account, of.currency)):
+        waiting = await donations.sum_uninvoiced_donations(tx, partner, group.currency, ends)
+        if not waiting or (not now_asked and waiting < domain.minimum_request_minor(account, group.currency)):
             return None, False
-        await store.insert(tx, partner, domain.new_request(tx.new_id(), of, ends, account.request_due_days, tx.now))
-        if (held := await store.lock_collecting_request(tx, partner, of.currency)) is None:
+        await store.insert(tx, partner, domain.new_request(tx.new_id(), group, ends, account.request_due_days, tx.now))
+        if (held := await store.lock_collecting_request(tx, partner, group.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - held.money.minor
-    count, money, full = await donations.add_to_request(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)
+    count, money, full = await donations.add_to_request(
+        tx, partner, group.currency, held.cutoff_at, held.id, limit, room
+    )
     if not count and not held.donations:
         raise NothingToInvoice
     more = full or count == limit

@@ -19,28 +19,28 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 
 
-async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetails) -> Donation:
+async def create_donation(tx: Tx, session: DonationSession, details: DonationDetails) -> Donation:
     """Create the session's donation, or update its unpaid one. The caller has locked the session.
 
     Raises AccountPaused, SessionExpired, SessionCompleted, WrongTargetCurrency.
     """
     session.ensure_open(tx.now)
-    if session.currency is not None and gift.money.currency != session.currency:
-        raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
+    if session.currency is not None and details.money.currency != session.currency:
+        raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {details.money.currency}")
     partner = Partner(session.partner_id)
     account = await partners.get(tx, partner)
     account.ensure_not_paused()
     if (promised := await store.find_uncancelled_by_session(tx, session.id)) is not None:
-        return await _change_details(tx, session, promised, gift)
+        return await _change_details(tx, session, promised, details)
     shown = account.shares_donor_details
-    covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
-    plan_id = await donation_subscriptions.begin(tx, session, gift, None, donor_shown=shown)
+    covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, details, tx.now)
+    plan_id = await donation_subscriptions.begin(tx, session, details, None, donor_shown=shown)
     donation = domain.new_hosted_donation(
-        tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=plan_id
+        tx.new_id(), session, details, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=plan_id
     )
     created = await _insert_created(tx, donation)
-    if gift.dedication_email is not None:
-        await dedications.set_email(tx, partner, created.id, gift.dedication_email)
+    if details.dedication_email is not None:
+        await dedications.set_email(tx, partner, created.id, details.dedication_email)
     return created
 
 
@@ -75,24 +75,26 @@ async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     return donation
 
 
-async def change_donor(tx: Tx, session: DonationSession, donation: Donation, gift: DonationDetails) -> None:
+async def change_donor(tx: Tx, session: DonationSession, donation: Donation, details: DonationDetails) -> None:
     """Update the donor of a donation whose amount stays the same. The caller has locked the session."""
-    await _change_details(tx, session, donation, gift)
+    await _change_details(tx, session, donation, details)
 
 
-async def _change_details(tx: Tx, session: DonationSession, known: Donation, gift: DonationDetails) -> Donation:
+async def _change_details(tx: Tx, session: DonationSession, known: Donation, details: DonationDetails) -> Donation:
     # Held first: whoever cancels its declaration may have taken that off since it was read.
     if (promised := await store.get_for_update(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
-    covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
+    covered = await _covering_declaration(
+        tx, partner, promised.user_id, promised.organisation_id, details, made, current
+    )
     former_id, shown = promised.subscription_id, promised.donor_shown
-    plan_id = await donation_subscriptions.begin(tx, session, gift, former_id, donor_shown=shown)
-    chosen = replace(gift, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
+    plan_id = await donation_subscriptions.begin(tx, session, details, former_id, donor_shown=shown)
+    chosen = replace(details, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
     if (domain.donation_details_of(promised), former_id, current) != (chosen, plan_id, covered):
-        await store.update_details(tx, promised.id, gift, covered, plan_id)
+        await store.update_details(tx, promised.id, details, covered, plan_id)
     if session.options.dedication:
-        await dedications.set_email(tx, partner, promised.id, gift.dedication_email)
+        await dedications.set_email(tx, partner, promised.id, details.dedication_email)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:
@@ -105,20 +107,20 @@ async def _covering_declaration(
     partner: Partner,
     user_id: UUID | None,
     organisation_id: UUID,
-    gift: DonationDetails,
+    details: DonationDetails,
     made: datetime,
     current: UUID | None = None,
 ) -> UUID | None:
     """The declaration that covers a hosted gift, where there may be one: what its donor declared, else the user's."""
-    currency = gift.money.currency
-    if currency != gift_aid_declarations_domain.CURRENCY or (user_id is None and gift.declarer is None):
+    currency = details.money.currency
+    if currency != gift_aid_declarations_domain.CURRENCY or (user_id is None and details.declarer is None):
         return None
     if not gift_aid_declarations_domain.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
-    if gift.declarer is not None and gift.frequency != "one_time":
+    if details.declarer is not None and details.frequency != "one_time":
         return await gift_aid_declarations.declare_for_regular_donation(
-            tx, partner, gift.declarer, organisation_id, current
+            tx, partner, details.declarer, organisation_id, current
         )
-    if gift.declarer is not None:
-        return await gift_aid_declarations.declare_for_donation(tx, partner, gift.declarer, made, current)
+    if details.declarer is not None:
+        return await gift_aid_declarations.declare_for_donation(tx, partner, details.declarer, made, current)
     return await gift_aid_declarations.find_covering(tx, partner, user_id, made, current)

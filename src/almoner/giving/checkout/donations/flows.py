@@ -206,13 +206,13 @@ class _StartPayment(_PaymentFlow):
         self,
         context: PaymentContext,
         session_id: UUID,
-        gift: DonationDetails,
+        details: DonationDetails,
         browser: BrowserFingerprint | None,
         way: str,
     ) -> None:
         super().__init__(context)
         self._session_id = session_id
-        self._gift = gift
+        self._gift = details
         self._way = way
         self._browser = browser
         self._ended: UUID | None = None
@@ -465,7 +465,7 @@ def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> Pay
 
 
 async def start_payment(
-    context: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
+    context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
@@ -477,7 +477,7 @@ async def start_payment(
     in simulations.
     """
     return await leases.run_leased_flow(
-        context.db, _StartPayment(context, session_id, gift, browser, context.provider.name)
+        context.db, _StartPayment(context, session_id, details, browser, context.provider.name)
     )
 
 
@@ -495,10 +495,10 @@ async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
 
 
 async def start_transfer(
-    context: PaymentContext, session_id: UUID, gift: DonationDetails, browser: BrowserFingerprint | None = None
+    context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
-    return await leases.run_leased_flow(context.db, _StartPayment(context, session_id, gift, browser, BANK_TRANSFER))
+    return await leases.run_leased_flow(context.db, _StartPayment(context, session_id, details, browser, BANK_TRANSFER))
 
 
 async def handle_provider_return(

@@ -58,7 +58,9 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
-async def delete_payment_method(dependencies: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]) -> Result:
+async def delete_payment_method(
+    dependencies: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]
+) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != dependencies.provider.name:
         return JobDropped("it is at a provider that is not set up any more")

@@ -155,7 +155,7 @@ async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
 
 
 async def update_details(
-    tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None, subscription_id: UUID | None
+    tx: Tx, donation_id: UUID, details: DonationDetails, gift_aid_id: UUID | None, subscription_id: UUID | None
 ) -> None:
     """Store the donor's new details of an unpaid donation."""
     await tx.execute(
@@ -166,19 +166,19 @@ async def update_details(
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
-        gift.money.minor,
-        gift.money.currency,
-        gift.first_name or None,
-        gift.last_name or None,
-        gift.email,
-        gift.consented,
-        gift.anonymous,
-        gift.cover_minor,
-        gift.message,
+        details.money.minor,
+        details.money.currency,
+        details.first_name or None,
+        details.last_name or None,
+        details.email,
+        details.consented,
+        details.anonymous,
+        details.cover_minor,
+        details.message,
         gift_aid_id,
         subscription_id,
-        gift.designation,
-        gift.dedication,
+        details.designation,
+        details.dedication,
     )
 
 

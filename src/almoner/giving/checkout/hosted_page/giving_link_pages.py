@@ -370,12 +370,12 @@ class GivingLinkPages:
         return replace(giving, session=session)
 
     async def _proceed(
-        self, request: Request, giving: SessionView, form: DonationForm, gift: DonationDetails
+        self, request: Request, giving: SessionView, form: DonationForm, details: DonationDetails
     ) -> Response:
         """On to the session's pages, as whoever opens its own link."""
         name = self._ids.text("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
-        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, gift)
+        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, details)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response

@@ -205,20 +205,20 @@ class DonationPages:
         agreed = agreements.agreement_of(language, giving.cause.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
-    async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, gift: DonationDetails) -> Response:
+    async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, details: DonationDetails) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
         if not opened.giving.accepts_donations:
             return await self._gift(opened)
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
-            asks, code_sent = await self._another_plan(opened, form, gift, browser)
+            asks, code_sent = await self._another_plan(opened, form, details, browser)
             if asks:
                 response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
                 form_cookie.store_form(
                     response, self._vault, opened.id, opened.name, form, seconds=_FORM_COOKIE_SECONDS
                 )
                 return response
-            started = None if code_sent else await self._begin(opened, form, gift, browser)
+            started = None if code_sent else await self._begin(opened, form, details, browser)
         except ServiceUnavailable:
             return self._form(opened, form, status=503, notice=FormNotice("give.busy", alert=True))
         except (CannotAcceptDonations, WrongTargetCurrency):  # since the form was read; the page says what is so now
@@ -233,35 +233,35 @@ class DonationPages:
         return response
 
     async def _another_plan(
-        self, opened: OpenedSession, form: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
+        self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> tuple[bool, bool]:
         """Whether the donor is asked about a second plan for the nonprofit, and whether a code was sent instead.
 
         Only who reads the mail of an address is told that there is a plan. Raises RateLimited.
         """
-        if gift.frequency == "one_time" or form.another:
+        if details.frequency == "one_time" or form.another:
             return False, False
         async with self._db.write() as tx:
-            if not await service.gives_regularly(tx, opened.giving.session, gift.email):
+            if not await service.gives_regularly(tx, opened.giving.session, details.email):
                 return False, False
-            if await card_testing.is_email_verified(tx, opened.id, gift.email):
+            if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False
-            if not await card_testing.has_valid_code(tx, opened.id, gift.email):
-                await card_testing.send_code(tx, opened.id, browser, gift.email)
+            if not await card_testing.has_valid_code(tx, opened.id, details.email):
+                await card_testing.send_code(tx, opened.id, browser, details.email)
             return False, True
 
     async def _begin(
-        self, opened: OpenedSession, form: DonationForm, gift: DonationDetails, browser: BrowserFingerprint
+        self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """The payment; None when a code was sent instead. Raises RateLimited, ServiceUnavailable."""
-        by_bank = form.way == TRANSFER and gift.money.currency in self._checkout.accounts
+        by_bank = form.way == TRANSFER and details.money.currency in self._checkout.accounts
         begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
         try:
-            return await begin(opened.id, gift, browser)
+            return await begin(opened.id, details, browser)
         except CodeRequired:
             async with self._db.write() as tx:
-                if not await card_testing.has_valid_code(tx, opened.id, gift.email):
-                    await card_testing.send_code(tx, opened.id, browser, gift.email)
+                if not await card_testing.has_valid_code(tx, opened.id, details.email):
+                    await card_testing.send_code(tx, opened.id, browser, details.email)
             return None
 
     @with_error_pages

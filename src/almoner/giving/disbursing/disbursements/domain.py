@@ -172,10 +172,13 @@ class DisbursementTotals:
     minor: int  # of many partners, so that it may be more than any amount
     currency: str
 
-    def with_disbursement(self, payout: Disbursement) -> "DisbursementTotals":
+    def with_disbursement(self, disbursement: Disbursement) -> "DisbursementTotals":
         """The totals including one more disbursement."""
         return DisbursementTotals(
-            self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency
+            self.payouts + 1,
+            self.donations + disbursement.donations,
+            self.minor + disbursement.money.minor,
+            self.currency,
         )
 
 
@@ -206,7 +209,7 @@ def end_to_end_id_of(disbursement_id: UUID) -> str:
 
 
 def waiting_reason_of(
-    eligibility: EligibilityStatus, *, held: bool, active: bool, money: Money, least: int
+    eligibility: EligibilityStatus, *, held: bool, active: bool, money: Money, minimum: int
 ) -> WaitingReason | None:
     """Why a disbursement is not sent; None if it is.
 
@@ -219,7 +222,7 @@ def waiting_reason_of(
         return WaitingReason.ORGANISATION_INACTIVE
     if eligibility is not EligibilityStatus.APPROVED:
         return WaitingReason(eligibility.value)
-    if money.minor < least:
+    if money.minor < minimum:
         return WaitingReason.BELOW_THRESHOLD
     return None
 

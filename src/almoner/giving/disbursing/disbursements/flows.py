@@ -36,15 +36,15 @@ class RunResult:
     refused: list[tuple[UUID, str]] = field(default_factory=list)
     checked: int = 0
 
-    def add_disbursement(self, payout: Disbursement) -> None:
+    def add_disbursement(self, disbursement: Disbursement) -> None:
         """Add one to the sums that it belongs to."""
         self.checked += 1
-        currency = payout.money.currency
-        if payout.status == "SENT":
-            self.sent[currency] = self.sent.get(currency, _no_totals(currency)).with_disbursement(payout)
-        elif payout.waiting_reason is not None and payout.donations:
-            kind = (payout.waiting_reason, currency)
-            self.waiting[kind] = self.waiting.get(kind, _no_totals(currency)).with_disbursement(payout)
+        currency = disbursement.money.currency
+        if disbursement.status == "SENT":
+            self.sent[currency] = self.sent.get(currency, _no_totals(currency)).with_disbursement(disbursement)
+        elif disbursement.waiting_reason is not None and disbursement.donations:
+            kind = (disbursement.waiting_reason, currency)
+            self.waiting[kind] = self.waiting.get(kind, _no_totals(currency)).with_disbursement(disbursement)
 
 
 def _no_totals(currency: str) -> DisbursementTotals:
@@ -224,9 +224,9 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
         written, after = written + len(found), found[-1].id
 
 
-async def propagate_status(db: Database, payout: Disbursement) -> None:
+async def propagate_status(db: Database, disbursement: Disbursement) -> None:
     """Update the donations of a disbursement to its status, in batches."""
-    more = payout.propagating
+    more = disbursement.propagating
     while more:
         async with db.write() as tx:
-            more = await service.propagate_status(tx, payout.id)
+            more = await service.propagate_status(tx, disbursement.id)

@@ -124,7 +124,7 @@ async def _batch_waiting_reason(
         held=await store.is_held(tx, partner, batch.organisation_id),
         active=organisation.active,
         money=money,
-        least=rules.minimum_payout_minor(batch.currency),
+        minimum=rules.minimum_payout_minor(batch.currency),
     )
 
 

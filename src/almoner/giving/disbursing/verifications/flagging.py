@@ -65,7 +65,7 @@ async def on_account_approved(
     organisation_id: UUID,
     account: str,
     facts: Mapping[str, object],
-    looks: Sequence[FlagReview],
+    reviews: Sequence[FlagReview],
     *,
     differs: bool,
 ) -> None:
@@ -78,17 +78,19 @@ async def on_account_approved(
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
         await record_approved_account(tx, held, replace(known, holder_differs=waited and differs))
         for flag in await _open_account_flags(tx, held, account):
-            both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
+            both = (
+                reviews if flag.first is None else (flag.first, next(one for one in reviews if one.by != flag.first.by))
+            )
             await _store_review(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
         if waited:
             await transitions.end_checks(tx, held, [("bank_details", "succeeded")])
 
 
-async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, look: FlagReview) -> None:
+async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, review: FlagReview) -> None:
     """A proposed account was rejected, so its flag is removed."""
     for held in await _lock_live(tx, organisation_id):
         for flag in await _open_account_flags(tx, held, account):
-            await _store_review(tx, held, replace(flag, first=flag.first or look, status="withdrawn"))
+            await _store_review(tx, held, replace(flag, first=flag.first or review, status="withdrawn"))
 
 
 async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:

@@ -32,7 +32,9 @@ checking_tasks: Final = TasksWith[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def run_check(dependencies: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]) -> Result:
+async def run_check(
+    dependencies: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]
+) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = job.details.verification, job.details.then
 

@@ -104,7 +104,7 @@ async def get_for_update(
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[MonetaryDonationVerification]:
+async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[MonetaryDonationVerification]:
     """Lock pending verifications that are due, but for some, oldest first, skipping locked ones (S4)."""
     held = await tx.fetch(
         """
@@ -114,7 +114,7 @@ async def lock_due(tx: Tx, limit: int, but: Sequence[UUID]) -> list[MonetaryDona
         """,
         tx.now,
         limit,
-        but,
+        excluded_ids,
     )
     rows = await tx.fetch(f"{_FROM} where v.id = any($1::uuid[]) order by expires_at", [row["id"] for row in held])
     return [_verification(row) for row in rows]

@@ -87,10 +87,10 @@ def build_schedule(
     today: date,
     year: AccountingYearEnd,
     *,
-    together: bool,
+    aggregate: bool,
     max_count: int = _MAX_LINES,
 ) -> ClaimSchedule:
-    """The schedule of these gifts, in order, with at most ``max_count`` lines. ``together``: combine small gifts."""
+    """The schedule of these gifts, in order, with at most ``max_count`` lines. ``aggregate``: combine small gifts."""
     listed: list[ScheduleEntry] = []
     left_out: list[ExcludedDonation] = []
     open_lines: dict[date, list[_AggregatedLine]] = {}
@@ -103,7 +103,7 @@ def build_schedule(
             left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
         shared = None
-        if together and gift.minor <= _MAX_AGGREGATED_DONATION:
+        if aggregate and gift.minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
                 open_lines.setdefault(year.end_of_year(gift.donation_date), []),
                 person,

@@ -47,12 +47,12 @@ async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 
 
 async def draft_claim(
-    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, together: bool, by: str
+    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, aggregate: bool, by: str
 ) -> DraftResult:
     """Draft a claim of what a charity can claim for donations before a moment.
 
     Gifts that HMRC would not take are left out and told, with all that is wrong with them; they are looked at anew by
-    the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound,
+    the next draft. ``aggregate``: gifts of at most 20 pounds share lines without names. Raises NotFound,
     GiftAidClaimError.
     """
     await _ensure_eligible_charity(tx, organisation_id)
@@ -64,7 +64,7 @@ async def draft_claim(
     since = year.first_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
-    made = hmrc_schedule.build_schedule(gifts, today, year, together=together)
+    made = hmrc_schedule.build_schedule(gifts, today, year, aggregate=aggregate)
     drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted

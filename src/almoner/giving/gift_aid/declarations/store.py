@@ -131,7 +131,7 @@ async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
 
 
 @across_partners("sweep")
-async def lock_due_reminders(tx: Tx, limit: int, but: Sequence[UUID]) -> list[Declaration]:
+async def lock_due_reminders(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Declaration]:
     """Lock the declarations whose donors are due for a reminder, but for some."""
     rows = await tx.fetch(
         f"""
@@ -140,7 +140,7 @@ async def lock_due_reminders(tx: Tx, limit: int, but: Sequence[UUID]) -> list[De
         """,
         tx.now,
         limit,
-        but,
+        excluded_ids,
     )
     return [_declaration(row) for row in rows]
 

@@ -93,7 +93,7 @@ async def notify_donor(tx: Tx, plan: DonationSubscription, kind: NoticeKind, due
 
 
 async def begin(
-    tx: Tx, session: DonationSession, gift: DonationDetails, former_id: UUID | None, *, donor_shown: bool
+    tx: Tx, session: DonationSession, details: DonationDetails, former_id: UUID | None, *, donor_shown: bool
 ) -> UUID | None:
     """The plan that a donor's choice on the page of a locked session begins once it is paid; None for a single gift.
 
@@ -102,19 +102,19 @@ async def begin(
     former = await store.get_for_update(tx, ALL_PARTNERS, former_id) if former_id is not None else None
     if former is not None and former.status != "pending":
         former = None
-    if gift.frequency == "one_time":
+    if details.frequency == "one_time":
         if former is not None:
             await _end(tx, former, "not_started")
         return None
-    plan = _chosen(former or _new_plan(tx, session, gift.money, gift.frequency, donor_shown=donor_shown), gift)
-    plan = replace(plan, frequency=gift.frequency)
+    plan = _chosen(former or _new_plan(tx, session, details.money, details.frequency, donor_shown=donor_shown), details)
+    plan = replace(plan, frequency=details.frequency)
     if former is None:
         await store.insert(tx, Partner(plan.partner_id), plan)
         await outbox.emit(tx, plan.partner_id, domain.CREATED, serialise_for_api(tx, plan))
     elif plan != former:
         plan = await save(tx, plan, domain.UPDATED)
-    if gift.agreement is not None and (former is None or plan != former):
-        await store.insert_agreement(tx, plan, gift.agreement)
+    if details.agreement is not None and (former is None or plan != former):
+        await store.insert_agreement(tx, plan, details.agreement)
     return plan.id
 
 
@@ -145,17 +145,17 @@ def _new_plan(
     )
 
 
-def _chosen(plan: DonationSubscription, gift: DonationDetails) -> DonationSubscription:
+def _chosen(plan: DonationSubscription, details: DonationDetails) -> DonationSubscription:
     return replace(
         plan,
-        money=gift.money,
-        cover_minor=gift.cover_minor,
-        first_name=gift.first_name or None,
-        last_name=gift.last_name or None,
-        email=gift.email,
-        consented=gift.consented,
-        anonymous=gift.anonymous,
-        message=gift.message,
+        money=details.money,
+        cover_minor=details.cover_minor,
+        first_name=details.first_name or None,
+        last_name=details.last_name or None,
+        email=details.email,
+        consented=details.consented,
+        anonymous=details.anonymous,
+        message=details.message,
     )
 
 

@@ -67,18 +67,18 @@ def agreement_of(
     return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
 
 
-async def change_amount(tx: Tx, posted: SubmittedForm) -> Problems:
+async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Another amount from the next date on. Raises AgreementNeeded until the donor has seen what it means."""
-    plan = posted.shown.plan
+    plan = submitted_form.shown.plan
     subscriptions_domain.ensure_status(plan, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(plan.money.currency)
-    minor = hosted_page_domain.read_typed_amount(posted.field("typed"), amounts, posted.language.locale)
+    minor = hosted_page_domain.read_typed_amount(submitted_form.field("typed"), amounts, submitted_form.language.locale)
     if isinstance(minor, str):
         return {"typed": minor}
-    agreement = posted.agreement(Money(minor, plan.money.currency), plan.frequency)
-    if posted.field("agreed") != str(minor):
+    agreement = submitted_form.agreement(Money(minor, plan.money.currency), plan.frequency)
+    if submitted_form.field("agreed") != str(minor):
         raise AgreementNeeded(agreement, minor)
-    await subscriptions.change_by_donor(tx, posted.partner, plan.id, minor, plan.frequency, agreement)
+    await subscriptions.change_by_donor(tx, submitted_form.partner, plan.id, minor, plan.frequency, agreement)
     return {}
 
 
@@ -87,19 +87,19 @@ def possible_days(today: date) -> tuple[date, date]:
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
 
-async def change_day(tx: Tx, posted: SubmittedForm) -> Problems:
+async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Another day of the next donation, from which later ones are counted."""
     try:
-        day = date.fromisoformat(posted.field("day"))
-        await subscriptions.change_day(tx, posted.partner, posted.shown.plan.id, day)
+        day = date.fromisoformat(submitted_form.field("day"))
+        await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.plan.id, day)
     except (ValueError, InvalidDate):
         return {"day": "regular.day.problem"}
     return {}
 
 
-async def pause(tx: Tx, posted: SubmittedForm) -> Problems:
+async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Nothing is charged for some months, or until the donor resumes."""
-    months = posted.field("months")
+    months = submitted_form.field("months")
     if months not in ("open", *map(str, domain.PAUSE_MONTHS)):
         return {"months-1": "regular.pause.problem"}
     until = None
@@ -107,62 +107,62 @@ async def pause(tx: Tx, posted: SubmittedForm) -> Problems:
         zone = tx.deployment.time_zone
         day = recurrence.date_number(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
         until = recurrence.moment_of(day, time(), zone)
-    await subscriptions.pause(tx, posted.partner, posted.shown.plan.id, until, "donor")
+    await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.plan.id, until, "donor")
     return {}
 
 
-async def resume(tx: Tx, posted: SubmittedForm) -> Problems:
+async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Charge again, unless the nonprofit cannot receive."""
-    if posted.shown.plan.pause_reason == "organisation_cannot_receive":
+    if submitted_form.shown.plan.pause_reason == "organisation_cannot_receive":
         raise InvalidState("the nonprofit cannot receive donations")
-    await subscriptions.resume(tx, posted.partner, posted.shown.plan.id)
+    await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.plan.id)
     return {}
 
 
-async def skip(tx: Tx, posted: SubmittedForm) -> Problems:
+async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next date, as shown."""
-    if posted.field("day") != str(posted.shown.plan.next_due_on):
+    if submitted_form.field("day") != str(submitted_form.shown.plan.next_due_on):
         raise InvalidState("another date is next by now")
-    await subscriptions.skip(tx, posted.partner, posted.shown.plan.id, "donor")
+    await subscriptions.skip(tx, submitted_form.partner, submitted_form.shown.plan.id, "donor")
     return {}
 
 
-async def cancel(tx: Tx, posted: SubmittedForm) -> Problems:
+async def cancel(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """End the plan."""
-    await subscriptions.cancel(tx, posted.partner, posted.shown.plan.id, "donor")
+    await subscriptions.cancel(tx, submitted_form.partner, submitted_form.shown.plan.id, "donor")
     return {}
 
 
-async def confirm_change(tx: Tx, posted: SubmittedForm) -> Problems:
+async def confirm_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the change that the partner requested, as shown."""
-    change = posted.shown.plan.pending_change
-    if change is None or posted.field("change") != str(int(change.requested_at.timestamp())):
+    change = submitted_form.shown.plan.pending_change
+    if change is None or submitted_form.field("change") != str(int(change.requested_at.timestamp())):
         raise InvalidState("another change waits by now")
-    agreement = posted.agreement(change.money, change.frequency)
-    await subscriptions.confirm_change(tx, posted.partner, posted.shown.plan.id, agreement)
+    agreement = submitted_form.agreement(change.money, change.frequency)
+    await subscriptions.confirm_change(tx, submitted_form.partner, submitted_form.shown.plan.id, agreement)
     return {}
 
 
-async def decline_change(tx: Tx, posted: SubmittedForm) -> Problems:
+async def decline_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Decline the change."""
-    await subscriptions.decline_change(tx, posted.partner, posted.shown.plan.id)
+    await subscriptions.decline_change(tx, submitted_form.partner, submitted_form.shown.plan.id)
     return {}
 
 
-async def accept_successor_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
+async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
-    plan, proposed = posted.shown.plan, posted.shown.proposed
+    plan, proposed = submitted_form.shown.plan, submitted_form.shown.proposed
     named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
-    if proposed is None or posted.field("organisation") != named:
+    if proposed is None or submitted_form.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
-    agreement = posted.agreement(plan.money, plan.frequency, proposed)
-    await subscriptions.accept_successor_organisation(tx, posted.partner, plan.id, agreement)
+    agreement = submitted_form.agreement(plan.money, plan.frequency, proposed)
+    await subscriptions.accept_successor_organisation(tx, submitted_form.partner, plan.id, agreement)
     return {}
 
 
-async def decline_successor_organisation(tx: Tx, posted: SubmittedForm) -> Problems:
+async def decline_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Do not give to another nonprofit: the plan ends."""
-    await subscriptions.decline_successor_organisation(tx, posted.partner, posted.shown.plan.id)
+    await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.plan.id)
     return {}
 
 

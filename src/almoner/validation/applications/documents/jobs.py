@@ -82,7 +82,9 @@ async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[s
 
 
 @tasks.job(service.REMOVE)
-async def remove(dependencies: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def remove(
+    dependencies: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]
+) -> Result:
     """Remove the bytes of a deleted one."""
     document_id = job.details.document
     async with context.db.read() as tx:

@@ -324,7 +324,11 @@ def _eligibility(check_records: CheckRecords) -> CheckStatus:
     if eligibility.status not in ("cannot_define_eligibility", "cancelled"):
         return "pending"
     # Where every activity is allowed nothing has to be decided (settled 5).
-    return "passed" if check_records.configuration.allowed_activity_sub_tags is None else _cancelled(check_records, "eligibility")
+    return (
+        "passed"
+        if check_records.configuration.allowed_activity_sub_tags is None
+        else _cancelled(check_records, "eligibility")
+    )
 
 
 def _cancelled(check_records: CheckRecords, check: Check) -> CheckStatus:

@@ -76,14 +76,14 @@ async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
     return _second_look(row) if row else None
 
 
-async def record(tx: Tx, look: SecondLook, decision: ReviewDecision) -> None:
+async def record(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> None:
     """Store what the second person decided, once."""
     await tx.execute(
         """
         update review_second_look set verdict = $2, reason_code = $3, note = $4, decided_by = $5, decided_at = $6
         where review_id = $1 and verdict is null
         """,
-        look.review_id,
+        second_look.review_id,
         decision.verdict,
         decision.reason_code,
         decision.note,
