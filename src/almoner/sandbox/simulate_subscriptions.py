@@ -54,10 +54,10 @@ class _SavedCards:
     ) -> ResponseRecord:
         db = self._context.db
         async with db.read() as tx:
-            plan = await donation_subscriptions.get(tx, partner, plan_id)
-        saved = plan.payment_method
-        if saved is None or plan.status == "cancelled" or not await act(saved):
-            raise InvalidState(f"the donation subscription is {plan.status} and has no saved card")
+            subscription = await donation_subscriptions.get(tx, partner, plan_id)
+        saved = subscription.payment_method
+        if saved is None or subscription.status == "cancelled" or not await act(saved):
+            raise InvalidState(f"the donation subscription is {subscription.status} and has no saved card")
         await donations_flows.refresh_payment_method(self._context, saved.id)
         async with db.read() as tx:
             return donation_subscriptions.serialise_for_api(tx, await donation_subscriptions.get(tx, partner, plan_id))

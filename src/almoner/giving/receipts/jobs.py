@@ -53,10 +53,10 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     """The receipt, issued if it is not yet; None for a donation that gets none, or whose donor is forgotten."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
-    to, plan_id = await service.recipient_of(tx, partner, donation_id)
+    to, subscription_id = await service.recipient_of(tx, partner, donation_id)
     if issued is None or to is None:
         return None
-    manage_url = donor_pages.manage_url(tx, plan_id) if plan_id else None
+    manage_url = donor_pages.manage_url(tx, subscription_id) if subscription_id else None
     # A receipt that is sent late may be void by now.
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 

@@ -34,9 +34,9 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
         return await _change_details(tx, session, promised, details)
     shown = account.shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, details, tx.now)
-    plan_id = await donation_subscriptions.begin(tx, session, details, None, donor_shown=shown)
+    subscription_id = await donation_subscriptions.begin(tx, session, details, None, donor_shown=shown)
     donation = domain.new_hosted_donation(
-        tx.new_id(), session, details, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=plan_id
+        tx.new_id(), session, details, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=subscription_id
     )
     created = await _insert_created(tx, donation)
     if details.dedication_email is not None:
@@ -89,10 +89,10 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
         tx, partner, promised.user_id, promised.organisation_id, details, made, current
     )
     former_id, shown = promised.subscription_id, promised.donor_shown
-    plan_id = await donation_subscriptions.begin(tx, session, details, former_id, donor_shown=shown)
+    subscription_id = await donation_subscriptions.begin(tx, session, details, former_id, donor_shown=shown)
     chosen = replace(details, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
-    if (domain.donation_details_of(promised), former_id, current) != (chosen, plan_id, covered):
-        await store.update_details(tx, promised.id, details, covered, plan_id)
+    if (domain.donation_details_of(promised), former_id, current) != (chosen, subscription_id, covered):
+        await store.update_details(tx, promised.id, details, covered, subscription_id)
     if session.options.dedication:
         await dedications.set_email(tx, partner, promised.id, details.dedication_email)
     if current is not None and covered != current:

@@ -390,32 +390,32 @@ def new_hosted_donation(
 
 
 def new_later_donation(
-    donation_id: UUID, plan: DonationSubscription, due_on: date, now: datetime, gift_aid_id: UUID | None
+    donation_id: UUID, subscription: DonationSubscription, due_on: date, now: datetime, gift_aid_id: UUID | None
 ) -> Donation:
     """A new donation for a date of a plan; the plan's metadata go with it."""
     return Donation(
         id=donation_id,
-        partner_id=plan.partner_id,
-        organisation_id=plan.organisation_id,
-        user_id=plan.user_id,
+        partner_id=subscription.partner_id,
+        organisation_id=subscription.organisation_id,
+        user_id=subscription.user_id,
         type="hosted",
-        session_id=plan.session_id,
+        session_id=subscription.session_id,
         payment_id=None,
         status="REQUESTED_PAYMENT",
-        money=plan.money,
-        first_name=plan.first_name,
-        last_name=plan.last_name,
-        email=plan.email,
-        consented=plan.consented,
-        anonymous=plan.anonymous,
-        metadata=dict(plan.metadata or {}),
+        money=subscription.money,
+        first_name=subscription.first_name,
+        last_name=subscription.last_name,
+        email=subscription.email,
+        consented=subscription.consented,
+        anonymous=subscription.anonymous,
+        metadata=dict(subscription.metadata or {}),
         created_at=now,
         cancelled_at=None,
-        cover_minor=plan.cover_minor,
-        message=plan.message,
+        cover_minor=subscription.cover_minor,
+        message=subscription.message,
         gift_aid_id=gift_aid_id,
-        donor_shown=plan.donor_shown,
-        subscription_id=plan.id,
+        donor_shown=subscription.donor_shown,
+        subscription_id=subscription.id,
         subscription_due_on=due_on,
     )
 

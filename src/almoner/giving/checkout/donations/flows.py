@@ -132,18 +132,18 @@ class _PaymentFlow:
         due_on = donation.subscription_due_on
         assert donation.subscription_id is not None, "only gifts of plans are charged off session"
         assert due_on is not None, "the first gift is paid on a page"
-        plan = await donation_subscriptions.get(tx, ALL_PARTNERS, donation.subscription_id)
+        subscription = await donation_subscriptions.get(tx, ALL_PARTNERS, donation.subscription_id)
         last_day = donation_subscriptions_domain.last_day_of(due_on)
         over = (
             donation.status != "REQUESTED_PAYMENT"
-            or plan.status not in donation_subscriptions_domain.CHARGED_STATUSES
+            or subscription.status not in donation_subscriptions_domain.CHARGED_STATUSES
             or tx.deployment.issuer_day_at(tx.now) > last_day
         )
         if over and await payments.cancel_uncalled(tx, payment.id):
             return None
         if not over and payment.called_at is None:
-            (await partners.get(tx, Partner(plan.partner_id))).ensure_not_paused()
-        saved, first = plan.payment_method, await payments.find(tx, plan.first_payment_id or payment.id)
+            (await partners.get(tx, Partner(subscription.partner_id))).ensure_not_paused()
+        saved, first = subscription.payment_method, await payments.find(tx, subscription.first_payment_id or payment.id)
         assert saved is not None, "a plan is charged to what its first payment has saved"
         assert first is not None, "a plan references its first payment"
         charge = OffSessionCharge(
@@ -401,7 +401,7 @@ class _PayLaterDonation(_PaymentFlow):
         origin = await service.origin_of(tx, self._donation_id)
         if origin.later_of is None:
             raise NotFound
-        plan = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
+        subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
         donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
         payment = await payments.newest_attempt(tx, donation.id)
         if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
@@ -410,7 +410,7 @@ class _PayLaterDonation(_PaymentFlow):
             started = payment.provider_payment is not None or payment.off_session
             return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
         (await partners.get(tx, Partner(donation.partner_id))).ensure_not_paused()
-        donation = await service.set_amount(tx, donation, plan)
+        donation = await service.set_amount(tx, donation, subscription)
         payment = await payments.create_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
         )
@@ -551,16 +551,20 @@ async def refresh_payment_method(context: PaymentContext, payment_method: str) -
     provider = context.provider
     async with context.db.read() as tx:
         plan_ids = await donation_subscriptions.list_using_payment_method(tx, provider.name, payment_method)
-        plan = await donation_subscriptions.get(tx, ALL_PARTNERS, plan_ids[0]) if plan_ids else None
-    if plan is None or plan.payment_method is None:
+        subscription = await donation_subscriptions.get(tx, ALL_PARTNERS, plan_ids[0]) if plan_ids else None
+    if subscription is None or subscription.payment_method is None:
         return False
     try:
-        saved = await provider.fetch_payment_method(plan.payment_method.customer, payment_method)
+        saved = await provider.fetch_payment_method(subscription.payment_method.customer, payment_method)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:
-        for plan_id in plan_ids if saved is not None else ():
-            plan = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
-            if plan.payment_method is not None and saved is not None and plan.payment_method.id == saved.id:
-                await donation_subscriptions.set_payment_method(tx, provider.name, plan, saved)
+        for subscription_id in plan_ids if saved is not None else ():
+            subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
+            if (
+                subscription.payment_method is not None
+                and saved is not None
+                and subscription.payment_method.id == saved.id
+            ):
+                await donation_subscriptions.set_payment_method(tx, provider.name, subscription, saved)
     return True

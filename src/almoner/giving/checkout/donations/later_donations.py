@@ -30,54 +30,56 @@ class FinishPayment(msgspec.Struct, frozen=True):
 FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPayment)
 
 
-async def create_later_donation(tx: Tx, plan: DonationSubscription, due_on: date) -> Donation:
+async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
     """The donation of a date. Raises UniqueViolationError for a date that has one."""
-    gift_aid_id = await _covering_declaration(tx, plan)
-    donation = domain.new_later_donation(tx.new_id(), plan, due_on, tx.now, gift_aid_id)
-    first = await store.find_uncancelled_by_session(tx, plan.session_id)
-    if first is not None and first.organisation_id == plan.organisation_id:
+    gift_aid_id = await _covering_declaration(tx, subscription)
+    donation = domain.new_later_donation(tx.new_id(), subscription, due_on, tx.now, gift_aid_id)
+    first = await store.find_uncancelled_by_session(tx, subscription.session_id)
+    if first is not None and first.organisation_id == subscription.organisation_id:
         donation = replace(donation, designation=first.designation, giving_link_id=first.giving_link_id)
-    await store.insert(tx, Partner(plan.partner_id), donation)
-    await outbox.emit(tx, plan.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
+    await store.insert(tx, Partner(subscription.partner_id), donation)
+    await outbox.emit(tx, subscription.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
     return donation
 
 
-async def _covering_declaration(tx: Tx, plan: DonationSubscription) -> UUID | None:
+async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> UUID | None:
     """What was declared when the plan began, for all donations to its charity; else by its user."""
-    partner = Partner(plan.partner_id)
-    if plan.money.currency != gift_aid_declarations_domain.CURRENCY:
+    partner = Partner(subscription.partner_id)
+    if subscription.money.currency != gift_aid_declarations_domain.CURRENCY:
         return None
-    declared = await store.declaration_of_first_donation(tx, partner, plan.session_id)
+    declared = await store.declaration_of_first_donation(tx, partner, subscription.session_id)
     if declared is not None:
-        covered = await gift_aid_declarations.find_for_later_donation(tx, partner, declared, plan.organisation_id)
+        covered = await gift_aid_declarations.find_for_later_donation(
+            tx, partner, declared, subscription.organisation_id
+        )
         if covered is not None:
             return covered
-    if plan.user_id is None:
+    if subscription.user_id is None:
         return None
-    organisation = await organisations.get(tx, partner, plan.organisation_id)
-    if not gift_aid_declarations_domain.is_eligible(plan.money.currency, organisation):
+    organisation = await organisations.get(tx, partner, subscription.organisation_id)
+    if not gift_aid_declarations_domain.is_eligible(subscription.money.currency, organisation):
         return None
-    return await gift_aid_declarations.find_covering(tx, partner, plan.user_id, tx.now)
+    return await gift_aid_declarations.find_covering(tx, partner, subscription.user_id, tx.now)
 
 
-async def set_amount(tx: Tx, donation: Donation, plan: DonationSubscription) -> Donation:
+async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
     """Let an unpaid donation be of what its plan is of now."""
-    if donation.money == plan.money:
+    if donation.money == subscription.money:
         return donation
-    await store.update_amount(tx, donation.id, plan.money.minor, plan.cover_minor)
-    return replace(donation, money=plan.money, cover_minor=plan.cover_minor)
+    await store.update_amount(tx, donation.id, subscription.money.minor, subscription.cover_minor)
+    return replace(donation, money=subscription.money, cover_minor=subscription.cover_minor)
 
 
-async def charge_off_session(tx: Tx, plan: DonationSubscription, donation: Donation, description: str) -> None:
+async def charge_off_session(tx: Tx, subscription: DonationSubscription, donation: Donation, description: str) -> None:
     """Charge a donation to the plan's payment method, right after the commit."""
-    assert plan.provider is not None, "asked of plans that can be charged"
+    assert subscription.provider is not None, "asked of plans that can be charged"
     payment = await payments.create_attempt(
         tx,
-        plan.provider,
+        subscription.provider,
         donation.id,
         donation.money,
         description,
-        plan.language or _DEFAULT_LANGUAGE,
+        subscription.language or _DEFAULT_LANGUAGE,
         1,
         off_session=True,
     )

@@ -106,8 +106,10 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
     gift = await donations.load_session_donation(tx, session.id)
     attempts = await payments.count_card_tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
-    plan_id = gift.donation.subscription_id if gift.donation else None
-    plan = await donation_subscriptions.get(tx, Partner(session.partner_id), plan_id) if plan_id else None
+    subscription_id = gift.donation.subscription_id if gift.donation else None
+    subscription = (
+        await donation_subscriptions.get(tx, Partner(session.partner_id), subscription_id) if subscription_id else None
+    )
     return SessionView(
         session,
         partner,
@@ -115,7 +117,7 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
         await load_nonprofit(tx, session),
         gift,
         attempts >= MAX_TRIES,
-        plan.next_donation_at if plan else None,
+        subscription.next_donation_at if subscription else None,
     )
 
 

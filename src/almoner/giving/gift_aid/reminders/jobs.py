@@ -24,22 +24,22 @@ tasks.periodic("gift_aid_reminders.send_due", service.next_reminder_at, service.
 async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
     """The reminder of a declaration, with a link to cancel it; None if it has ended, or if the donor was erased."""
     try:
-        declared, plan = await service.get(tx, job.details.id)
+        declared, subscription = await service.get(tx, job.details.id)
     except NotFound:
         return None
-    if declared.ended or plan.email is None:
+    if declared.ended or subscription.email is None:
         return None
     charity = (await hosted_page.nonprofit_profile_of(tx, Partner(declared.partner_id), declared.organisation_id)).name
-    locale = mails.language(plan.language).locale
+    locale = mails.language(subscription.language).locale
     facts = {
-        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", locale),
+        "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
         "organisation": charity,
         "on": declared.declared_at,
         "statement": declared.statement(charity),
         "notify": NOTIFY_CHARITY,
         "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
     }
-    return Email(plan.email, f"{PAGE_PURPOSE}:{job.id}", facts, plan.language, declared.partner_id)
+    return Email(subscription.email, f"{PAGE_PURPOSE}:{job.id}", facts, subscription.language, declared.partner_id)
 
 
 notifications: Final = (Notification(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_reminder),)

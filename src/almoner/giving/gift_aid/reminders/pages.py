@@ -49,9 +49,9 @@ class GiftAidPages(LinkedPages):
         declaration_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
-            declared, plan = await service.get(tx, declaration_id)
+            declared, subscription = await service.get(tx, declaration_id)
             if form is None:
-                return await self._page(tx, declared, plan, visit, refused=True)
+                return await self._page(tx, declared, subscription, visit, refused=True)
             if await service.end_declaration(tx, declaration_id):
                 await audit.record_entry(
                     tx,
@@ -67,12 +67,12 @@ class GiftAidPages(LinkedPages):
         self,
         tx: Tx,
         declared: DeclaredGiftAid,
-        plan: DonationSubscription,
+        subscription: DonationSubscription,
         visit: LinkSession,
         *,
         refused: bool = False,
     ) -> Response:
-        language, partner = self.pages.language(plan.language), Partner(declared.partner_id)
+        language, partner = self.pages.language(subscription.language), Partner(declared.partner_id)
         charity = (await hosted_page.nonprofit_profile_of(tx, partner, declared.organisation_id)).name
         links = (await partners.get(tx, partner)).public_links
         if declared.ended:

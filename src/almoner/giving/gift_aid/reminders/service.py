@@ -27,10 +27,10 @@ async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSu
     declared = await store.find(tx, declaration_id)
     if declared is None:
         raise NotFound
-    plan = await subscriptions.get(tx, Partner(declared.partner_id), declared.subscription_id)
-    if plan.email is None:
+    subscription = await subscriptions.get(tx, Partner(declared.partner_id), declared.subscription_id)
+    if subscription.email is None:
         raise NotFound
-    return declared, plan
+    return declared, subscription
 
 
 async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
@@ -46,11 +46,11 @@ async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
 
 async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
     try:
-        declared, plan = await get(tx, declaration_id)
+        declared, subscription = await get(tx, declaration_id)
     except NotFound:
         await gift_aid_declarations.set_reminder(tx, declaration_id, None)
         return
-    if plan.status not in LIVE_STATUSES or plan.organisation_id != declared.organisation_id:
+    if subscription.status not in LIVE_STATUSES or subscription.organisation_id != declared.organisation_id:
         await gift_aid_declarations.set_reminder(tx, declaration_id, None)
         return
     await gift_aid_declarations.set_reminder(tx, declaration_id, tx.now + REMINDED_AFTER)

@@ -30,10 +30,10 @@ class DueDates:
         return max([*([self.opened] if self.opened else []), *self.missed, *self.too_late])
 
 
-def due_dates(plan: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
+def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
     """The dates that are due by now: at most one is charged, and none on a day on which the plan was charged."""
     today = now.astimezone(zone).date()
-    due = [day for day in plan.dates_until(today) if plan.moment_of(day, zone) <= now]
+    due = [day for day in subscription.dates_until(today) if subscription.moment_of(day, zone) <= now]
     if not due:
         return None
     in_time = [day for day in due if today <= last_day_of(day)]
@@ -41,14 +41,14 @@ def due_dates(plan: DonationSubscription, now: datetime, zone: tzinfo) -> DueDat
     if not in_time:
         return DueDates(None, (), too_late, None)
     *missed, opened = in_time
-    return DueDates(opened, missed, too_late, _first_try(plan, now, zone))
+    return DueDates(opened, missed, too_late, _first_try(subscription, now, zone))
 
 
-def _first_try(plan: DonationSubscription, now: datetime, zone: tzinfo) -> datetime:
+def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> datetime:
     today = now.astimezone(zone).date()
-    if plan.last_charged_on is None or plan.last_charged_on < today:
+    if subscription.last_charged_on is None or subscription.last_charged_on < today:
         return now
-    return plan.moment_of(today + timedelta(days=1), zone)
+    return subscription.moment_of(today + timedelta(days=1), zone)
 
 
 def closes_at(due_on: date, zone: tzinfo) -> datetime:

@@ -41,14 +41,14 @@ _POSTPONED: Final = timedelta(hours=1)
 async def wake(tx: Tx, limit: int = BATCH) -> int:
     """Process plans that are due; returns how many."""
 
-    async def process(plans: Sequence[DonationSubscription]) -> None:
-        for plan in plans:
-            await _process_plan(tx, plan, is_partner_paused=plan.partner_id in paused)
+    async def process(subscriptions_: Sequence[DonationSubscription]) -> None:
+        for subscription in subscriptions_:
+            await _process_plan(tx, subscription, is_partner_paused=subscription.partner_id in paused)
 
     due = await subscriptions.lock_due(tx, limit)
     paused = await partners.list_paused(tx) if due else set()
-    for plan in await handle_rows(tx, "donation_subscriptions.wake", due, process):
-        await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
+    for subscription in await handle_rows(tx, "donation_subscriptions.wake", due, process):
+        await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
     return len(due)
 
 
@@ -67,66 +67,70 @@ async def next_unfinished_at(tx: Tx) -> datetime | None:
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
-async def _process_plan(tx: Tx, plan: DonationSubscription, *, is_partner_paused: bool) -> None:
+async def _process_plan(tx: Tx, subscription: DonationSubscription, *, is_partner_paused: bool) -> None:
     """Do what is due for a locked plan, one step at a time. A plan of a paused partner waits unchanged."""
-    charge = await subscriptions.find_open_charge(tx, plan.id)
+    charge = await subscriptions.find_open_charge(tx, subscription.id)
     if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
         # First learn what the provider charged; its answer makes the plan due again.
-        await subscriptions.postpone(tx, plan.id, tx.now + domain.LIVE_PAYMENT_RETRY)
+        await subscriptions.postpone(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
-    if plan.email is not None and await _was_erased(tx, plan):
-        await subscriptions.erase_donor(tx, plan)
+    if subscription.email is not None and await _was_erased(tx, subscription):
+        await subscriptions.erase_donor(tx, subscription)
         return
-    if plan.status in ("cancelled", "paused"):
+    if subscription.status in ("cancelled", "paused"):
         if charge is not None:
-            await _close(tx, charge, "cancelled" if plan.status == "cancelled" else "paused")
-        if plan.status == "paused" and plan.paused_until is not None and plan.paused_until <= tx.now:
-            await subscriptions.resume_locked(tx, plan)
+            await _close(tx, charge, "cancelled" if subscription.status == "cancelled" else "paused")
+        if (
+            subscription.status == "paused"
+            and subscription.paused_until is not None
+            and subscription.paused_until <= tx.now
+        ):
+            await subscriptions.resume_locked(tx, subscription)
         else:
-            await subscriptions.save(tx, plan)
+            await subscriptions.save(tx, subscription)
         return
     if is_partner_paused:
-        await subscriptions.postpone(tx, plan.id, tx.now + _POSTPONED)
+        await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
         return
-    await _follow_dates(tx, plan, charge)
+    await _follow_dates(tx, subscription, charge)
 
 
-async def _follow_dates(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge | None) -> None:
+async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None) -> None:
     """Open, charge and close the dates of a live plan, and remind its donor."""
-    ends_at = past_due_until(plan, tx.deployment.time_zone)
+    ends_at = past_due_until(subscription, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
-        await subscriptions.cancel_locked(tx, plan, "payment_failed")
+        await subscriptions.cancel_locked(tx, subscription, "payment_failed")
         return
     if charge is not None and tx.now >= domain.closes_at(charge.due_on, tx.deployment.time_zone):
         await _close(tx, charge, None)
         charge = None
-    plan, charge = await _open_due_date(tx, plan, charge)
+    subscription, charge = await _open_due_date(tx, subscription, charge)
     if (
         charge is not None
-        and plan.chargeable
+        and subscription.chargeable
         and charge.next_attempt_at is not None
         and charge.next_attempt_at <= tx.now
     ):
-        plan = await _charge(tx, plan, charge)
-    if plan.status in CHARGED_STATUSES:
-        await subscriptions.save(tx, await _remind(tx, plan))
+        subscription = await _charge(tx, subscription, charge)
+    if subscription.status in CHARGED_STATUSES:
+        await subscriptions.save(tx, await _remind(tx, subscription))
 
 
 async def follow_successor(tx: Tx, subscription_id: UUID) -> None:
     """Ask the donor whether an active plan may continue with the nonprofit's successor; charge nothing until then."""
-    plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    if plan.status not in LIVE_STATUSES or plan.proposed_organisation_id is not None:
+    subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    if subscription.status not in LIVE_STATUSES or subscription.proposed_organisation_id is not None:
         return
-    organisation = await organisations.get(tx, Partner(plan.partner_id), plan.organisation_id)
-    if (successor := await _find_successor(tx, plan, organisation)) is None:
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
+    if (successor := await _find_successor(tx, subscription, organisation)) is None:
         return
-    charge = await subscriptions.find_open_charge(tx, plan.id)
+    charge = await subscriptions.find_open_charge(tx, subscription.id)
     under_way = charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id)
-    if plan.status in CHARGED_STATUSES and not under_way:  # else its next date stops it
+    if subscription.status in CHARGED_STATUSES and not under_way:  # else its next date stops it
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
-        plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
-    await subscriptions.propose_successor_organisation(tx, plan, successor)
+        subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
+    await subscriptions.propose_successor_organisation(tx, subscription, successor)
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
@@ -136,67 +140,67 @@ async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) 
         await donations.cancel_later_donation(tx, charge.donation_id)
 
 
-async def _was_erased(tx: Tx, plan: DonationSubscription) -> bool:
-    if plan.user_id is None:
+async def _was_erased(tx: Tx, subscription: DonationSubscription) -> bool:
+    if subscription.user_id is None:
         return False
-    return (await users.get(tx, Partner(plan.partner_id), plan.user_id)).deleted_at is not None
+    return (await users.get(tx, Partner(subscription.partner_id), subscription.user_id)).deleted_at is not None
 
 
 async def _open_due_date(
-    tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge | None
+    tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None
 ) -> tuple[DonationSubscription, SubscriptionCharge | None]:
     """Open the date that is due; older ones are skipped, and told."""
     zone = tx.deployment.time_zone
-    due = domain.due_dates(plan, tx.now, zone)
+    due = domain.due_dates(subscription, tx.now, zone)
     if due is None:
-        return plan, charge
+        return subscription, charge
     if charge is not None:
         await _close(tx, charge, None)
         charge = None
-    await subscriptions.skip_dates(tx, plan.id, due.too_late, "too_late")
-    await subscriptions.skip_dates(tx, plan.id, due.missed, "missed_date")
+    await subscriptions.skip_dates(tx, subscription.id, due.too_late, "too_late")
+    await subscriptions.skip_dates(tx, subscription.id, due.missed, "missed_date")
     if due.opened is not None:
-        charge = SubscriptionCharge(plan.id, due.opened, "open", next_attempt_at=due.first_try_at)
+        charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_try_at)
         await subscriptions.open_charge(tx, charge)
-    plan = at_date(plan, plan.next_date(due.last), zone)
+    subscription = at_date(subscription, subscription.next_date(due.last), zone)
     if skipped := sorted([*due.too_late, *due.missed]):
-        plan = await subscriptions.save(tx, plan, UPDATED)
-        await subscriptions.notify_donor(tx, plan, "dates_skipped", skipped[0])
-    return plan, charge
+        subscription = await subscriptions.save(tx, subscription, UPDATED)
+        await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
+    return subscription, charge
 
 
-async def _charge(tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge) -> DonationSubscription:
+async def _charge(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge) -> DonationSubscription:
     """Begin an attempt, where the nonprofit may receive it and the donor is not paying at this moment."""
-    organisation = await organisations.get(tx, Partner(plan.partner_id), plan.organisation_id)
-    if plan.money.currency not in organisation.donation_currencies:
-        return await _stop(tx, plan, charge, organisation)
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
+    if subscription.money.currency not in organisation.donation_currencies:
+        return await _stop(tx, subscription, charge, organisation)
     if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
         await subscriptions.update_charge(tx, replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY))
-        return plan
+        return subscription
     if charge.donation_id is None:
-        donation = await donations.create_later_donation(tx, plan, charge.due_on)
+        donation = await donations.create_later_donation(tx, subscription, charge.due_on)
     else:
-        donation = await donations.get_for_update(tx, Partner(plan.partner_id), charge.donation_id)
-        donation = await donations.set_amount(tx, donation, plan)
-    await donations.charge_off_session(tx, plan, donation, organisation.shown_name)
+        donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
+        donation = await donations.set_amount(tx, donation, subscription)
+    await donations.charge_off_session(tx, subscription, donation, organisation.shown_name)
     charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
-    return replace(plan, last_charged_on=tx.deployment.issuer_day_at(tx.now))
+    return replace(subscription, last_charged_on=tx.deployment.issuer_day_at(tx.now))
 
 
 async def _stop(
-    tx: Tx, plan: DonationSubscription, charge: SubscriptionCharge, organisation: Organisation
+    tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge, organisation: Organisation
 ) -> DonationSubscription:
     """The nonprofit may not receive any more: nothing is charged until the donor has decided."""
     await _close(tx, charge, "organisation_cannot_receive")
-    plan = await subscriptions.pause_locked(tx, plan, None, "organisation_cannot_receive")
-    successor = await _find_successor(tx, plan, organisation)
-    if successor is not None and plan.proposed_organisation_id is None:
-        plan = await subscriptions.propose_successor_organisation(tx, plan, successor)
-    return plan
+    subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
+    successor = await _find_successor(tx, subscription, organisation)
+    if successor is not None and subscription.proposed_organisation_id is None:
+        subscription = await subscriptions.propose_successor_organisation(tx, subscription, successor)
+    return subscription
 
 
-async def _find_successor(tx: Tx, plan: DonationSubscription, organisation: Organisation) -> UUID | None:
+async def _find_successor(tx: Tx, subscription: DonationSubscription, organisation: Organisation) -> UUID | None:
     """The nonprofit that took its place, where that one can receive what the plan gives."""
     if organisation.succeeded_by is None:
         return None
@@ -204,18 +208,18 @@ async def _find_successor(tx: Tx, plan: DonationSubscription, organisation: Orga
         successor = await organisations.get(tx, ALL_PARTNERS, organisation.succeeded_by)
     except NotFound:
         return None
-    return successor.id if plan.money.currency in successor.donation_currencies else None
+    return successor.id if subscription.money.currency in successor.donation_currencies else None
 
 
-async def _remind(tx: Tx, plan: DonationSubscription) -> DonationSubscription:
+async def _remind(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Tell the donor of a yearly gift to come, and of a card that ends."""
-    remind_at = reminder_time(plan, tx.deployment.time_zone)
+    remind_at = reminder_time(subscription, tx.deployment.time_zone)
     if remind_at is not None and remind_at <= tx.now:
-        if plan.next_donation_at is not None and plan.next_donation_at - tx.now >= _LEAST_NOTICE:
-            await subscriptions.notify_donor(tx, plan, "yearly_reminder", plan.next_due_on)
-        plan = replace(plan, reminded_on=plan.next_due_on)
-    announce_at = card_notice_time(plan)
-    if announce_at is not None and announce_at <= tx.now and plan.payment_method is not None:
-        await subscriptions.notify_donor(tx, plan, "card_expiring")
-        plan = replace(plan, card_announced_at=plan.payment_method.expires_at)
-    return plan
+        if subscription.next_donation_at is not None and subscription.next_donation_at - tx.now >= _LEAST_NOTICE:
+            await subscriptions.notify_donor(tx, subscription, "yearly_reminder", subscription.next_due_on)
+        subscription = replace(subscription, reminded_on=subscription.next_due_on)
+    announce_at = card_notice_time(subscription)
+    if announce_at is not None and announce_at <= tx.now and subscription.payment_method is not None:
+        await subscriptions.notify_donor(tx, subscription, "card_expiring")
+        subscription = replace(subscription, card_announced_at=subscription.payment_method.expires_at)
+    return subscription

@@ -241,9 +241,9 @@ class PaymentMethodReplaced:
 PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced", PaymentMethodReplaced)
 
 
-def needs_consent(plan: DonationSubscription, money: Money, frequency: Frequency) -> bool:
+def needs_consent(subscription: DonationSubscription, money: Money, frequency: Frequency) -> bool:
     """Whether the donor must agree first: to a higher amount, or to more donations a year."""
-    return plan.money < money or _PERIODS_A_YEAR[plan.frequency] < _PERIODS_A_YEAR[frequency]
+    return subscription.money < money or _PERIODS_A_YEAR[subscription.frequency] < _PERIODS_A_YEAR[frequency]
 
 
 def last_day_of(due_on: date) -> date:
@@ -257,17 +257,19 @@ def retry_day(due_on: date, today: date) -> date | None:
     return next((day for day in days if day > today), None)
 
 
-def ensure_status(plan: DonationSubscription, *allowed: SubscriptionStatus) -> None:
+def ensure_status(subscription: DonationSubscription, *allowed: SubscriptionStatus) -> None:
     """Raises InvalidState unless the plan has one of these states."""
-    if plan.status not in allowed:
-        raise InvalidState(f"the donation subscription is {plan.status}, and must be {' or '.join(allowed)}")
+    if subscription.status not in allowed:
+        raise InvalidState(f"the donation subscription is {subscription.status}, and must be {' or '.join(allowed)}")
 
 
-def begun_at(plan: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo) -> DonationSubscription:
+def begun_at(
+    subscription: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo
+) -> DonationSubscription:
     """The plan as it starts with its first donation, whose day and time determine all later dates."""
     local = moment.astimezone(zone)
-    plan = replace(
-        plan,
+    subscription = replace(
+        subscription,
         status="active",
         started_at=moment,
         anchor_on=local.date(),
@@ -275,40 +277,44 @@ def begun_at(plan: DonationSubscription, moment: datetime, payment_id: UUID, zon
         first_payment_id=payment_id,
         last_charged_on=local.date(),
     )
-    return at_date(plan, plan.next_date(local.date()), zone)
+    return at_date(subscription, subscription.next_date(local.date()), zone)
 
 
-def at_date(plan: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
+def at_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
     """The plan with another next date."""
-    return replace(plan, next_due_on=due_on, next_donation_at=plan.moment_of(due_on, zone))
+    return replace(subscription, next_due_on=due_on, next_donation_at=subscription.moment_of(due_on, zone))
 
 
 def paused(
-    plan: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
+    subscription: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
 ) -> DonationSubscription:
     """The plan without its dates until then; None: until it is resumed."""
-    plan = replace(plan, status="paused", paused_until=until, pause_reason=reason, past_due_since=None)
+    subscription = replace(subscription, status="paused", paused_until=until, pause_reason=reason, past_due_since=None)
     if until is None:
-        return replace(plan, next_donation_at=None)
-    assert plan.next_due_on is not None, "a plan that has begun has its next date"
-    due_on = plan.next_due_on
-    while plan.moment_of(due_on, zone) <= until:
-        due_on = plan.next_date(due_on)
-    return replace(plan, next_donation_at=plan.moment_of(due_on, zone))
+        return replace(subscription, next_donation_at=None)
+    assert subscription.next_due_on is not None, "a plan that has begun has its next date"
+    due_on = subscription.next_due_on
+    while subscription.moment_of(due_on, zone) <= until:
+        due_on = subscription.next_date(due_on)
+    return replace(subscription, next_donation_at=subscription.moment_of(due_on, zone))
 
 
-def resumed(plan: DonationSubscription, now: datetime, zone: tzinfo) -> tuple[DonationSubscription, list[date]]:
+def resumed(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> tuple[DonationSubscription, list[date]]:
     """The plan from now on, and the dates that fell into the pause."""
-    missed = [day for day in plan.dates_until(now.astimezone(zone).date()) if plan.moment_of(day, zone) <= now]
-    plan = replace(plan, status="active", paused_until=None, pause_reason=None)
-    assert plan.next_due_on is not None, "a plan that has begun has its next date"
-    return at_date(plan, plan.next_date(missed[-1]) if missed else plan.next_due_on, zone), missed
+    missed = [
+        day for day in subscription.dates_until(now.astimezone(zone).date()) if subscription.moment_of(day, zone) <= now
+    ]
+    subscription = replace(subscription, status="active", paused_until=None, pause_reason=None)
+    assert subscription.next_due_on is not None, "a plan that has begun has its next date"
+    return at_date(
+        subscription, subscription.next_date(missed[-1]) if missed else subscription.next_due_on, zone
+    ), missed
 
 
-def cancelled(plan: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
+def cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
     """The plan at its end."""
     return replace(
-        plan,
+        subscription,
         status="cancelled",
         cancelled_at=now,
         cancellation_reason=reason,
@@ -322,72 +328,83 @@ def cancelled(plan: DonationSubscription, reason: CancellationReason, now: datet
     )
 
 
-def with_frequency(plan: DonationSubscription, frequency: Frequency, today: date, zone: tzinfo) -> DonationSubscription:
+def with_frequency(
+    subscription: DonationSubscription, frequency: Frequency, today: date, zone: tzinfo
+) -> DonationSubscription:
     """The plan with another frequency: its next date is the first later than today, and than the last that was due."""
-    if plan.frequency == frequency or plan.next_due_on is None or plan.anchor_on == plan.next_due_on:
-        return replace(plan, frequency=frequency)  # a next date that was chosen stays
-    last = max(today, _date_before(plan))
-    changed = replace(plan, frequency=frequency)
+    if (
+        subscription.frequency == frequency
+        or subscription.next_due_on is None
+        or subscription.anchor_on == subscription.next_due_on
+    ):
+        return replace(subscription, frequency=frequency)  # a next date that was chosen stays
+    last = max(today, _date_before(subscription))
+    changed = replace(subscription, frequency=frequency)
     due_on = changed.next_date(last)
-    if plan.status == "paused":
+    if subscription.status == "paused":
         return replace(changed, next_due_on=due_on)
     return at_date(changed, due_on, zone)
 
 
-def _date_before(plan: DonationSubscription) -> date:
+def _date_before(subscription: DonationSubscription) -> date:
     """The date before the next one: the last that was due, or the first gift."""
-    assert plan.anchor_on is not None, "a plan that has begun has its day"
-    found, number = plan.anchor_on, 1
+    assert subscription.anchor_on is not None, "a plan that has begun has its day"
+    found, number = subscription.anchor_on, 1
     while (
-        plan.next_due_on is not None
-        and (due_on := recurrence.date_number(plan.anchor_on, plan.frequency, number)) < plan.next_due_on
+        subscription.next_due_on is not None
+        and (due_on := recurrence.date_number(subscription.anchor_on, subscription.frequency, number))
+        < subscription.next_due_on
     ):
         found, number = due_on, number + 1
     return found
 
 
-def with_next_date(plan: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
+def with_next_date(subscription: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
     """The plan with its next gift on this day, from which its dates are counted then. Raises InvalidDate."""
     if not today < due_on <= today + MAX_NEXT_DATE:
         raise InvalidDate(f"the next gift may be from {today + timedelta(days=1)} to {today + MAX_NEXT_DATE}")
-    return at_date(replace(plan, anchor_on=due_on), due_on, zone)
+    return at_date(replace(subscription, anchor_on=due_on), due_on, zone)
 
 
-def wake_time(plan: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
+def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
     """When the scheduler has to process the plan next."""
-    if plan.status == "pending" or (plan.status == "cancelled" and charge is None):
+    if subscription.status == "pending" or (subscription.status == "cancelled" and charge is None):
         return None
-    if plan.status in ("cancelled", "paused") and charge is not None:
-        return plan.updated_at  # the open date is to be closed
-    if plan.status == "paused":
-        return plan.paused_until
-    moments: list[datetime | None] = [plan.next_donation_at]
-    moments.append(past_due_until(plan, zone))
+    if subscription.status in ("cancelled", "paused") and charge is not None:
+        return subscription.updated_at  # the open date is to be closed
+    if subscription.status == "paused":
+        return subscription.paused_until
+    moments: list[datetime | None] = [subscription.next_donation_at]
+    moments.append(past_due_until(subscription, zone))
     if charge is not None:
         after = last_day_of(charge.due_on) + timedelta(days=1)
         moments.append(recurrence.moment_of(after, time(), zone))
-        moments.append(charge.next_attempt_at if plan.chargeable else None)
-    moments += [reminder_time(plan, zone), card_notice_time(plan)]
+        moments.append(charge.next_attempt_at if subscription.chargeable else None)
+    moments += [reminder_time(subscription, zone), card_notice_time(subscription)]
     return min(moment for moment in moments if moment is not None)
 
 
-def past_due_until(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
+def past_due_until(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
     """When a plan that stays past due ends: before a gift that is due on that day."""
-    if plan.past_due_since is None:
+    if subscription.past_due_since is None:
         return None
-    return plan.moment_of(plan.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)
+    return subscription.moment_of(subscription.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)
 
 
-def reminder_time(plan: DonationSubscription, zone: tzinfo) -> datetime | None:
+def reminder_time(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
     """When to announce the next yearly donation; None if that is done, or if the plan is not yearly."""
-    if plan.frequency != "yearly" or plan.next_due_on is None or plan.reminded_on == plan.next_due_on:
+    if (
+        subscription.frequency != "yearly"
+        or subscription.next_due_on is None
+        or subscription.reminded_on == subscription.next_due_on
+    ):
         return None
-    return plan.moment_of(plan.next_due_on - REMINDED_BEFORE, zone)
+    return subscription.moment_of(subscription.next_due_on - REMINDED_BEFORE, zone)
 
 
-def card_notice_time(plan: DonationSubscription) -> datetime | None:
+def card_notice_time(subscription: DonationSubscription) -> datetime | None:
     """When to announce that the card expires: at the start of its last month; None if that is done."""
-    saved = plan.payment_method
-    if saved is None or saved.expires_at == plan.card_announced_at:
+    saved = subscription.payment_method
+    if saved is None or saved.expires_at == subscription.card_announced_at:
         return None
     return saved.expires_at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

@@ -68,14 +68,14 @@ async def update_donation_subscription(
     applies immediately. A change that raises it stays in `pendingChange` until the donor agrees to it on a page whose
     link we email. A later request replaces it.
     """
-    plan = await service.get_for_update(call.tx, call.partner, id)
+    subscription = await service.get_for_update(call.tx, call.partner, id)
     if body.amount is not UNSET or body.frequency is not UNSET:
-        minor = plan.money.minor if body.amount is UNSET else body.amount
-        frequency = plan.frequency if body.frequency is UNSET else body.frequency
-        plan = await service.request_change(call.tx, plan, minor, frequency)
+        minor = subscription.money.minor if body.amount is UNSET else body.amount
+        frequency = subscription.frequency if body.frequency is UNSET else body.frequency
+        subscription = await service.request_change(call.tx, subscription, minor, frequency)
     if body.metadata is not UNSET:
-        plan = await service.change_metadata(call.tx, plan, body.metadata)
-    return donation_subscription_response(call.tx, plan)
+        subscription = await service.change_metadata(call.tx, subscription, body.metadata)
+    return donation_subscription_response(call.tx, subscription)
 
 
 @routes.post(

@@ -209,40 +209,40 @@ def _pending_change_response(change: PendingChange) -> PendingChangeResponse:
     return PendingChangeResponse(change.money.minor, change.frequency, iso_timestamp(change.requested_at))
 
 
-def _payment_method_response(plan: DonationSubscription) -> PaymentMethodResponse | None:
-    saved = plan.payment_method
+def _payment_method_response(subscription: DonationSubscription) -> PaymentMethodResponse | None:
+    saved = subscription.payment_method
     if saved is None:
         return None
     return PaymentMethodResponse(saved.type, saved.brand, saved.last4, iso_timestamp(saved.expires_at))
 
 
-def donation_subscription_response(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionResponse:
+def donation_subscription_response(tx: Tx, subscription: DonationSubscription) -> DonationSubscriptionResponse:
     """The API representation of a plan, also used in its events."""
-    ids, shown = tx.ids, plan.donor_shown
-    names = (plan.first_name, plan.last_name) if shown else (None, None)
+    ids, shown = tx.ids, subscription.donor_shown
+    names = (subscription.first_name, subscription.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)
     return DonationSubscriptionResponse(
-        id=ids.text("donationsubscription", plan.id),
-        status=plan.status,
-        amount=plan.money.minor,
-        currency_code=plan.money.currency,
-        frequency=plan.frequency,
-        organisation_id=ids.text("organisation", plan.organisation_id),
-        user_id=ids.text_or_none("user", plan.user_id),
+        id=ids.text("donationsubscription", subscription.id),
+        status=subscription.status,
+        amount=subscription.money.minor,
+        currency_code=subscription.money.currency,
+        frequency=subscription.frequency,
+        organisation_id=ids.text("organisation", subscription.organisation_id),
+        user_id=ids.text_or_none("user", subscription.user_id),
         first_name=first_name,
         last_name=last_name,
-        email=plan.email if shown else None,
-        started_at=iso_timestamp_or_none(plan.started_at),
-        next_donation_at=iso_timestamp_or_none(plan.next_donation_at),
-        paused_until=iso_timestamp_or_none(plan.paused_until),
-        pause_reason=plan.pause_reason,
-        cancelled_at=iso_timestamp_or_none(plan.cancelled_at),
-        cancellation_reason=plan.cancellation_reason,
-        pending_change=_pending_change_response(plan.pending_change) if plan.pending_change else None,
-        payment_method=_payment_method_response(plan),
-        donations_count=plan.donations_count,
-        total_amount=plan.total_minor,
-        metadata=None if plan.metadata is None else dict(plan.metadata),
-        created_at=iso_timestamp(plan.created_at),
-        updated_at=iso_timestamp(plan.updated_at),
+        email=subscription.email if shown else None,
+        started_at=iso_timestamp_or_none(subscription.started_at),
+        next_donation_at=iso_timestamp_or_none(subscription.next_donation_at),
+        paused_until=iso_timestamp_or_none(subscription.paused_until),
+        pause_reason=subscription.pause_reason,
+        cancelled_at=iso_timestamp_or_none(subscription.cancelled_at),
+        cancellation_reason=subscription.cancellation_reason,
+        pending_change=_pending_change_response(subscription.pending_change) if subscription.pending_change else None,
+        payment_method=_payment_method_response(subscription),
+        donations_count=subscription.donations_count,
+        total_amount=subscription.total_minor,
+        metadata=None if subscription.metadata is None else dict(subscription.metadata),
+        created_at=iso_timestamp(subscription.created_at),
+        updated_at=iso_timestamp(subscription.updated_at),
     )

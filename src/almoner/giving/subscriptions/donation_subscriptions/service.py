@@ -49,21 +49,21 @@ _CHARGES_SHOWN: Final = 100
 
 async def get(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
     """One plan. Raises NotFound."""
-    if (plan := await store.find(tx, scope, subscription_id)) is None:
+    if (subscription := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
-    return plan
+    return subscription
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
     """One plan, locked until the transaction ends. Raises NotFound."""
-    if (plan := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (subscription := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
-    return plan
+    return subscription
 
 
-def serialise_for_api(tx: Tx, plan: DonationSubscription) -> DonationSubscriptionResponse:
+def serialise_for_api(tx: Tx, subscription: DonationSubscription) -> DonationSubscriptionResponse:
     """The plan as an API record."""
-    return schemas.donation_subscription_response(tx, plan)
+    return schemas.donation_subscription_response(tx, subscription)
 
 
 async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge]:
@@ -71,25 +71,27 @@ async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge
     return await store_charges.list_newest(tx, subscription_id, _CHARGES_SHOWN)
 
 
-async def save(tx: Tx, plan: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
+async def save(tx: Tx, subscription: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
     """Store a locked plan that has changed, with when it is to be looked at next, and emit an event about it.
 
     Raises InvalidState when its status may not become this one.
     """
-    plan = replace(plan, updated_at=tx.now)
-    charge = await find_open_charge(tx, plan.id)
-    plan = replace(plan, wake_at=domain.wake_time(plan, charge, tx.deployment.time_zone))
-    if not await store.update(tx, plan):
-        raise domain.InvalidState(f"the donation subscription may not become {plan.status}")
+    subscription = replace(subscription, updated_at=tx.now)
+    charge = await find_open_charge(tx, subscription.id)
+    subscription = replace(subscription, wake_at=domain.wake_time(subscription, charge, tx.deployment.time_zone))
+    if not await store.update(tx, subscription):
+        raise domain.InvalidState(f"the donation subscription may not become {subscription.status}")
     if event_type is not None:
-        await outbox.emit(tx, plan.partner_id, event_type, serialise_for_api(tx, plan))
-    return plan
+        await outbox.emit(tx, subscription.partner_id, event_type, serialise_for_api(tx, subscription))
+    return subscription
 
 
-async def notify_donor(tx: Tx, plan: DonationSubscription, kind: NoticeKind, due_on: date | None = None) -> None:
+async def notify_donor(
+    tx: Tx, subscription: DonationSubscription, kind: NoticeKind, due_on: date | None = None
+) -> None:
     """Enqueue an email to the donor."""
-    notice = SubscriptionNotice(plan.id, plan.partner_id, kind, due_on.isoformat() if due_on else None)
-    await outbox.emit_internal(tx, domain.NOTICE, notice, partner=plan.partner_id)
+    notice = SubscriptionNotice(subscription.id, subscription.partner_id, kind, due_on.isoformat() if due_on else None)
+    await outbox.emit_internal(tx, domain.NOTICE, notice, partner=subscription.partner_id)
 
 
 async def begin(
@@ -106,16 +108,18 @@ async def begin(
         if former is not None:
             await _end(tx, former, "not_started")
         return None
-    plan = _chosen(former or _new_plan(tx, session, details.money, details.frequency, donor_shown=donor_shown), details)
-    plan = replace(plan, frequency=details.frequency)
+    subscription = _chosen(
+        former or _new_plan(tx, session, details.money, details.frequency, donor_shown=donor_shown), details
+    )
+    subscription = replace(subscription, frequency=details.frequency)
     if former is None:
-        await store.insert(tx, Partner(plan.partner_id), plan)
-        await outbox.emit(tx, plan.partner_id, domain.CREATED, serialise_for_api(tx, plan))
-    elif plan != former:
-        plan = await save(tx, plan, domain.UPDATED)
-    if details.agreement is not None and (former is None or plan != former):
-        await store.insert_agreement(tx, plan, details.agreement)
-    return plan.id
+        await store.insert(tx, Partner(subscription.partner_id), subscription)
+        await outbox.emit(tx, subscription.partner_id, domain.CREATED, serialise_for_api(tx, subscription))
+    elif subscription != former:
+        subscription = await save(tx, subscription, domain.UPDATED)
+    if details.agreement is not None and (former is None or subscription != former):
+        await store.insert_agreement(tx, subscription, details.agreement)
+    return subscription.id
 
 
 def _new_plan(
@@ -145,9 +149,9 @@ def _new_plan(
     )
 
 
-def _chosen(plan: DonationSubscription, details: DonationDetails) -> DonationSubscription:
+def _chosen(subscription: DonationSubscription, details: DonationDetails) -> DonationSubscription:
     return replace(
-        plan,
+        subscription,
         money=details.money,
         cover_minor=details.cover_minor,
         first_name=details.first_name or None,
@@ -162,23 +166,23 @@ def _chosen(plan: DonationSubscription, details: DonationDetails) -> DonationSub
 async def end_unpaid(tx: Tx, subscription_ids: list[UUID]) -> None:
     """End plans whose first donation was not paid."""
     for subscription_id in subscription_ids:
-        plan = await get_for_update(tx, ALL_PARTNERS, subscription_id)
-        if plan.status == "pending":
-            await _end(tx, plan, "not_started")
+        subscription = await get_for_update(tx, ALL_PARTNERS, subscription_id)
+        if subscription.status == "pending":
+            await _end(tx, subscription, "not_started")
 
 
-async def _end(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
-    ended = await save(tx, domain.cancelled(plan, reason, tx.now), domain.CANCELLED)
-    if plan.started_at is not None:
+async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
+    ended = await save(tx, domain.cancelled(subscription, reason, tx.now), domain.CANCELLED)
+    if subscription.started_at is not None:
         await notify_donor(tx, ended, "cancelled")
-        await _release_payment_method(tx, plan)
+        await _release_payment_method(tx, subscription)
     return ended
 
 
-async def _release_payment_method(tx: Tx, plan: DonationSubscription) -> None:
+async def _release_payment_method(tx: Tx, subscription: DonationSubscription) -> None:
     """Have the provider forget what a plan was charged to until now."""
-    if plan.payment_method is not None and plan.provider is not None:
-        await release_saved(tx, plan.provider, plan.payment_method, plan.partner_id)
+    if subscription.payment_method is not None and subscription.provider is not None:
+        await release_saved(tx, subscription.provider, subscription.payment_method, subscription.partner_id)
 
 
 async def release_saved(tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None) -> None:
@@ -190,28 +194,28 @@ async def release_saved(tx: Tx, provider: str, saved: SavedPaymentMethod, partne
 async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
     """Apply a paid donation to its plan: the first one starts it, later ones complete their date."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
-    plan = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
-    plan = replace(
-        plan,
-        donations_count=plan.donations_count + 1,
-        total_minor=plan.total_minor + donation.money.minor,
+    subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
+    subscription = replace(
+        subscription,
+        donations_count=subscription.donations_count + 1,
+        total_minor=subscription.total_minor + donation.money.minor,
     )
     if donation.subscription_due_on is None:
-        await _record_first_payment(tx, plan, payment, saved)
+        await _record_first_payment(tx, subscription, payment, saved)
     else:
-        await _record_later_payment(tx, plan, donation, payment, saved)
+        await _record_later_payment(tx, subscription, donation, payment, saved)
 
 
 async def _record_first_payment(
-    tx: Tx, plan: DonationSubscription, payment: Payment, saved: SavedPaymentMethod | None
+    tx: Tx, subscription: DonationSubscription, payment: Payment, saved: SavedPaymentMethod | None
 ) -> None:
-    if plan.status != "pending":
+    if subscription.status != "pending":
         if saved is not None:
-            await release_saved(tx, payment.provider, saved, plan.partner_id)
-        await save(tx, plan, domain.UPDATED)
+            await release_saved(tx, payment.provider, saved, subscription.partner_id)
+        await save(tx, subscription, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
-    begun = domain.begun_at(plan, payment.created_at, payment.id, zone)
+    begun = domain.begun_at(subscription, payment.created_at, payment.id, zone)
     if saved is None:
         await save(tx, domain.cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED)
         await notify_donor(tx, begun, "cancelled")
@@ -222,29 +226,29 @@ async def _record_first_payment(
 
 
 async def _record_later_payment(
-    tx: Tx, plan: DonationSubscription, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None
+    tx: Tx, subscription: DonationSubscription, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None
 ) -> None:
     charge = await store_charges.find_by_donation(tx, donation.id)
     assert charge is not None, "a donation of a date is that of its charge"
     charged_on = tx.deployment.issuer_day_at(payment.created_at)
     await store_charges.mark_paid(tx, charge, charged_on)
-    plan = replace(plan, last_charged_on=max(plan.last_charged_on or charged_on, charged_on))
-    if plan.status == "past_due":
-        plan = replace(plan, status="active", past_due_since=None)
+    subscription = replace(subscription, last_charged_on=max(subscription.last_charged_on or charged_on, charged_on))
+    if subscription.status == "past_due":
+        subscription = replace(subscription, status="active", past_due_since=None)
     if saved is not None and not payment.off_session:
-        await _release_payment_method(tx, plan)
-        plan = replace(plan, provider=payment.provider, payment_method=saved)
-    if plan.payment_method is not None:
-        plan = replace(plan, chargeable=True)  # the last fact counts: it has just been paid
-    await save(tx, plan, domain.UPDATED)
+        await _release_payment_method(tx, subscription)
+        subscription = replace(subscription, provider=payment.provider, payment_method=saved)
+    if subscription.payment_method is not None:
+        subscription = replace(subscription, chargeable=True)  # the last fact counts: it has just been paid
+    await save(tx, subscription, domain.UPDATED)
 
 
 async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
     """What it means for a plan that its payment method was declined for an open date."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
-    plan = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
+    subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
     charge = await store_charges.find_by_donation(tx, donation.id)
-    if charge is None or charge.status != "open" or plan.status not in domain.CHARGED_STATUSES:
+    if charge is None or charge.status != "open" or subscription.status not in domain.CHARGED_STATUSES:
         return
     zone = tx.deployment.time_zone
     retry_on = domain.retry_day(charge.due_on, tx.deployment.issuer_day_at(tx.now))
@@ -252,119 +256,127 @@ async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
     charge = replace(
         charge,
         decline_code=decline.code,
-        next_attempt_at=plan.moment_of(retry_on, zone) if again and retry_on else None,
+        next_attempt_at=subscription.moment_of(retry_on, zone) if again and retry_on else None,
     )
     await update_charge(tx, charge)
-    plan = replace(plan, chargeable=decline.action is DeclineAction.RETRY)
-    if plan.status == "active":
-        plan = replace(plan, status="past_due", past_due_since=tx.now)
-    plan = await save(tx, plan, domain.PAYMENT_FAILED)
+    subscription = replace(subscription, chargeable=decline.action is DeclineAction.RETRY)
+    if subscription.status == "active":
+        subscription = replace(subscription, status="past_due", past_due_since=tx.now)
+    subscription = await save(tx, subscription, domain.PAYMENT_FAILED)
     if decline.action is DeclineAction.REVOKED:
-        await _end(tx, plan, "revoked")
+        await _end(tx, subscription, "revoked")
     else:
         needs = decline.action is DeclineAction.AUTHENTICATE
-        await notify_donor(tx, plan, "authentication_needed" if needs else "payment_failed", charge.due_on)
+        await notify_donor(tx, subscription, "authentication_needed" if needs else "payment_failed", charge.due_on)
 
 
 async def change_metadata(
-    tx: Tx, plan: DonationSubscription, patch: Mapping[str, str | None] | None
+    tx: Tx, subscription: DonationSubscription, patch: Mapping[str, str | None] | None
 ) -> DonationSubscription:
     """Merge the metadata of a locked plan key by key; None removes all. Raises InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    merged = {} if patch is None else metadata_rules.merge_metadata(plan.metadata or {}, patch)
+    merged = {} if patch is None else metadata_rules.merge_metadata(subscription.metadata or {}, patch)
     if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
-    return await save(tx, replace(plan, metadata=merged or None), domain.UPDATED)
+    return await save(tx, replace(subscription, metadata=merged or None), domain.UPDATED)
 
 
-async def request_change(tx: Tx, plan: DonationSubscription, minor: int, frequency: Frequency) -> DonationSubscription:
+async def request_change(
+    tx: Tx, subscription: DonationSubscription, minor: int, frequency: Frequency
+) -> DonationSubscription:
     """A partner's change of a locked plan: at once where the donor gives less, else it waits for the donor.
 
     Raises InvalidState.
     """
-    domain.ensure_status(plan, *domain.LIVE_STATUSES)
-    money = Money(minor, plan.money.currency)
-    if domain.needs_consent(plan, money, frequency):
+    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
+    money = Money(minor, subscription.money.currency)
+    if domain.needs_consent(subscription, money, frequency):
         change = domain.PendingChange(money, frequency, tx.now)
-        plan = await save(tx, replace(plan, pending_change=change), domain.UPDATED)
-        await notify_donor(tx, plan, "change_requested")
-        return plan
-    return await _apply_change(tx, plan, money, frequency)
+        subscription = await save(tx, replace(subscription, pending_change=change), domain.UPDATED)
+        await notify_donor(tx, subscription, "change_requested")
+        return subscription
+    return await _apply_change(tx, subscription, money, frequency)
 
 
 async def _apply_change(
-    tx: Tx, plan: DonationSubscription, money: Money, frequency: Frequency, agreement: Agreement | None = None
+    tx: Tx, subscription: DonationSubscription, money: Money, frequency: Frequency, agreement: Agreement | None = None
 ) -> DonationSubscription:
-    former = (plan.money, plan.frequency)
-    cover = plan.cover_minor if plan.money == money else 0
-    plan = replace(plan, money=money, cover_minor=cover, pending_change=None)
-    plan = domain.with_frequency(plan, frequency, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone)
-    plan = await save(tx, plan, domain.UPDATED)
+    former = (subscription.money, subscription.frequency)
+    cover = subscription.cover_minor if subscription.money == money else 0
+    subscription = replace(subscription, money=money, cover_minor=cover, pending_change=None)
+    subscription = domain.with_frequency(
+        subscription, frequency, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
+    )
+    subscription = await save(tx, subscription, domain.UPDATED)
     if agreement is not None:
-        await store.insert_agreement(tx, plan, agreement)
+        await store.insert_agreement(tx, subscription, agreement)
     if former != (money, frequency):
-        await notify_donor(tx, plan, "changed")
-    return plan
+        await notify_donor(tx, subscription, "changed")
+    return subscription
 
 
 async def change_by_donor(
     tx: Tx, partner: Partner, subscription_id: UUID, minor: int, frequency: Frequency, agreement: Agreement
 ) -> DonationSubscription:
     """A change that the donor makes, and agrees to. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(plan, *domain.LIVE_STATUSES)
-    return await _apply_change(tx, plan, Money(minor, plan.money.currency), frequency, agreement)
+    subscription = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
+    return await _apply_change(tx, subscription, Money(minor, subscription.money.currency), frequency, agreement)
 
 
 async def confirm_change(tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement) -> DonationSubscription:
     """The donor agrees to the change that waits. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    if (change := plan.pending_change) is None:
+    subscription = await get_for_update(tx, partner, subscription_id)
+    if (change := subscription.pending_change) is None:
         raise domain.InvalidState("no change waits for the donor")
-    return await _apply_change(tx, plan, change.money, change.frequency, agreement)
+    return await _apply_change(tx, subscription, change.money, change.frequency, agreement)
 
 
 async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
     """The donor does not agree to the change that waits. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    if plan.pending_change is None:
+    subscription = await get_for_update(tx, partner, subscription_id)
+    if subscription.pending_change is None:
         raise domain.InvalidState("no change waits for the donor")
-    plan = await save(tx, replace(plan, pending_change=None), domain.UPDATED)
-    await notify_donor(tx, plan, "change_declined")
-    return plan
+    subscription = await save(tx, replace(subscription, pending_change=None), domain.UPDATED)
+    await notify_donor(tx, subscription, "change_declined")
+    return subscription
 
 
 async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date) -> DonationSubscription:
     """Another day of the next gift, from which later ones are counted. Raises NotFound, InvalidState, InvalidDate."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
-    if await store_charges.has_charge(tx, plan.id, day):
+    subscription = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
+    if await store_charges.has_charge(tx, subscription.id, day):
         raise domain.InvalidDate("the gift of this day was skipped")
-    plan = domain.with_next_date(plan, day, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone)
-    plan = await save(tx, plan, domain.UPDATED)
-    await notify_donor(tx, plan, "changed")
-    return plan
+    subscription = domain.with_next_date(
+        subscription, day, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
+    )
+    subscription = await save(tx, subscription, domain.UPDATED)
+    await notify_donor(tx, subscription, "changed")
+    return subscription
 
 
 async def pause(
     tx: Tx, partner: Partner, subscription_id: UUID, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
     """Charge nothing until then, None: until it is resumed. Raises NotFound, InvalidState, InvalidPause."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
+    subscription = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     if until is not None and not tx.now < until <= tx.now + domain.MAX_PAUSE:
         raise domain.InvalidPause
-    return await pause_locked(tx, plan, until, reason)
+    return await pause_locked(tx, subscription, until, reason)
 
 
 async def pause_locked(
-    tx: Tx, plan: DonationSubscription, until: datetime | None, reason: PauseReason
+    tx: Tx, subscription: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
     """Like ``pause``, for a locked active plan."""
-    plan = await save(tx, domain.paused(plan, until, reason, tx.deployment.time_zone), domain.UPDATED)
-    await notify_donor(tx, plan, "organisation_stopped" if reason == "organisation_cannot_receive" else "paused")
-    return plan
+    subscription = await save(tx, domain.paused(subscription, until, reason, tx.deployment.time_zone), domain.UPDATED)
+    await notify_donor(
+        tx, subscription, "organisation_stopped" if reason == "organisation_cannot_receive" else "paused"
+    )
+    return subscription
 
 
 async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
@@ -372,58 +384,60 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
     return await resume_locked(tx, await get_for_update(tx, partner, subscription_id))
 
 
-async def resume_locked(tx: Tx, plan: DonationSubscription) -> DonationSubscription:
+async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Like ``resume``, for a locked plan."""
-    domain.ensure_status(plan, "paused")
-    plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
-    await skip_dates(tx, plan.id, missed, "paused")
-    charge = await find_open_charge(tx, plan.id)
+    domain.ensure_status(subscription, "paused")
+    subscription, missed = domain.resumed(subscription, tx.now, tx.deployment.time_zone)
+    await skip_dates(tx, subscription.id, missed, "paused")
+    charge = await find_open_charge(tx, subscription.id)
     if charge is not None and charge.next_attempt_at is None:  # it was resumed before the pause had given the date up
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
-    plan = await save(tx, plan, domain.UPDATED)
-    await notify_donor(tx, plan, "resumed")
-    return plan
+    subscription = await save(tx, subscription, domain.UPDATED)
+    await notify_donor(tx, subscription, "resumed")
+    return subscription
 
 
 async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason) -> DonationSubscription:
     """Leave the next date out. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(plan, *domain.CHARGED_STATUSES)
-    skipped = plan.next_due_on
+    subscription = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
+    skipped = subscription.next_due_on
     assert skipped is not None, "a plan that has begun has its next date"
-    await skip_dates(tx, plan.id, [skipped], by)
-    plan = domain.at_date(plan, plan.next_date(skipped), tx.deployment.time_zone)
-    plan = await save(tx, plan, domain.UPDATED)
-    await notify_donor(tx, plan, "date_skipped", skipped)
-    return plan
+    await skip_dates(tx, subscription.id, [skipped], by)
+    subscription = domain.at_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
+    subscription = await save(tx, subscription, domain.UPDATED)
+    await notify_donor(tx, subscription, "date_skipped", skipped)
+    return subscription
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: CancellationReason) -> DonationSubscription:
     """Cancel a plan that has started. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(plan, *domain.LIVE_STATUSES)
-    return await _end(tx, plan, reason)
+    subscription = await get_for_update(tx, partner, subscription_id)
+    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
+    return await _end(tx, subscription, reason)
 
 
-async def cancel_locked(tx: Tx, plan: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
+async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
     """Cancel a locked plan that has started."""
-    return await _end(tx, plan, reason)
+    return await _end(tx, subscription, reason)
 
 
-async def set_payment_method(tx: Tx, provider: str, plan: DonationSubscription, saved: SavedPaymentMethod) -> None:
+async def set_payment_method(
+    tx: Tx, provider: str, subscription: DonationSubscription, saved: SavedPaymentMethod
+) -> None:
     """Charge a locked plan to another payment method, or to the same one renewed; what is past due at once."""
-    if plan.status not in domain.LIVE_STATUSES or plan.payment_method == saved:
+    if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved:
         return
-    former = plan.payment_method
+    former = subscription.payment_method
     if former is None or (former.customer, former.id) != (saved.customer, saved.id):
-        await _release_payment_method(tx, plan)
-    charge = await find_open_charge(tx, plan.id)
+        await _release_payment_method(tx, subscription)
+    charge = await find_open_charge(tx, subscription.id)
     # With a payment under way its own answer says when to try again.
-    if charge is not None and charge.next_attempt_at is None and not plan.chargeable:
+    if charge is not None and charge.next_attempt_at is None and not subscription.chargeable:
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
-    plan = replace(plan, provider=provider, payment_method=saved, chargeable=True)
-    plan = await save(tx, plan, domain.UPDATED)
-    await notify_donor(tx, plan, "payment_method_changed")
+    subscription = replace(subscription, provider=provider, payment_method=saved, chargeable=True)
+    subscription = await save(tx, subscription, domain.UPDATED)
+    await notify_donor(tx, subscription, "payment_method_changed")
 
 
 async def propose_successor_organisation(
@@ -439,33 +453,35 @@ async def accept_successor_organisation(
     tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement
 ) -> DonationSubscription:
     """The donor agrees that the plan is for the nonprofit that was proposed. Raises NotFound, InvalidState."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    if plan.proposed_organisation_id is None:
+    subscription = await get_for_update(tx, partner, subscription_id)
+    if subscription.proposed_organisation_id is None:
         raise domain.InvalidState("no other organisation was proposed")
-    plan = replace(plan, organisation_id=plan.proposed_organisation_id, proposed_organisation_id=None)
-    if plan.status == "paused" and plan.pause_reason == "organisation_cannot_receive":
-        plan, missed = domain.resumed(plan, tx.now, tx.deployment.time_zone)
-        await skip_dates(tx, plan.id, missed, "organisation_cannot_receive")
-    plan = await save(tx, plan, domain.UPDATED)
-    await store.insert_agreement(tx, plan, agreement)
-    await notify_donor(tx, plan, "organisation_moved")
-    return plan
+    subscription = replace(
+        subscription, organisation_id=subscription.proposed_organisation_id, proposed_organisation_id=None
+    )
+    if subscription.status == "paused" and subscription.pause_reason == "organisation_cannot_receive":
+        subscription, missed = domain.resumed(subscription, tx.now, tx.deployment.time_zone)
+        await skip_dates(tx, subscription.id, missed, "organisation_cannot_receive")
+    subscription = await save(tx, subscription, domain.UPDATED)
+    await store.insert_agreement(tx, subscription, agreement)
+    await notify_donor(tx, subscription, "organisation_moved")
+    return subscription
 
 
 async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
     """The donor does not want to give to the nonprofit that was proposed: the plan ends. Raises as above."""
-    plan = await get_for_update(tx, partner, subscription_id)
-    if plan.proposed_organisation_id is None:
+    subscription = await get_for_update(tx, partner, subscription_id)
+    if subscription.proposed_organisation_id is None:
         raise domain.InvalidState("no other organisation was proposed")
-    return await _end(tx, plan, "donor")
+    return await _end(tx, subscription, "donor")
 
 
-async def erase_donor(tx: Tx, plan: DonationSubscription) -> None:
+async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
     """End a locked plan and forget its donor, who asked for it."""
-    if plan.status != "cancelled":
-        plan = await save(tx, domain.cancelled(plan, "donor_erased", tx.now), domain.CANCELLED)
-        await _release_payment_method(tx, plan)
-    erased = replace(plan, first_name=None, last_name=None, email=None, message=None, payment_method=None)
+    if subscription.status != "cancelled":
+        subscription = await save(tx, domain.cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED)
+        await _release_payment_method(tx, subscription)
+    erased = replace(subscription, first_name=None, last_name=None, email=None, message=None, payment_method=None)
     await save(tx, replace(erased, provider=None, chargeable=False))
 
 

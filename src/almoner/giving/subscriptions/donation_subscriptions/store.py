@@ -48,7 +48,7 @@ def _subscription(row: Record) -> DonationSubscription:
     return DonationSubscription(*values)
 
 
-async def insert(tx: Tx, partner: Partner, plan: DonationSubscription) -> None:
+async def insert(tx: Tx, partner: Partner, subscription: DonationSubscription) -> None:
     """Store a plan that has yet to begin."""
     await tx.execute(
         """
@@ -59,24 +59,24 @@ async def insert(tx: Tx, partner: Partner, plan: DonationSubscription) -> None:
         ) values ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18,
                   false, 0, 0)
         """,
-        plan.id,
+        subscription.id,
         partner.id,
-        plan.organisation_id,
-        plan.user_id,
-        plan.session_id,
-        plan.money.minor,
-        plan.money.currency,
-        plan.cover_minor,
-        plan.frequency,
-        plan.first_name,
-        plan.last_name,
-        plan.email,
-        plan.consented,
-        plan.anonymous,
-        plan.message,
-        plan.language,
-        plan.metadata,
-        plan.created_at,
+        subscription.organisation_id,
+        subscription.user_id,
+        subscription.session_id,
+        subscription.money.minor,
+        subscription.money.currency,
+        subscription.cover_minor,
+        subscription.frequency,
+        subscription.first_name,
+        subscription.last_name,
+        subscription.email,
+        subscription.consented,
+        subscription.anonymous,
+        subscription.message,
+        subscription.language,
+        subscription.metadata,
+        subscription.created_at,
     )
     await counters.add_to_list_total(tx, partner, LIST, 1)
 
@@ -109,14 +109,14 @@ async def update(tx: Tx, changed: DonationSubscription) -> bool:
     return bool(await tx.fetchval(_UPDATE, changed.id, tx.now, sources, *values, *_parts(changed)))
 
 
-def _parts(plan: DonationSubscription) -> list[object]:
-    saved, change = plan.payment_method, plan.pending_change
+def _parts(subscription: DonationSubscription) -> list[object]:
+    saved, change = subscription.payment_method, subscription.pending_change
     requested = (change.money.minor, change.frequency, change.requested_at) if change else (None, None, None)
     method: tuple[object, ...] = (None,) * 7
     if saved is not None:
         expires_at = saved.expires_at
-        method = (plan.provider, saved.customer, saved.id, saved.type, saved.brand, saved.last4, expires_at)
-    return [plan.money.minor, plan.money.currency, *requested, *method]
+        method = (subscription.provider, saved.customer, saved.id, saved.type, saved.brand, saved.last4, expires_at)
+    return [subscription.money.minor, subscription.money.currency, *requested, *method]
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
@@ -281,7 +281,7 @@ def _conditions(filters: SubscriptionFilters) -> Conditions:
     return conditions
 
 
-async def insert_agreement(tx: Tx, plan: DonationSubscription, agreement: Agreement) -> None:
+async def insert_agreement(tx: Tx, subscription: DonationSubscription, agreement: Agreement) -> None:
     """Store the consent of a locked plan's donor."""
     await tx.execute(
         """
@@ -290,12 +290,12 @@ async def insert_agreement(tx: Tx, plan: DonationSubscription, agreement: Agreem
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         tx.new_id(),
-        plan.id,
+        subscription.id,
         tx.now,
-        plan.money.minor,
-        plan.money.currency,
-        plan.frequency,
-        plan.organisation_id,
+        subscription.money.minor,
+        subscription.money.currency,
+        subscription.frequency,
+        subscription.organisation_id,
         agreement.version,
         agreement.language,
         agreement.text,

@@ -42,7 +42,7 @@ class SubmittedForm:
     @property
     def partner(self) -> Partner:
         """Whose donor it is."""
-        return Partner(self.shown.plan.partner_id)
+        return Partner(self.shown.subscription.partner_id)
 
     def field(self, name: str) -> str:
         """The value of a field."""
@@ -62,23 +62,25 @@ def agreement_of(
     organisation: str | None = None,
 ) -> Agreement:
     """The consent of a donor who changes a plan that has not ended."""
-    first_day = regular_donation.plan.next_due_on
+    first_day = regular_donation.subscription.next_due_on
     assert first_day is not None, "a plan that has begun and not ended has its next date"
     return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
 
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Another amount from the next date on. Raises AgreementNeeded until the donor has seen what it means."""
-    plan = submitted_form.shown.plan
-    subscriptions_domain.ensure_status(plan, *subscriptions_domain.LIVE_STATUSES)
-    amounts = hosted_page_domain.donation_amounts_for(plan.money.currency)
+    subscription = submitted_form.shown.subscription
+    subscriptions_domain.ensure_status(subscription, *subscriptions_domain.LIVE_STATUSES)
+    amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
     minor = hosted_page_domain.read_typed_amount(submitted_form.field("typed"), amounts, submitted_form.language.locale)
     if isinstance(minor, str):
         return {"typed": minor}
-    agreement = submitted_form.agreement(Money(minor, plan.money.currency), plan.frequency)
+    agreement = submitted_form.agreement(Money(minor, subscription.money.currency), subscription.frequency)
     if submitted_form.field("agreed") != str(minor):
         raise AgreementNeeded(agreement, minor)
-    await subscriptions.change_by_donor(tx, submitted_form.partner, plan.id, minor, plan.frequency, agreement)
+    await subscriptions.change_by_donor(
+        tx, submitted_form.partner, subscription.id, minor, subscription.frequency, agreement
+    )
     return {}
 
 
@@ -91,7 +93,7 @@ async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Another day of the next donation, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
-        await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.plan.id, day)
+        await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)
     except (ValueError, InvalidDate):
         return {"day": "regular.day.problem"}
     return {}
@@ -107,62 +109,62 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
         zone = tx.deployment.time_zone
         day = recurrence.date_number(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
         until = recurrence.moment_of(day, time(), zone)
-    await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.plan.id, until, "donor")
+    await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.subscription.id, until, "donor")
     return {}
 
 
 async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Charge again, unless the nonprofit cannot receive."""
-    if submitted_form.shown.plan.pause_reason == "organisation_cannot_receive":
+    if submitted_form.shown.subscription.pause_reason == "organisation_cannot_receive":
         raise InvalidState("the nonprofit cannot receive donations")
-    await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.plan.id)
+    await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 
 
 async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next date, as shown."""
-    if submitted_form.field("day") != str(submitted_form.shown.plan.next_due_on):
+    if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
         raise InvalidState("another date is next by now")
-    await subscriptions.skip(tx, submitted_form.partner, submitted_form.shown.plan.id, "donor")
+    await subscriptions.skip(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
     return {}
 
 
 async def cancel(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """End the plan."""
-    await subscriptions.cancel(tx, submitted_form.partner, submitted_form.shown.plan.id, "donor")
+    await subscriptions.cancel(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
     return {}
 
 
 async def confirm_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the change that the partner requested, as shown."""
-    change = submitted_form.shown.plan.pending_change
+    change = submitted_form.shown.subscription.pending_change
     if change is None or submitted_form.field("change") != str(int(change.requested_at.timestamp())):
         raise InvalidState("another change waits by now")
     agreement = submitted_form.agreement(change.money, change.frequency)
-    await subscriptions.confirm_change(tx, submitted_form.partner, submitted_form.shown.plan.id, agreement)
+    await subscriptions.confirm_change(tx, submitted_form.partner, submitted_form.shown.subscription.id, agreement)
     return {}
 
 
 async def decline_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Decline the change."""
-    await subscriptions.decline_change(tx, submitted_form.partner, submitted_form.shown.plan.id)
+    await subscriptions.decline_change(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 
 
 async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
-    plan, proposed = submitted_form.shown.plan, submitted_form.shown.proposed
-    named = tx.ids.text_or_none("organisation", plan.proposed_organisation_id)
+    subscription, proposed = submitted_form.shown.subscription, submitted_form.shown.proposed
+    named = tx.ids.text_or_none("organisation", subscription.proposed_organisation_id)
     if proposed is None or submitted_form.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
-    agreement = submitted_form.agreement(plan.money, plan.frequency, proposed)
-    await subscriptions.accept_successor_organisation(tx, submitted_form.partner, plan.id, agreement)
+    agreement = submitted_form.agreement(subscription.money, subscription.frequency, proposed)
+    await subscriptions.accept_successor_organisation(tx, submitted_form.partner, subscription.id, agreement)
     return {}
 
 
 async def decline_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Do not give to another nonprofit: the plan ends."""
-    await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.plan.id)
+    await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 
 

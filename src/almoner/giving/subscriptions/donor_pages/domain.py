@@ -46,7 +46,7 @@ class RegularDonation:
     ``unpaid``: the donation of a date that could not be charged, and may be paid here.
     """
 
-    plan: DonationSubscription
+    subscription: DonationSubscription
     organisation: str
     proposed: str | None
     receipts: Sequence[PaidDonation]

@@ -59,25 +59,25 @@ async def start_card_change(context: CardChangeContext, subscription_id: UUID, r
 
 
 async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) -> tuple[UUID, SetupOrder] | None:
-    plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    agreed = await subscriptions.find_agreement(tx, plan.id)
-    if plan.status not in LIVE_STATUSES or plan.email is None or agreed is None:
+    subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    agreed = await subscriptions.find_agreement(tx, subscription.id)
+    if subscription.status not in LIVE_STATUSES or subscription.email is None or agreed is None:
         return None
-    partner, since = Partner(plan.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
-    if await store.count_setups_since(tx, partner, plan.id, since) >= domain.MAX_CARD_CHANGES:
+    partner, since = Partner(subscription.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
+    if await store.count_setups_since(tx, partner, subscription.id, since) >= domain.MAX_CARD_CHANGES:
         return None
-    setup_id = await store.insert_setup(tx, partner, plan.id)
+    setup_id = await store.insert_setup(tx, partner, subscription.id)
     back = f"{return_url}?token={tx.vault.page_token(domain.CARD_PURPOSE, setup_id)}"
     order = SetupOrder(
         key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
         reference=encode_uuid(setup_id),
-        currency=plan.money.currency,
-        description=(await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name,
-        save_for=FutureUse(agreed[0].text, agreed[0].version, plan.email),
+        currency=subscription.money.currency,
+        description=(await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name,
+        save_for=FutureUse(agreed[0].text, agreed[0].version, subscription.email),
         return_url=back,
         cancel_url=back,
         callback_url=f"{tx.base_urls.api}/callbacks/{provider}",
-        language=plan.language or _DEFAULT_LANGUAGE,
+        language=subscription.language or _DEFAULT_LANGUAGE,
     )
     return setup_id, order
 
@@ -127,13 +127,13 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
         found = await store.find_setup(tx, setup_id)
         if found is None or setup.live is tx.deployment.sandbox:
             return False
-        plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, found[0])
+        subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, found[0])
         new = await store.mark_setup_saved(tx, setup_id)
-        if plan.status in LIVE_STATUSES:
+        if subscription.status in LIVE_STATUSES:
             if new:
-                await subscriptions.set_payment_method(tx, context.provider.name, plan, saved)
+                await subscriptions.set_payment_method(tx, context.provider.name, subscription, saved)
             return True
         if new:  # it ended meanwhile: nobody needs what was saved
             unused = PaymentMethodReplaced(context.provider.name, saved.customer, saved.id)
-            await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=plan.partner_id)
+            await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=subscription.partner_id)
         return False

@@ -22,16 +22,16 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendLink]) -> Ema
     if asked is None:
         return None
     try:
-        plan = await service.get_plan(tx, job.details.subscription)
+        subscription = await service.get_subscription(tx, job.details.subscription)
     except NotFound:
         return None
-    assert plan.email is not None, "just looked"
-    locale = mails.language(plan.language).locale
+    assert subscription.email is not None, "just looked"
+    locale = mails.language(subscription.language).locale
     facts = {
-        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", locale),
-        "link": service.manage_url(tx, plan.id, asked),
+        "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
+        "link": service.manage_url(tx, subscription.id, asked),
     }
-    return Email(plan.email, f"regular_link:{link_id}", facts, plan.language, plan.partner_id)
+    return Email(subscription.email, f"regular_link:{link_id}", facts, subscription.language, subscription.partner_id)
 
 
 notifications: Final = (

@@ -93,13 +93,13 @@ class RegularDonationPages(LinkedPages):
         read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None:
             raise NotFound
-        plan_id, ends = read
-        name, now = self._ids.text(_TYPE, plan_id), self._db.deployment.clock.real_now()
+        subscription_id, ends = read
+        name, now = self._ids.text(_TYPE, subscription_id), self._db.deployment.clock.real_now()
         purpose, path = (
             (domain.PAGE_PURPOSE, f"{_PATH}/{name}") if now < ends else (domain.LINK_PURPOSE, f"{_PATH}/{name}/link")
         )
         response = RedirectResponse(path, 303, NO_PAGE)
-        visit = link_sessions.begin_link_session(self._vault, purpose, plan_id, name, now + _VISIT)
+        visit = link_sessions.begin_link_session(self._vault, purpose, subscription_id, name, now + _VISIT)
         visit.set_cookie(response, seconds=_VISIT_SECONDS)
         return response
 
@@ -108,8 +108,8 @@ class RegularDonationPages(LinkedPages):
         """All regular donations of the donor."""
         if self._ids.parse("donation", request.path_params["id"]) is not None:
             return await self._back_from_provider(request)
-        plan_id, visit = self._visited(request)
-        return await self._list(request, plan_id, visit)
+        subscription_id, visit = self._visited(request)
+        return await self._list(request, subscription_id, visit)
 
     async def link(self, request: Request) -> Response:
         """Handle every method of this path."""
@@ -118,69 +118,71 @@ class RegularDonationPages(LinkedPages):
     @with_error_pages
     async def offer_link(self, request: Request) -> Response:
         """The link has expired: a button that has a new one mailed."""
-        plan_id, visit = self._link_visit(request)
-        return await self._link_page(plan_id, visit)
+        subscription_id, visit = self._link_visit(request)
+        return await self._link_page(subscription_id, visit)
 
     @with_error_pages
     async def request_link(self, request: Request) -> Response:
         """Have a new link mailed to the donor's address."""
-        plan_id, visit = self._link_visit(request)
+        subscription_id, visit = self._link_visit(request)
         if await self._posted(request, visit) is None:
-            return await self._link_page(plan_id, visit, status=403)
+            return await self._link_page(subscription_id, visit, status=403)
         async with self._db.write() as tx:
-            plan = await service.get_plan(tx, plan_id)
-            if sent := await service.request_link(tx, plan_id):
+            subscription = await service.get_subscription(tx, subscription_id)
+            if sent := await service.request_link(tx, subscription_id):
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record_entry(
                     tx,
-                    plan.partner_id,
+                    subscription.partner_id,
                     Actor("system", "donor"),
                     "regular_donation.link_requested",
                     name,
                     address=where,
                 )
         kind, status, icon = ("regular.sent", 200, "mail") if sent else ("statement.later", 429, "info")
-        return self.pages.render_message(kind, self.pages.language(plan.language), status=status, icon=icon)
+        return self.pages.render_message(kind, self.pages.language(subscription.language), status=status, icon=icon)
 
     @with_error_pages
     async def act(self, request: Request) -> Response:
         """One of the actions: its form, and what is posted."""
         opened_by, visit = self._visited(request)
-        plan_id, name = self._plan_of(request), request.url.path.rpartition("/")[2]
+        subscription_id, name = self._plan_of(request), request.url.path.rpartition("/")[2]
         action = ACTIONS[name]
         if request.method == "GET":
-            return await self._form_page(opened_by, plan_id, visit, name)
+            return await self._form_page(opened_by, subscription_id, visit, name)
         if (form := await self._posted(request, visit)) is None:
-            return await self._refused(request, opened_by, plan_id, visit, name)
+            return await self._refused(request, opened_by, subscription_id, visit, name)
         try:
-            problems = await self._perform(request, opened_by, plan_id, action, form)
+            problems = await self._perform(request, opened_by, subscription_id, action, form)
         except InvalidState:
             return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
         except AgreementNeeded as needed:
-            return await self._form_page(opened_by, plan_id, visit, name, typed=form, needed=needed)
+            return await self._form_page(opened_by, subscription_id, visit, name, typed=form, needed=needed)
         if problems:
-            return await self._form_page(opened_by, plan_id, visit, name, problems=problems, typed=form)
+            return await self._form_page(opened_by, subscription_id, visit, name, problems=problems, typed=form)
         return self._redirect(opened_by, action.done)
 
     async def _perform(
-        self, request: Request, opened_by: UUID, plan_id: UUID, action: DonorAction, form: FormData
+        self, request: Request, opened_by: UUID, subscription_id: UUID, action: DonorAction, form: FormData
     ) -> Problems:
         async with self._db.write() as tx:
-            shown = (await service.load_one(tx, opened_by, plan_id)).listed[0]
-            problems = await action.perform(tx, SubmittedForm(shown, form, self.pages.language(shown.plan.language)))
+            shown = (await service.load_one(tx, opened_by, subscription_id)).listed[0]
+            problems = await action.perform(
+                tx, SubmittedForm(shown, form, self.pages.language(shown.subscription.language))
+            )
             if not problems:
-                await self._record_change(tx, request, shown.plan, request.url.path.rpartition("/")[2])
+                await self._record_change(tx, request, shown.subscription, request.url.path.rpartition("/")[2])
             return problems
 
     @with_error_pages
     async def pay(self, request: Request) -> Response:
         """On to the provider, to pay what could not be charged."""
         opened_by, visit = self._visited(request)
-        plan_id = self._plan_of(request)
+        subscription_id = self._plan_of(request)
         if await self._posted(request, visit) is None:
-            return await self._refused(request, opened_by, plan_id, visit, "pay")
+            return await self._refused(request, opened_by, subscription_id, visit, "pay")
         async with self._db.read() as tx:
-            found = await service.load_one(tx, opened_by, plan_id)
+            found = await service.load_one(tx, opened_by, subscription_id)
         [shown] = found.listed
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid)
@@ -221,15 +223,15 @@ class RegularDonationPages(LinkedPages):
     async def change_card(self, request: Request) -> Response:
         """On to the provider, to enter another card; nothing is charged."""
         opened_by, visit = self._visited(request)
-        plan_id = self._plan_of(request)
+        subscription_id = self._plan_of(request)
         if await self._posted(request, visit) is None:
-            return await self._refused(request, opened_by, plan_id, visit, "card")
+            return await self._refused(request, opened_by, subscription_id, visit, "card")
         async with self._db.write() as tx:
-            plan = await service.get_of_donor(tx, opened_by, plan_id)
-            await self._record_change(tx, request, plan, "card")
+            subscription = await service.get_of_donor(tx, opened_by, subscription_id)
+            await self._record_change(tx, request, subscription, "card")
         back = f"{self._db.deployment.base_urls.pages}{_PATH}/card/return"
         try:
-            url = await self._provider.change_card(plan_id, back)
+            url = await self._provider.change_card(subscription_id, back)
         except ServiceUnavailable:
             return await self._list(request, opened_by, visit, status=503, notice="give.busy")
         if url is None:
@@ -243,21 +245,21 @@ class RegularDonationPages(LinkedPages):
         if setup_id is None or link_sessions.is_speculative_request(request):
             raise NotFound
         try:
-            plan_id, changed = await self._provider.finish_card_change(setup_id)
+            subscription_id, changed = await self._provider.finish_card_change(setup_id)
         except ServiceUnavailable:
             return self.pages.render_message(
                 "give.broken", self.pages.preferred_language(request), status=503, icon="clock"
             )
         async with self._db.read() as tx:
-            shown = await service.load(tx, plan_id)
+            shown = await service.load(tx, subscription_id)
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
     def _after_provider(self, request: Request, shown: RegularDonations, done: str) -> Response:
         """On to the page whose link this browser has opened; else only what came of it."""
         for one in shown.listed:
-            name = self._ids.text(_TYPE, one.plan.id)
-            if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.plan.id, name):
-                return self._redirect(one.plan.id, done)
+            name = self._ids.text(_TYPE, one.subscription.id)
+            if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.subscription.id, name):
+                return self._redirect(one.subscription.id, done)
         return self.pages.render_page(
             "regular_returned.html",
             self.pages.language(shown.opened_by.language),
@@ -267,39 +269,39 @@ class RegularDonationPages(LinkedPages):
 
     def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
         """The plan whose link this browser has opened, within a day. Raises NotFound."""
-        plan_id, visit = super()._visited(request)
+        subscription_id, visit = super()._visited(request)
         self._ensure_current(visit)
-        return plan_id, visit
+        return subscription_id, visit
 
     def _link_visit(self, request: Request) -> tuple[UUID, LinkSession]:
         """The plan whose expired link this browser has opened, within a day. Raises NotFound."""
         name = request.path_params["id"]
-        plan_id = self._ids.parse(_TYPE, name)
-        if plan_id is None:
+        subscription_id = self._ids.parse(_TYPE, name)
+        if subscription_id is None:
             raise NotFound
-        visit = link_sessions.find_link_session(request, self._vault, domain.LINK_PURPOSE, plan_id, name)
+        visit = link_sessions.find_link_session(request, self._vault, domain.LINK_PURPOSE, subscription_id, name)
         if visit is None:
             raise NotFound
         self._ensure_current(visit)
-        return plan_id, visit
+        return subscription_id, visit
 
     def _ensure_current(self, visit: LinkSession) -> None:
         if visit.until is None or visit.until <= self._db.deployment.clock.real_now():
             raise NotFound
 
     def _plan_of(self, request: Request) -> UUID:
-        plan_id = self._ids.parse(_TYPE, request.path_params["plan"])
-        if plan_id is None:
+        subscription_id = self._ids.parse(_TYPE, request.path_params["plan"])
+        if subscription_id is None:
             raise NotFound
-        return plan_id
+        return subscription_id
 
-    async def _record_change(self, tx: Tx, request: Request, plan: DonationSubscription, change: str) -> None:
+    async def _record_change(self, tx: Tx, request: Request, subscription: DonationSubscription, change: str) -> None:
         await audit.record_entry(
             tx,
-            plan.partner_id,
+            subscription.partner_id,
             Actor("system", "donor"),
             "regular_donation.changed",
-            tx.ids.text(_TYPE, plan.id),
+            tx.ids.text(_TYPE, subscription.id),
             address=request.client.host if request.client else None,
             details={"change": change},
         )
@@ -308,11 +310,11 @@ class RegularDonationPages(LinkedPages):
         return RedirectResponse(f"{self._action(opened_by)}?done={done}", 303, NO_PAGE)
 
     async def _refused(
-        self, request: Request, opened_by: UUID, plan_id: UUID, visit: LinkSession, name: str
+        self, request: Request, opened_by: UUID, subscription_id: UUID, visit: LinkSession, name: str
     ) -> Response:
         """A form without its token: it is asked for again, and nothing was done."""
         if name in ACTIONS and ACTIONS[name].form:
-            return await self._form_page(opened_by, plan_id, visit, name, status=403)
+            return await self._form_page(opened_by, subscription_id, visit, name, status=403)
         return await self._list(request, opened_by, visit, status=403, notice="give.again")
 
     async def _list(
@@ -340,22 +342,22 @@ class RegularDonationPages(LinkedPages):
 
     def _context(self, regular_donation: RegularDonation, language: Language) -> dict[str, object]:
         """What the template shows of one plan."""
-        plan, change = regular_donation.plan, regular_donation.plan.pending_change
-        live = plan.status in subscriptions_domain.LIVE_STATUSES
+        subscription, change = regular_donation.subscription, regular_donation.subscription.pending_change
+        live = subscription.status in subscriptions_domain.LIVE_STATUSES
         return {
-            "plan": plan,
-            "name": self._ids.text(_TYPE, plan.id),
+            "plan": subscription,
+            "name": self._ids.text(_TYPE, subscription.id),
             "organisation": regular_donation.organisation,
             "proposed": regular_donation.proposed,
-            "proposed_id": self._ids.text_or_none("organisation", plan.proposed_organisation_id),
-            "every": agreements.every(plan.money, plan.frequency, language),
+            "proposed_id": self._ids.text_or_none("organisation", subscription.proposed_organisation_id),
+            "every": agreements.every(subscription.money, subscription.frequency, language),
             "live": live,
             "change": agreements.every(change.money, change.frequency, language) if change and live else None,
             "change_key": int(change.requested_at.timestamp()) if change else None,
             "agreement": self._agreement_text(regular_donation, language) if live else None,
-            "card": None if plan.payment_method is None else domain.shown_card(plan.payment_method),
-            "total": Money(plan.total_minor, plan.money.currency),
-            "ends": subscriptions_domain.past_due_until(plan, self._db.deployment.time_zone),
+            "card": None if subscription.payment_method is None else domain.shown_card(subscription.payment_method),
+            "total": Money(subscription.total_minor, subscription.money.currency),
+            "ends": subscriptions_domain.past_due_until(subscription, self._db.deployment.time_zone),
             "unpaid": regular_donation.unpaid,
             "receipts": [
                 (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}")
@@ -365,12 +367,12 @@ class RegularDonationPages(LinkedPages):
 
     def _agreement_text(self, regular_donation: RegularDonation, language: Language) -> str | None:
         """What the donor agrees to by a button of the list: to a change, or to another nonprofit."""
-        plan, change = regular_donation.plan, regular_donation.plan.pending_change
+        subscription, change = regular_donation.subscription, regular_donation.subscription.pending_change
         if change is not None:
             return actions.agreement_of(regular_donation, language, change.money, change.frequency).text
         if regular_donation.proposed is not None:
             return actions.agreement_of(
-                regular_donation, language, plan.money, plan.frequency, regular_donation.proposed
+                regular_donation, language, subscription.money, subscription.frequency, regular_donation.proposed
             ).text
         return None
 
@@ -389,7 +391,7 @@ class RegularDonationPages(LinkedPages):
     async def _form_page(
         self,
         opened_by: UUID,
-        plan_id: UUID,
+        subscription_id: UUID,
         visit: LinkSession,
         name: str,
         *,
@@ -399,10 +401,10 @@ class RegularDonationPages(LinkedPages):
         needed: AgreementNeeded | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load_one(tx, opened_by, plan_id)
+            shown = await service.load_one(tx, opened_by, subscription_id)
             today = self._db.deployment.issuer_day_at(tx.now)
         one, language = shown.listed[0], self.pages.language(shown.opened_by.language)
-        if one.plan.status == "cancelled":
+        if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
         return self.pages.render_page(
             "regular_form.html",
@@ -418,14 +420,14 @@ class RegularDonationPages(LinkedPages):
             needed=needed,
             csrf=visit.csrf,
             back=self._action(opened_by),
-            action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, plan_id)}/{name}",
+            action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, subscription_id)}/{name}",
             pause_months=domain.PAUSE_MONTHS,
             **self._limits(one, language, *actions.possible_days(today)),
         )
 
     def _limits(self, one: RegularDonation, language: Language, first: date, last: date) -> dict[str, Any]:
         """What amounts and days may be chosen."""
-        currency = one.plan.money.currency
+        currency = one.subscription.money.currency
         amounts = hosted_page_domain.donation_amounts_for(currency)
         return {
             "first": first,
@@ -441,14 +443,14 @@ class RegularDonationPages(LinkedPages):
             "symbol": formats.currency_symbol(currency, language.locale),
         }
 
-    async def _link_page(self, plan_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
+    async def _link_page(self, subscription_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         async with self._db.read() as tx:
-            plan = await service.get_plan(tx, plan_id)
+            subscription = await service.get_subscription(tx, subscription_id)
         return self.pages.render_page(
             "regular_link.html",
-            self.pages.language(plan.language),
+            self.pages.language(subscription.language),
             status=status,
             alert="give.again" if status == 403 else None,
             csrf=visit.csrf,
-            action=f"{self._action(plan_id)}/link",
+            action=f"{self._action(subscription_id)}/link",
         )

@@ -38,47 +38,54 @@ def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> 
     return f"{tx.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
 
-async def get_plan(tx: Tx, subscription_id: UUID) -> DonationSubscription:
+async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscription:
     """The plan whose link was opened. Raises NotFound, also when its donor is not known any more."""
-    plan = await subscriptions.get(tx, ALL_PARTNERS, subscription_id)
-    if plan.email is None:
+    subscription = await subscriptions.get(tx, ALL_PARTNERS, subscription_id)
+    if subscription.email is None:
         raise NotFound
-    return plan
+    return subscription
 
 
 async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
     """All plans of the donor whose link was opened. Raises NotFound."""
-    opened_by = await get_plan(tx, subscription_id)
+    opened_by = await get_subscription(tx, subscription_id)
     assert opened_by.email is not None, "just looked"
     partner = Partner(opened_by.partner_id)
     plans = await subscriptions.list_by_donor(tx, partner, opened_by.email)
     plans.sort(key=lambda plan: plan.status == "cancelled")
-    receipts = await store.receipts_of(tx, partner, [plan.id for plan in plans], domain.RECEIPTS_SHOWN)
-    listed = [await _shown(tx, partner, plan, receipts.get(plan.id, [])) for plan in plans]
+    receipts = await store.receipts_of(tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN)
+    listed = [await _shown(tx, partner, subscription, receipts.get(subscription.id, [])) for subscription in plans]
     return RegularDonations(opened_by, await partners.get(tx, partner), listed)
 
 
 async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> DonationSubscription:
     """A plan of the donor whose link was opened. Raises NotFound."""
-    opened, plan = await get_plan(tx, opened_by), await get_plan(tx, subscription_id)
-    if plan.partner_id != opened.partner_id or (plan.email or "").lower() != (opened.email or "").lower():
+    opened, subscription = await get_subscription(tx, opened_by), await get_subscription(tx, subscription_id)
+    if (
+        subscription.partner_id != opened.partner_id
+        or (subscription.email or "").lower() != (opened.email or "").lower()
+    ):
         raise NotFound
-    return plan
+    return subscription
 
 
 async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDonations:
     """Like ``load``, with a single plan. Raises NotFound."""
-    plan = await get_of_donor(tx, opened_by, subscription_id)
-    partner = Partner(plan.partner_id)
-    return RegularDonations(plan, await partners.get(tx, partner), [await _shown(tx, partner, plan, [])])
+    subscription = await get_of_donor(tx, opened_by, subscription_id)
+    partner = Partner(subscription.partner_id)
+    return RegularDonations(
+        subscription, await partners.get(tx, partner), [await _shown(tx, partner, subscription, [])]
+    )
 
 
-async def _shown(tx: Tx, partner: Partner, plan: DonationSubscription, receipts: list[PaidDonation]) -> RegularDonation:
-    proposed = plan.proposed_organisation_id
-    charge = await subscriptions.find_open_charge(tx, plan.id) if plan.status == "past_due" else None
+async def _shown(
+    tx: Tx, partner: Partner, subscription: DonationSubscription, receipts: list[PaidDonation]
+) -> RegularDonation:
+    proposed = subscription.proposed_organisation_id
+    charge = await subscriptions.find_open_charge(tx, subscription.id) if subscription.status == "past_due" else None
     return RegularDonation(
-        plan,
-        (await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name,
+        subscription,
+        (await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name,
         (await hosted_page.nonprofit_profile_of(tx, partner, proposed)).name if proposed else None,
         receipts,
         charge.donation_id if charge else None,
@@ -87,11 +94,11 @@ async def _shown(tx: Tx, partner: Partner, plan: DonationSubscription, receipts:
 
 async def request_link(tx: Tx, subscription_id: UUID) -> bool:
     """Email a new link to a plan's donor; False if the limit was reached. Raises NotFound."""
-    plan = await get_plan(tx, subscription_id)
-    assert plan.email is not None, "just looked"
-    partner = Partner(plan.partner_id)
-    link_id = await requested_emails.request_email(tx, partner, "regular_donations", plan.email)
+    subscription = await get_subscription(tx, subscription_id)
+    assert subscription.email is not None, "just looked"
+    partner = Partner(subscription.partner_id)
+    link_id = await requested_emails.request_email(tx, partner, "regular_donations", subscription.email)
     if link_id is None:
         return False
-    await SEND_LINK.enqueue(tx, SendLink(link_id, plan.id), unique=str(link_id))
+    await SEND_LINK.enqueue(tx, SendLink(link_id, subscription.id), unique=str(link_id))
     return True

@@ -17,20 +17,20 @@ TEXTS: Final[Mapping[NoticeKind, str]] = {
 """Texts for kinds of emails that share them."""
 
 
-def is_current(plan: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
+def is_current(subscription: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
     """Whether a notice still says what is true of the plan."""
     match kind:
         case "payment_failed" | "authentication_needed":
-            return plan.status == "past_due"
+            return subscription.status == "past_due"
         case "paused" | "organisation_stopped":
-            return plan.status == "paused"
+            return subscription.status == "paused"
         case "change_requested":
-            return plan.pending_change is not None
+            return subscription.pending_change is not None
         case "organisation_proposed":
-            return plan.proposed_organisation_id is not None
+            return subscription.proposed_organisation_id is not None
         case "yearly_reminder":
-            return plan.status == "active" and plan.next_due_on == due_on
+            return subscription.status == "active" and subscription.next_due_on == due_on
         case "card_expiring" | "resumed" | "payment_method_changed":
-            return plan.status in LIVE_STATUSES
+            return subscription.status in LIVE_STATUSES
         case _:
             return True

@@ -56,75 +56,84 @@ async def compose_notice(tx: Tx, mails: MailRenderer, job: JobOf[SendNotice]) ->
     notice = job.details.notice
     due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
     partner = Partner(notice.partner)
-    plan = await subscriptions.get(tx, partner, notice.subscription)
-    if plan.email is None or not domain.is_current(plan, notice.kind, due_on):
+    subscription = await subscriptions.get(tx, partner, notice.subscription)
+    if subscription.email is None or not domain.is_current(subscription, notice.kind, due_on):
         return None
-    language = mails.language(plan.language)
+    language = mails.language(subscription.language)
     facts = {
         "kind": notice.kind,
-        "name": formats.greeting_name(plan.first_name or "", plan.last_name or "", language.locale),
+        "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", language.locale),
         "text": domain.TEXTS.get(notice.kind, f"regular.mail.{notice.kind}.text"),
         "open": f"regular.mail.{notice.kind}.open" if notice.kind in _OPEN else "regular.mail.open",
-        "reason": _reason(plan, notice.kind),
+        "reason": _reason(subscription, notice.kind),
         "on": due_on or job.details.at,
-        "ended": plan.status == "cancelled",
-        "link": donor_pages.manage_url(tx, plan.id),
-        **await _names(tx, partner, plan),
-        **await _agreement(tx, plan, notice.kind, job.details.at),
+        "ended": subscription.status == "cancelled",
+        "link": donor_pages.manage_url(tx, subscription.id),
+        **await _names(tx, partner, subscription),
+        **await _agreement(tx, subscription, notice.kind, job.details.at),
     }
-    facts["facts"] = _rows(mails, language, plan, str(facts["organisation"]))
-    facts["every"] = _proposed(plan, language)
-    return Email(plan.email, f"regular:{job.id}", facts, plan.language, plan.partner_id, at=job.details.at)
+    facts["facts"] = _rows(mails, language, subscription, str(facts["organisation"]))
+    facts["every"] = _proposed(subscription, language)
+    return Email(
+        subscription.email,
+        f"regular:{job.id}",
+        facts,
+        subscription.language,
+        subscription.partner_id,
+        at=job.details.at,
+    )
 
 
-async def _names(tx: Tx, partner: Partner, plan: DonationSubscription) -> dict[str, str]:
+async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:
     """Who receives it, or will if the donor agrees, and who received it before."""
-    former = (await hosted_page.nonprofit_profile_of(tx, partner, plan.organisation_id)).name
-    if plan.proposed_organisation_id is None:
+    former = (await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name
+    if subscription.proposed_organisation_id is None:
         organisation = former
     else:
-        organisation = (await hosted_page.nonprofit_profile_of(tx, partner, plan.proposed_organisation_id)).name
+        organisation = (await hosted_page.nonprofit_profile_of(tx, partner, subscription.proposed_organisation_id)).name
     name = (await partners.get(tx, partner)).name
     return {"organisation": organisation, "former": former, "partner": name}
 
 
-async def _agreement(tx: Tx, plan: DonationSubscription, kind: NoticeKind, at: datetime) -> dict[str, object]:
+async def _agreement(tx: Tx, subscription: DonationSubscription, kind: NoticeKind, at: datetime) -> dict[str, object]:
     """What the donor has just agreed to."""
-    found = await subscriptions.find_agreement(tx, plan.id)
+    found = await subscriptions.find_agreement(tx, subscription.id)
     if found is None or (kind != "begun" and found[1] != at):
         return {"agreement": None}
     return {"agreement": found[0], "agreed_at": found[1]}
 
 
-def _reason(plan: DonationSubscription, kind: NoticeKind) -> str | None:
+def _reason(subscription: DonationSubscription, kind: NoticeKind) -> str | None:
     if kind == "organisation_proposed":
         return "regular.move.text"
-    if kind == "cancelled" and plan.cancellation_reason in _REASONS:
-        return f"regular.mail.cancelled.{plan.cancellation_reason}"
+    if kind == "cancelled" and subscription.cancellation_reason in _REASONS:
+        return f"regular.mail.cancelled.{subscription.cancellation_reason}"
     return None
 
 
-def _proposed(plan: DonationSubscription, language: Language) -> str:
+def _proposed(subscription: DonationSubscription, language: Language) -> str:
     """What a partner asks for, else what is given: ``$25.00 every month``."""
-    change = plan.pending_change
-    money, frequency = (plan.money, plan.frequency) if change is None else (change.money, change.frequency)
+    change = subscription.pending_change
+    money, frequency = (
+        (subscription.money, subscription.frequency) if change is None else (change.money, change.frequency)
+    )
     return agreements.every(money, frequency, language)
 
 
 def _rows(
-    mails: MailRenderer, language: Language, plan: DonationSubscription, organisation: str
+    mails: MailRenderer, language: Language, subscription: DonationSubscription, organisation: str
 ) -> list[tuple[str, str]]:
     """Label and value of what is so now."""
     rows = [
         ("receipt.organisation", organisation),
-        ("receipt.amount", agreements.every(plan.money, plan.frequency, language)),
+        ("receipt.amount", agreements.every(subscription.money, subscription.frequency, language)),
     ]
-    if plan.status in ("active", "past_due") and plan.next_due_on is not None:
-        rows.append(("regular.next", formats.format_day(plan.next_due_on, language.locale)))
-    if plan.status == "paused" and plan.paused_until is not None:
-        rows.append(("regular.until", mails.format_day(plan.paused_until, language)))
-    if plan.payment_method is not None and plan.status != "cancelled":
-        rows.append(("regular.card", donor_pages_domain.shown_card(plan.payment_method)))
+    if subscription.status in ("active", "past_due") and subscription.next_due_on is not None:
+        rows.append(("regular.next", formats.format_day(subscription.next_due_on, language.locale)))
+    if subscription.status == "paused" and subscription.paused_until is not None:
+        rows.append(("regular.until", mails.format_day(subscription.paused_until, language)))
+    if subscription.payment_method is not None and subscription.status != "cancelled":
+        rows.append(("regular.card", donor_pages_domain.shown_card(subscription.payment_method)))
     return rows
 
 
