@@ -177,14 +177,14 @@ class MergePages:
                 words, words, back, "Comparison", [_who(pair), *about], [_NOTE if merge else _WHY], closed=closed
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             pair, back = await self._pair_of_path(tx, visitor)
             if decision == "merge" and pair.refusal:
                 raise ImportRefused(pair.refusal)
             subject = " ".join(sorted(tx.ids.text(ID, record.id) for record in (pair.one, pair.other)))
             action = f"organisation.{decision}"
             decided = await operators.require_approval(
-                tx, visitor.person, "administrator", action, subject, pair.fingerprint, typed["note"]
+                tx, visitor.person, "administrator", action, subject, pair.fingerprint, entered_values["note"]
             )
             if isinstance(decided, Approval):
                 await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, subject, look=1)
@@ -193,7 +193,7 @@ class MergePages:
             await act(tx, pair.one, pair.other)
             done = "organisation.merged" if decision == "merge" else "organisation.separated"
             await self._context.record_audit_entry(
-                tx, visitor, DEPLOYMENT, done, subject, note=typed["note"], deciders=decided.decider_count
+                tx, visitor, DEPLOYMENT, done, subject, note=entered_values["note"], deciders=decided.decider_count
             )
             return f"{back}&done={decision}"
 

@@ -90,13 +90,15 @@ class OrganisationActs:
                 closed=_unpublished_reason(one),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
-            if own.primary_color and not typed["colour"]:
+            if own.primary_color and not entered_values["colour"]:
                 raise IncorrectParams("colour: a colour cannot be removed alone; remove the branding instead")
             try:
-                change = BrandingChange(typed["name"], typed["description"], colour=typed["colour"] or None)
+                change = BrandingChange(
+                    entered_values["name"], entered_values["description"], colour=entered_values["colour"] or None
+                )
                 await branding.update_branding(tx, one.id, change)
             except branding_domain.InvalidBranding as error:
                 raise IncorrectParams(f"{'name' if 'the name' in str(error) else 'description'}: {error}") from None
@@ -155,9 +157,9 @@ class OrganisationActs:
                 closed="" if one.partner_id else "This organisation is published.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            websites = typed["websites"].split()
+            websites = entered_values["websites"].split()
             if any(not web.is_web_address(site) or len(site) > _LONGEST_WEBSITE for site in websites):
                 raise IncorrectParams("websites: enter web addresses such as https://example.org")
             await organisations.publish_organisation(tx, one.id, websites)
@@ -167,7 +169,7 @@ class OrganisationActs:
                 DEPLOYMENT,
                 "organisation.published",
                 tx.ids.text(ID, one.id),
-                note=typed["note"],
+                note=entered_values["note"],
                 websites=", ".join(websites),
             )
             return f"{organisation_path(tx, one.id)}?done=published"

@@ -86,14 +86,14 @@ class RegisterActs:
                 closed=closed,
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             load = await self._load(tx, visitor)
             if not load.rows or not await registers.list_fetches(tx, load.id):
                 raise ImportRefused("These files cannot be imported again.")
             by = self._context.operator_id(visitor)
-            await registers.decide_about_load(tx, load, "released", by, typed["note"])
+            await registers.decide_about_load(tx, load, "released", by, entered_values["note"])
             await registers_jobs.enqueue_release(tx, load.id, by)
-            await self._record(tx, visitor, load, "register.released", typed["note"])
+            await self._record(tx, visitor, load, "register.released", entered_values["note"])
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/release"
@@ -117,11 +117,11 @@ class RegisterActs:
                 closed=await registers.undecidable_reason(tx, load),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             load = await self._load(tx, visitor)
             by = self._context.operator_id(visitor)
-            await registers.decide_about_load(tx, load, "refused", by, typed["note"])
-            await self._record(tx, visitor, load, "register.refused", typed["note"])
+            await registers.decide_about_load(tx, load, "refused", by, entered_values["note"])
+            await self._record(tx, visitor, load, "register.refused", entered_values["note"])
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/refuse"

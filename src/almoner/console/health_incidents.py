@@ -134,10 +134,12 @@ class HealthIncidents:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             by = self._context.operator_id(visitor)
-            status = _status(typed)
-            new = await incidents.create_incident(tx, typed["title"], typed["affected"], status, typed["text"], by)
+            status = _status(entered_values)
+            new = await incidents.create_incident(
+                tx, entered_values["title"], entered_values["affected"], status, entered_values["text"], by
+            )
             text = self._context.id_text(ID, new)
             await self._context.record_audit_entry(
                 tx,
@@ -145,8 +147,8 @@ class HealthIncidents:
                 DEPLOYMENT,
                 "incident.reported",
                 text,
-                title=typed["title"],
-                affected=typed["affected"],
+                title=entered_values["title"],
+                affected=entered_values["affected"],
                 status=status,
             )
             return f"{PATH}/{text}"
@@ -167,8 +169,8 @@ class HealthIncidents:
                 closed=_closed(found),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-            return await self._publish(tx, visitor, _status(typed), typed["text"], "incident.updated")
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+            return await self._publish(tx, visitor, _status(entered_values), entered_values["text"], "incident.updated")
 
         return Act(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
@@ -187,8 +189,8 @@ class HealthIncidents:
                 closed=_closed(found),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-            return await self._publish(tx, visitor, "resolved", typed["text"], "incident.resolved")
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+            return await self._publish(tx, visitor, "resolved", entered_values["text"], "incident.resolved")
 
         return Act(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
@@ -206,9 +208,9 @@ class HealthIncidents:
         return own
 
 
-def _status(typed: Mapping[str, str]) -> IncidentStatus:
+def _status(entered_values: Mapping[str, str]) -> IncidentStatus:
     """The selected status, one of ``OPEN_STATUSES``."""
-    return next(status for status in OPEN_STATUSES if status == typed["status"])
+    return next(status for status in OPEN_STATUSES if status == entered_values["status"])
 
 
 def _closed(found: Incident) -> str:

@@ -113,11 +113,11 @@ class HealthJobs:
                 facts=_facts(job),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
             kind = await dead_jobs.drop_dead_job(tx, _number(number))
             await self._context.record_audit_entry(
-                tx, visitor, DEPLOYMENT, "job.dropped", number, kind=kind, note=typed["note"]
+                tx, visitor, DEPLOYMENT, "job.dropped", number, kind=kind, note=entered_values["note"]
             )
             return PATH
 
@@ -140,10 +140,10 @@ class HealthJobs:
                 closed="" if counts else "No job has given up.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-            count = await dead_jobs.retry_dead_jobs(tx, typed["kind"])
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+            count = await dead_jobs.retry_dead_jobs(tx, entered_values["kind"])
             await self._context.record_audit_entry(
-                tx, visitor, DEPLOYMENT, "job.kind_retried", typed["kind"], jobs=count
+                tx, visitor, DEPLOYMENT, "job.kind_retried", entered_values["kind"], jobs=count
             )
             return PATH
 

@@ -109,8 +109,8 @@ def _returnable(one: Disbursement) -> str:
     )
 
 
-async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
-    returned = await disbursements.mark_returned(tx, one.id, typed["reason"], recorded_by=officer.id)
+async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
+    returned = await disbursements.mark_returned(tx, one.id, entered_values["reason"], recorded_by=officer.id)
     await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", tx.ids.text(_TYPE, one.id))
 
 
@@ -317,9 +317,15 @@ class DisbursementPages:
                     ),
                 ]
 
-    async def _confirm(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> str | None:
+    async def _confirm(
+        self, tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]
+    ) -> str | None:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
-        name, note, alone = tx.ids.text(_TYPE, one.id), typed["note"] or None, needed.single_approval_limit_minor
+        name, note, alone = (
+            tx.ids.text(_TYPE, one.id),
+            entered_values["note"] or None,
+            needed.single_approval_limit_minor,
+        )
         stated = PaymentConfirmation(officer.id, alone, note) if needed.people == 1 else None
         if needed.people == 2:
             if note is None:
@@ -338,13 +344,13 @@ class DisbursementPages:
         await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", name, people=people)
         return None
 
-    async def _place_hold(self, tx: Tx, officer: Officer, one: Disbursement, typed: Mapping[str, str]) -> None:
-        scope = Partner(one.partner_id) if typed["whose"] == "partner" else ALL_PARTNERS
+    async def _place_hold(self, tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
+        scope = Partner(one.partner_id) if entered_values["whose"] == "partner" else ALL_PARTNERS
         await disbursements.hold_disbursements(
             tx,
             scope,
             one.organisation_id,
-            note=typed["note"],
+            note=entered_values["note"],
             decided_by=officer.id,
             rules=self._context.services.rules,
         )

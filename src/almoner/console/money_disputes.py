@@ -93,11 +93,11 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 "A refund or disbursement of this donation is in progress: try again in a minute."
             ) from None
 
-    async def mark_won(tx: Tx, officer: Officer, dispute: Dispute, typed: Mapping[str, str]) -> None:
-        await end(tx, officer, dispute, "won", typed["note"])
+    async def mark_won(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
+        await end(tx, officer, dispute, "won", entered_values["note"])
 
-    async def mark_lost(tx: Tx, officer: Officer, dispute: Dispute, typed: Mapping[str, str]) -> None:
-        await end(tx, officer, dispute, "lost", typed["note"])
+    async def mark_lost(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
+        await end(tx, officer, dispute, "lost", entered_values["note"])
 
     only = "Use this only if the payment provider does not report the outcome."
     return RecordKind(

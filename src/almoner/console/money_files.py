@@ -89,8 +89,8 @@ async def _release(tx: Tx, officer: Officer, file: PaymentFile, _typed: Mapping[
     await _audit(tx, officer, "payment_file.released", released)
 
 
-async def _withdraw(tx: Tx, officer: Officer, file: PaymentFile, typed: Mapping[str, str]) -> None:
-    withdrawn = await payment_files.withdraw_file(tx, file.id, note=typed["note"], by=officer.id)
+async def _withdraw(tx: Tx, officer: Officer, file: PaymentFile, entered_values: Mapping[str, str]) -> None:
+    withdrawn = await payment_files.withdraw_file(tx, file.id, note=entered_values["note"], by=officer.id)
     await _audit(tx, officer, "payment_file.withdrawn", withdrawn)
 
 
@@ -288,16 +288,16 @@ class PaymentFilePages:
             else "None of our bank accounts is configured. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
         )
 
-    async def _create(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-        own = (self._context.services.own_accounts or {})[typed["currency"]]
+    async def _create(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        own = (self._context.services.own_accounts or {})[entered_values["currency"]]
         try:
-            day = date.fromisoformat(typed["date"]) if typed["date"] else tx.now.date()
+            day = date.fromisoformat(entered_values["date"]) if entered_values["date"] else tx.now.date()
         except ValueError:
             raise IncorrectParams("date: enter a date such as 2026-11-30") from None
         officer = Officer(self._context, visitor)
         made = await payment_files.create_file(tx, own, day, by=officer.id)
         if made.file is None:
-            raise PaymentFileError(await self._nothing(tx, typed["currency"], made.without_account, made.held))
+            raise PaymentFileError(await self._nothing(tx, entered_values["currency"], made.without_account, made.held))
         await _audit(tx, officer, "payment_file.made", made.file)
         left = f"{len(made.without_account)}.{len(made.held)}"
         return f"{_KIND.address(tx, made.file)}?left={left}"

@@ -35,8 +35,8 @@ from almoner.console.money_records import (
     names_of_organisations,
     page_of,
     parse_choice,
+    parse_entered_amount,
     parse_filter_id,
-    parse_typed_amount,
     sentences,
     show_record,
 )
@@ -95,25 +95,25 @@ async def _audit(tx: Tx, officer: Officer, action: str, claim: GiftAidClaim) -> 
     await officer.record_audit_entry(tx, DEPLOYMENT, f"gift_aid_claim.{action}", tx.ids.text(_TYPE, claim.id))
 
 
-async def _submit(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+async def _submit(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "submitted", claim)
-    await gift_aid_claims.mark_submitted(tx, claim.id, typed["reference"], by=officer.id)
+    await gift_aid_claims.mark_submitted(tx, claim.id, entered_values["reference"], by=officer.id)
 
 
-async def _pay(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
-    minor = parse_typed_amount("amount", typed["amount"], CURRENCY) if typed["amount"] else None
+async def _pay(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
+    minor = parse_entered_amount("amount", entered_values["amount"], CURRENCY) if entered_values["amount"] else None
     await _audit(tx, officer, "paid", claim)
-    await gift_aid_claims.mark_paid(tx, claim.id, minor, note=typed["note"] or None, by=officer.id)
+    await gift_aid_claims.mark_paid(tx, claim.id, minor, note=entered_values["note"] or None, by=officer.id)
 
 
-async def _reject(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+async def _reject(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "rejected", claim)
-    await gift_aid_claims.mark_rejected(tx, claim.id, typed["note"], by=officer.id)
+    await gift_aid_claims.mark_rejected(tx, claim.id, entered_values["note"], by=officer.id)
 
 
-async def _withdraw(tx: Tx, officer: Officer, claim: GiftAidClaim, typed: Mapping[str, str]) -> None:
+async def _withdraw(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "withdrawn", claim)
-    await gift_aid_claims.withdraw_draft(tx, claim.id, typed["note"], by=officer.id)
+    await gift_aid_claims.withdraw_draft(tx, claim.id, entered_values["note"], by=officer.id)
 
 
 async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
@@ -366,10 +366,10 @@ class GiftAidClaimPages:
             ),
         )
 
-    async def _draft(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
-        officer, charity = Officer(self._context, visitor), tx.ids.parse("organisation", typed["charity"])
+    async def _draft(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        officer, charity = Officer(self._context, visitor), tx.ids.parse("organisation", entered_values["charity"])
         try:
-            year = gift_aid_claims_domain.parse_year_end(typed["year_end"])
+            year = gift_aid_claims_domain.parse_year_end(entered_values["year_end"])
         except ValueError as error:
             raise IncorrectParams(f"year_end: {error}") from None
         try:
@@ -378,9 +378,9 @@ class GiftAidClaimPages:
             made = await gift_aid_claims.draft_claim(
                 tx,
                 charity,
-                _before(typed["before"]) or tx.now,
+                _before(entered_values["before"]) or tx.now,
                 year=year,
-                aggregate=typed["aggregate"] == "yes",
+                aggregate=entered_values["aggregate"] == "yes",
                 by=officer.id,
             )
         except NotFound:
@@ -395,7 +395,7 @@ class GiftAidClaimPages:
             "gift_aid_claim.drafted",
             claim_id,
             donations=made.claim.donations,
-            charity=typed["charity"],
+            charity=entered_values["charity"],
         )
         return f"{_PATH}/{claim_id}?left={len(made.left_out)}&expired={made.expired}&waiting={made.waiting}"
 
@@ -424,11 +424,11 @@ class GiftAidClaimPages:
         return FileContent(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
-def _before(typed: str) -> datetime | None:
-    if not typed:
+def _before(entered: str) -> datetime | None:
+    if not entered:
         return None
     try:
-        return parse_day_or_timestamp(typed)
+        return parse_day_or_timestamp(entered)
     except ValueError:
         raise IncorrectParams("before: enter a day such as 2026-11-01") from None
 

@@ -142,14 +142,14 @@ class HoldPages:
             facts,
         )
 
-    async def _release(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _release(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         organisation_id, scope = self._named(visitor)
         officer, organisation = Officer(self._context, visitor), tx.ids.text("organisation", organisation_id)
         whose = f" for {tx.ids.text('partner', scope.id)}" if isinstance(scope, Partner) else ""
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         agreed = await officer.decide_with_second(
-            tx, of, "payouts.release", f"{organisation}{whose}", seen, typed["note"], always=False
+            tx, of, "payouts.release", f"{organisation}{whose}", seen, entered_values["note"], always=False
         )
         if agreed is None:
             return f"/money?done={FIRST}"

@@ -92,8 +92,8 @@ def _decided(one: LineDetails) -> str:
     return reopening_refusal(one.line.status, one.line.matched_as)
 
 
-async def _match(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
-    kind, thing = typed["kind"], typed["record"]
+async def _match(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
+    kind, thing = entered_values["kind"], entered_values["record"]
     try:
         await _assign(tx, one.line.id, kind, thing, officer.id)
     except NotFound:
@@ -123,13 +123,13 @@ def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
     return found
 
 
-async def _dismiss(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
+async def _dismiss(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.text(_TYPE, one.line.id))
-    await bank_statements.dismiss_line(tx, one.line.id, note=typed["note"], by=officer.id)
+    await bank_statements.dismiss_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
 
 
-async def _reopen(tx: Tx, officer: Officer, one: LineDetails, typed: Mapping[str, str]) -> None:
-    await bank_statements.reopen_line(tx, one.line.id, note=typed["note"], by=officer.id)
+async def _reopen(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
+    await bank_statements.reopen_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.text(_TYPE, one.line.id))
 
 

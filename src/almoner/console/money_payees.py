@@ -134,16 +134,18 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     ]
 
 
-async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, typed: Mapping[str, str]) -> str | None:
+async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: Mapping[str, str]) -> str | None:
     earlier = [one.proposed.by, *([one.first.by] if one.first else [])]
     await operators.ensure_independent_operator(tx, officer.person, earlier)
-    seen = await payee_bank_accounts.approve(tx, one.id, number=typed["number"], note=typed["note"], by=officer.id)
+    seen = await payee_bank_accounts.approve(
+        tx, one.id, number=entered_values["number"], note=entered_values["note"], by=officer.id
+    )
     await _audit(tx, officer, "payee.approved", seen)
     return "first" if seen.status == "proposed" else None
 
 
-async def _reject(tx: Tx, officer: Officer, one: PayeeAccount, typed: Mapping[str, str]) -> None:
-    refused = await payee_bank_accounts.refuse(tx, one.id, note=typed["note"], by=officer.id)
+async def _reject(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: Mapping[str, str]) -> None:
+    refused = await payee_bank_accounts.refuse(tx, one.id, note=entered_values["note"], by=officer.id)
     await _audit(tx, officer, "payee.refused", refused)
 
 
@@ -314,19 +316,19 @@ class PayeeAccountPages:
             _PROPOSAL,
         )
 
-    async def _propose(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _propose(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         officer = Officer(self._context, visitor)
-        places = (to_one_line(typed[name]).strip() or None for name in _PLACES)
-        address = Address(to_one_line(typed["town"]).strip(), typed["country"].upper(), *places)
+        places = (to_one_line(entered_values[name]).strip() or None for name in _PLACES)
+        address = Address(to_one_line(entered_values["town"]).strip(), entered_values["country"].upper(), *places)
         proposal = await payee_bank_accounts.parse_proposal(
             tx,
-            tx.ids.parse("organisation", typed["organisation"]),
-            currency=typed["currency"].upper(),
-            holder=to_one_line(typed["holder"]).strip(),
+            tx.ids.parse("organisation", entered_values["organisation"]),
+            currency=entered_values["currency"].upper(),
+            holder=to_one_line(entered_values["holder"]).strip(),
             address=address,
-            fields={name: typed[name] or None for name in _NUMBERS},
-            note=typed["note"],
+            fields={name: entered_values[name] or None for name in _NUMBERS},
+            note=entered_values["note"],
         )
-        made = await payee_bank_accounts.propose_account(tx, proposal, note=typed["note"], by=officer.id)
+        made = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
         await _audit(tx, officer, "payee.proposed", made)
         return _KIND.address(tx, made)

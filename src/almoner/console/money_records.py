@@ -186,9 +186,9 @@ class RecordKind(Generic[R]):
             about = [] if closed else await act.about(tx, record)
             return ActPage(act.button, act.button, back, self.words, about, act.fields, facts, closed=closed)
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             record = await self.find(context, tx, visitor)
-            done = await act.perform(tx, Officer(context, visitor, self.role), record, typed)
+            done = await act.perform(tx, Officer(context, visitor, self.role), record, entered_values)
             return f"{self.address(tx, record)}?done={done or act.name}"
 
         return Act(
@@ -270,9 +270,9 @@ def parse_filter_id(tx: Tx, query: ListQuery, name: str, id_type: str) -> UUID |
     return found
 
 
-def parse_typed_amount(name: str, typed: str, currency: str) -> int:
+def parse_entered_amount(name: str, entered: str, currency: str) -> int:
     """Parse an amount such as ``12.34`` into minor units. Raises IncorrectParams."""
-    found = numbers.parse_amount(typed, currency, _ENGLISH)
+    found = numbers.parse_amount(entered, currency, _ENGLISH)
     if isinstance(found, AmountProblem) or found < 1:
         raise IncorrectParams(f"{name}: enter an amount in {currency} such as 12.50")
     return found

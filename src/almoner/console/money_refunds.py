@@ -32,7 +32,7 @@ from almoner.console.money_records import (
     names_of_deciders,
     page_of,
     parse_choice,
-    parse_typed_amount,
+    parse_entered_amount,
     sentences,
     show_record,
 )
@@ -95,20 +95,22 @@ def _unhandled(shown: _Shown) -> str:
     return "" if shown.unsent else "Only a failed or returned refund that has not been handled yet can be resolved."
 
 
-async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     name = tx.ids.text(_TYPE, shown.refund.id)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", name, called=typed["reference"])
-    await refunds.record_manual_refund(tx, shown.refund.id, typed["reference"], typed["note"], officer.id)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", name, called=entered_values["reference"])
+    await refunds.record_manual_refund(
+        tx, shown.refund.id, entered_values["reference"], entered_values["note"], officer.id
+    )
 
 
-async def _mark_failed(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+async def _mark_failed(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.refused", tx.ids.text(_TYPE, shown.refund.id))
-    await refunds.mark_refused(tx, shown.refund.id, typed["note"], officer.id)
+    await refunds.mark_refused(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
-async def _resolve(tx: Tx, officer: Officer, shown: _Shown, typed: Mapping[str, str]) -> None:
+async def _resolve(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.let_rest", tx.ids.text(_TYPE, shown.refund.id))
-    await refunds.resolve_unsent_refund(tx, shown.refund.id, typed["note"], officer.id)
+    await refunds.resolve_unsent_refund(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
 async def _retry(tx: Tx, officer: Officer, shown: _Shown, _typed: Mapping[str, str]) -> None:
@@ -308,16 +310,20 @@ class RefundPages:
 
         return Act(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
 
-    async def _begin(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _begin(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         officer = Officer(self._context, visitor)
-        donation_id = tx.ids.parse("donation", typed["donation"])
+        donation_id = tx.ids.parse("donation", entered_values["donation"])
         try:
             if donation_id is None:
                 raise NotFound
             gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         except NotFound:
             raise IncorrectParams("donation: no donation has this ID") from None
-        minor = parse_typed_amount("amount", typed["amount"], gift.money.currency) if typed["amount"] else None
+        minor = (
+            parse_entered_amount("amount", entered_values["amount"], gift.money.currency)
+            if entered_values["amount"]
+            else None
+        )
         started = await refunds.begin_refund(
             tx,
             ALL_PARTNERS,
@@ -325,12 +331,12 @@ class RefundPages:
             minor,
             self._context.services.rules,
             started_by=officer.id,
-            note=typed["note"],
-            called=typed["reference"] or None,
+            note=entered_values["note"],
+            called=entered_values["reference"] or None,
         )
         named = tx.ids.text(_TYPE, started.id)
         await officer.record_audit_entry(
-            tx, gift.partner_id, "refund.begun", typed["donation"], refund=named, amount=started.money.minor
+            tx, gift.partner_id, "refund.begun", entered_values["donation"], refund=named, amount=started.money.minor
         )
         return f"{_PATH}/{named}"
 

@@ -232,11 +232,11 @@ class SettlementPages:
             ),
         )
 
-    async def _dismiss(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _dismiss(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         one, officer = await self._find_line(tx, visitor), Officer(self._context, visitor)
         line, provider = one.stored.line, one.stored.provider
         await settlements.clear_exception(
-            tx, provider, one.reference, line.key, cleared_by=officer.id, note=typed["note"]
+            tx, provider, one.reference, line.key, cleared_by=officer.id, note=entered_values["note"]
         )
         await officer.record_audit_entry(
             tx,
@@ -278,10 +278,10 @@ class SettlementPages:
             ),
         )
 
-    async def _explain(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _explain(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         one, officer = await self._find_payout(tx, visitor), Officer(self._context, visitor)
         await bank_statements.record_payout_explanation(
-            tx, one.provider, one.payout.reference, note=typed["note"], by=officer.id
+            tx, one.provider, one.payout.reference, note=entered_values["note"], by=officer.id
         )
         named = f"{one.provider}/{one.payout.reference}"
         await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.explained", named)

@@ -244,10 +244,10 @@ class StatementPages:
             (Fact("Account", gap.account), Fact("Statement", gap.reference), Fact("Day", gap.data_date.isoformat())),
         )
 
-    async def _explain(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _explain(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         officer, name = Officer(self._context, visitor), visitor.path.split("/")[-2]
         statement_id = self._context.parse_id(_STATEMENT, name)
-        await bank_statements.record_gap_explanation(tx, statement_id, note=typed["note"], by=officer.id)
+        await bank_statements.record_gap_explanation(tx, statement_id, note=entered_values["note"], by=officer.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
         return f"{_PATH}/gaps"
 

@@ -118,18 +118,20 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
     ]
 
 
-async def _refund(tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+async def _refund(
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+) -> None:
     name = tx.ids.text(_TYPE, unallocated_payment.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=None)
-    await suspense.begin_refund(tx, unallocated_payment.id, typed["note"], officer.id)
+    await suspense.begin_refund(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
 
 async def _record_refund(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
-    name, called = tx.ids.text(_TYPE, unallocated_payment.id), typed["reference"]
+    name, called = tx.ids.text(_TYPE, unallocated_payment.id), entered_values["reference"]
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=called)
-    await suspense.record_manual_refund(tx, unallocated_payment.id, called, typed["note"], officer.id)
+    await suspense.record_manual_refund(tx, unallocated_payment.id, called, entered_values["note"], officer.id)
 
 
 async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
@@ -137,20 +139,22 @@ async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Seque
     return [f"The payment pays {named}. The donation's amount is changed to the amount received."]
 
 
-async def _apply(tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]) -> None:
+async def _apply(
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+) -> None:
     await officer.record_audit_entry(
         tx, DEPLOYMENT, "unallocated_payment.accepted", tx.ids.text(_TYPE, unallocated_payment.id)
     )
-    await bank_transfers.apply_to_donation(tx, unallocated_payment.id, typed["note"], officer.id)
+    await bank_transfers.apply_to_donation(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
 
 async def _write_off(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, typed: Mapping[str, str]
+    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
         tx, DEPLOYMENT, "unallocated_payment.dismissed", tx.ids.text(_TYPE, unallocated_payment.id)
     )
-    await suspense.write_off(tx, unallocated_payment.id, typed["note"], officer.id)
+    await suspense.write_off(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
 
 _KIND: Final = RecordKind(

@@ -59,14 +59,16 @@ class PartnerKeyPages:
             problems=problems,
         )
 
-    async def _create(self, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> Response:
-        kind: Kind | None = next((one for one in get_args(Kind) if one == typed["kind"]), None)
+    async def _create(self, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> Response:
+        kind: Kind | None = next((one for one in get_args(Kind) if one == entered_values["kind"]), None)
         if kind is None:
             raise IncorrectParams("kind: select a key type")
-        scopes = frozenset(typed["scopes"].replace(",", " ").split())
+        scopes = frozenset(entered_values["scopes"].replace(",", " ").split())
         async with self._context.db.write() as tx:
             by = self._context.audit_context(visitor)
-            key, secret = await api_keys.create(tx, Partner(account.id), by, kind, typed["name"], scopes, by_name=True)
+            key, secret = await api_keys.create(
+                tx, Partner(account.id), by, kind, entered_values["name"], scopes, by_name=True
+            )
         return await self._secret(visitor, account, f"Key {key.name} was created", secret)
 
     async def rotate(self, visitor: Visitor) -> Response:

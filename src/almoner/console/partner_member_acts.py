@@ -77,8 +77,8 @@ def _role_fields(held: frozenset[str] = frozenset()) -> list[ActField]:
     ]
 
 
-def _roles(typed: Mapping[str, str]) -> list[MemberRole]:
-    return [role for role in MEMBER_ROLES if typed[role] == "yes"]
+def _roles(entered_values: Mapping[str, str]) -> list[MemberRole]:
+    return [role for role in MEMBER_ROLES if entered_values[role] == "yes"]
 
 
 def _invite(context: ConsoleContext) -> Act:
@@ -100,11 +100,11 @@ def _invite(context: ConsoleContext) -> Act:
             ],
         )
 
-    async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         account = await partner_of_path(tx, visitor)
         by = context.audit_context(visitor)
-        scope, name = Partner(account.id), typed["name"] or None
-        await members.invite_member(tx, scope, by, typed["email"], name=name, roles=_roles(typed))
+        scope, name = Partner(account.id), entered_values["name"] or None
+        await members.invite_member(tx, scope, by, entered_values["email"], name=name, roles=_roles(entered_values))
         return partner_path(tx, account)
 
     return Act(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
@@ -126,9 +126,9 @@ def _of_member(
         fields = _role_fields(one.granted) if with_roles else []
         return ActPage(title, button, partner_path(tx, account), account.name, [who, *sentences], fields=fields)
 
-    async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
-        await change(tx, Partner(account.id), context.audit_context(visitor), one, typed)
+        await change(tx, Partner(account.id), context.audit_context(visitor), one, entered_values)
         return partner_path(tx, account)
 
     return Act(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)

@@ -69,9 +69,9 @@ class _Acts:
                 mails = [email_preview(mail, account.name)]
             return ActPage(title, button, path, account.name, told, asked, mails=mails)
 
-        async def perform(tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
-            await change(tx, visitor, account, typed)
+            await change(tx, visitor, account, entered_values)
             return partner_path(tx, account)
 
         return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None)
@@ -118,8 +118,8 @@ class _Acts:
                 ActField("due", "Days to pay a request", value=str(account.request_due_days), maxlength=3),
             ]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
-            given = _donation_settings(typed)
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+            given = _donation_settings(entered_values)
             now = {
                 "currencies": account.settlement_currencies,
                 "shares_donor_details": account.shares_donor_details,
@@ -151,9 +151,9 @@ class _Acts:
             )
             return [ActField(name, label, required=False, value=value or "") for name, label, value in given]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             shown = account.public_links
-            changed = {name: value for name, value in typed.items() if value != (getattr(shown, name) or "")}
+            changed = {name: value for name, value in entered_values.items() if value != (getattr(shown, name) or "")}
             if not changed:
                 return
             with _refused(next(iter(changed))):
@@ -170,9 +170,9 @@ class _Acts:
             value = account.brand_colour or "#"
             return [ActField("colour", "Brand colour", hint="For example, #0d5c4a.", value=value, maxlength=7)]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             with _refused("colour"):
-                await partners.set_brand(tx, Partner(account.id), colour=typed["colour"])
+                await partners.set_brand(tx, Partner(account.id), colour=entered_values["colour"])
             await self._record(tx, visitor, account, "partner.branded", cleared=False)
 
         sentences = [
@@ -199,8 +199,8 @@ class _Acts:
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
             return [ActField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
-            allowed = typed["allowed"] == "yes"
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+            allowed = entered_values["allowed"] == "yes"
             await partners.set_scim(tx, Partner(account.id), allowed=allowed)
             await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
@@ -224,9 +224,11 @@ class _Acts:
                 ActField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
             ]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> None:
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             with _refused("name"):
-                issuer = await receipts.update_issuer(tx, Partner(account.id), typed["name"], typed["prefix"])
+                issuer = await receipts.update_issuer(
+                    tx, Partner(account.id), entered_values["name"], entered_values["prefix"]
+                )
             await self._record(tx, visitor, account, "partner.issuer_named", prefix=issuer.prefix)
 
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
@@ -239,9 +241,11 @@ class _Acts:
             longest = partners.LONGEST_PAUSE_REASON
             return [ActField("reason", "Reason (shown to the partner, also in the email)", "area", maxlength=longest)]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, typed: Mapping[str, str]) -> object:
+        async def change(
+            tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> object:
             by = self._context.audit_context(visitor)
-            return await partner_pauses.pause(tx, by, Partner(account.id), typed["reason"])
+            return await partner_pauses.pause(tx, by, Partner(account.id), entered_values["reason"])
 
         sentences = [
             "API keys other than SCIM keys get 403 Forbidden. Donation pages and giving links accept no new donations.",
@@ -288,17 +292,17 @@ class _Acts:
         await self._context.record_audit_entry(tx, visitor, account.id, action, subject, **details)
 
 
-def _donation_settings(typed: Mapping[str, str]) -> dict[str, Any]:
+def _donation_settings(entered_values: Mapping[str, str]) -> dict[str, Any]:
     """Parse the form's values. Raises IncorrectParams."""
-    wrong = [f"{name}: enter a number" for name in ("least", "due") if not typed[name].isdecimal()]
+    wrong = [f"{name}: enter a number" for name in ("least", "due") if not entered_values[name].isdecimal()]
     if wrong:
         raise IncorrectParams(*wrong)
-    codes = tuple(code for code in typed["currencies"].upper().replace(",", " ").split())
+    codes = tuple(code for code in entered_values["currencies"].upper().replace(",", " ").split())
     return {
         "currencies": codes,
-        "shares_donor_details": typed["donors"] == "yes",
-        "requires_gift_aid": typed["gift_aid"] == "yes",
-        "request_interval": typed["interval"],
-        "request_minimum_multiple": int(typed["least"]),
-        "request_due_days": int(typed["due"]),
+        "shares_donor_details": entered_values["donors"] == "yes",
+        "requires_gift_aid": entered_values["gift_aid"] == "yes",
+        "request_interval": entered_values["interval"],
+        "request_minimum_multiple": int(entered_values["least"]),
+        "request_due_days": int(entered_values["due"]),
     }

@@ -211,11 +211,13 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
     return RecordTable("Flags", columns, rows, "Nothing has changed since the checks.")
 
 
-async def _approve(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
+async def _approve(
+    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+) -> str | None:
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
     name = tx.ids.text(TYPE, one.id)
     agreed = await officer.decide_with_second(
-        tx, one.partner_id, "verification.approve", name, seen, typed["note"], always=False
+        tx, one.partner_id, "verification.approve", name, seen, entered_values["note"], always=False
     )
     if agreed is None:
         return "first"
@@ -225,23 +227,27 @@ async def _approve(tx: Tx, officer: Officer, one: MonetaryDonationVerification, 
     return None
 
 
-async def _reject(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
-    reason: RejectionReason = next(code for code in REJECTION_REASONS if code == typed["reason"])
-    evidence = DecisionEvidence(officer.id, typed["note"])
+async def _reject(
+    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+) -> str | None:
+    reason: RejectionReason = next(code for code in REJECTION_REASONS if code == entered_values["reason"])
+    evidence = DecisionEvidence(officer.id, entered_values["note"])
     await verifications.reject(tx, ALL_PARTNERS, one.id, reason, evidence)
     await officer.record_audit_entry(tx, one.partner_id, "verification.rejected", tx.ids.text(TYPE, one.id))
     return None
 
 
-async def _reopen(tx: Tx, officer: Officer, one: MonetaryDonationVerification, typed: Mapping[str, str]) -> str | None:
-    await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, typed["note"]))
+async def _reopen(
+    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+) -> str | None:
+    await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, entered_values["note"]))
     await officer.record_audit_entry(tx, one.partner_id, "verification.reopened", tx.ids.text(TYPE, one.id))
     return None
 
 
-async def _clear(tx: Tx, officer: Officer, one: _Flagged, typed: Mapping[str, str]) -> str | None:
+async def _clear(tx: Tx, officer: Officer, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
     await operators.ensure_independent_operator(tx, officer.person, [one.flag.first.by] if one.flag.first else [])
-    looked = await verifications.review_flag(tx, one.flag.id, note=typed["note"], by=officer.id)
+    looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], by=officer.id)
     name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
     await officer.record_audit_entry(
         tx, one.verification.partner_id, "verification.flag_looked_at", name, flag=flag, now=looked.status

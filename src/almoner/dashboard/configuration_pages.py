@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.dashboard.domain import RecordForm, roles_with
-from almoner.dashboard.record_forms import typed_form
+from almoner.dashboard.record_forms import submitted_form_values
 from almoner.dashboard.record_lists import CONFIGURATIONS
 from almoner.kit.errors import NotFound
 from almoner.platform.pages import colours
@@ -59,20 +59,22 @@ class ConfigurationPages:
         if stored is None:
             shown = replace(shown, logo=None, partner_fields=())
         if visitor.form and isinstance(form := CONFIGURATIONS.form, RecordForm):
-            shown = _as_typed(shown, typed_form(visitor, form.fields), account)
+            shown = _as_typed(shown, submitted_form_values(visitor, form.fields), account)
         return self._render(account, shown, self._context.pages.language(visitor.language))
 
 
-def _as_typed(shown: Configuration, typed: Mapping[str, str | list[str]], account: PartnerAccount) -> Configuration:
+def _as_typed(
+    shown: Configuration, entered_values: Mapping[str, str | list[str]], account: PartnerAccount
+) -> Configuration:
     """With what the form holds; a colour that is none is not shown."""
-    colour: str | None = str(typed["branding.primaryColor"])
+    colour: str | None = str(entered_values["branding.primaryColor"])
     try:
         colours.parse_colour(colour or "")
     except ValueError:
         colour = None
     return replace(
         shown,
-        display_name=str(typed["branding.displayName"] or account.name)[:_LONGEST_NAME],
+        display_name=str(entered_values["branding.displayName"] or account.name)[:_LONGEST_NAME],
         primary_color=colour,
-        checks=tuple(check for check in CHECKS if check in typed["checks"]),
+        checks=tuple(check for check in CHECKS if check in entered_values["checks"]),
     )

@@ -155,9 +155,9 @@ class DonationPages:
             problems=problems,
         )
 
-    async def _reassign(self, tx: Tx, visitor: Visitor, donation: Record, typed: Mapping[str, str]) -> None:
+    async def _reassign(self, tx: Tx, visitor: Visitor, donation: Record, entered_values: Mapping[str, str]) -> None:
         """Raises Problem."""
-        organisation_id = tx.ids.parse("organisation", typed["organisationId"])
+        organisation_id = tx.ids.parse("organisation", entered_values["organisationId"])
         if organisation_id is None:
             raise UnknownOrganisation
         by, partner = self._context.audit_context(visitor), partner_of_visitor(visitor)
@@ -166,8 +166,8 @@ class DonationPages:
             partner,
             self._context.parse_id("donation", donation["id"]),
             organisation_id,
-            ground="payment_impossible" if typed["ground"] == "payment_impossible" else "failed_compliance",
-            reason=typed["reason"],
+            ground="payment_impossible" if entered_values["ground"] == "payment_impossible" else "failed_compliance",
+            reason=entered_values["reason"],
             reassigned_by=by.actor.id,
             rules=self._rules,
         )

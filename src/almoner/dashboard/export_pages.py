@@ -14,7 +14,7 @@ from almoner.access.people.domain import Role
 from almoner.dashboard import exports, store_exports
 from almoner.dashboard.domain import EXPORTERS, CsvExport, RecordList
 from almoner.dashboard.exports import MOST_EXPORTS, PATH
-from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, query_of
+from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, list_query_string
 from almoner.dashboard.member_calls import CallRefused
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.rendering import render_page
@@ -118,4 +118,4 @@ def _wanted(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None,
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):
         return None, ""
-    return declared, query_of(declared, QueryParams(query[:_MOST_TYPED]))
+    return declared, list_query_string(declared, QueryParams(query[:_MOST_TYPED]))

@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHand
 from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
-from almoner.dashboard.record_forms import Typed, blank_form, body_of_form, form_of_record, typed_form
+from almoner.dashboard.record_forms import FormValues, blank_form, body_of_form, form_of_record, submitted_form_values
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
@@ -47,7 +47,7 @@ class FormPages:
     def _creator(self, record_list: RecordList, form: RecordForm) -> VisitorHandler:
         async def create(visitor: Visitor) -> Response:
             texts, blank = texts_of(self._context, visitor), blank_form(form.fields)
-            typed = typed_form(visitor, form.fields) if visitor.form else blank
+            typed = submitted_form_values(visitor, form.fields) if visitor.form else blank
             problems: Problems = {}
             if _is_sent(visitor):
                 body, problems = body_of_form(form.fields, typed, blank, texts)
@@ -70,7 +70,7 @@ class FormPages:
             texts = texts_of(self._context, visitor)
             changes = action.method == "PATCH"
             before = form_of_record(record, action.fields, texts) if changes else blank_form(action.fields)
-            typed = typed_form(visitor, action.fields) if visitor.form else before
+            typed = submitted_form_values(visitor, action.fields) if visitor.form else before
             problem: str | None = None
             problems: Problems = {}
             if _is_sent(visitor):
@@ -112,7 +112,7 @@ class FormPages:
         visitor: Visitor,
         template: str,
         fields: Sequence[FormField],
-        typed: Typed,
+        entered_values: FormValues,
         problems: Problems,
         *,
         status: int,
@@ -124,8 +124,8 @@ class FormPages:
             template,
             status=status,
             fields=fields,
-            typed=typed,
-            choices={field.member: await self._choices(visitor, field, typed) for field in fields},
+            typed=entered_values,
+            choices={field.member: await self._choices(visitor, field, entered_values) for field in fields},
             find=visitor.form_value(_FIND).strip()[:500],
             form_key=new_form_key(),
             problems=problems,
@@ -133,7 +133,7 @@ class FormPages:
             **facts,
         )
 
-    async def _choices(self, visitor: Visitor, field: FormField, typed: Typed) -> Choices:
+    async def _choices(self, visitor: Visitor, field: FormField, entered_values: FormValues) -> Choices:
         """What a field offers: pairs of value and words."""
         texts = texts_of(self._context, visitor)
         none = ("", texts.text("dashboard.choice.none"))
@@ -149,7 +149,7 @@ class FormPages:
                 found = (await self._calls.list_page(visitor, CONFIGURATIONS.call, [])).records
                 return [none, *((one["id"], one["name"] or one["branding"]["displayName"]) for one in found)]
             case "nonprofits":
-                return await self._nonprofits(visitor, typed[field.member])
+                return await self._nonprofits(visitor, entered_values[field.member])
         return []
 
     async def _nonprofits(self, visitor: Visitor, ticked: Sequence[str]) -> Choices:

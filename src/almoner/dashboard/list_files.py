@@ -75,7 +75,7 @@ class ListFiles:
 
     async def count(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
         """How many records match. Raises CallRefused."""
-        page = await self.list_page(member, record_list, [*filters_in(record_list, query), ("pageSize", "1")])
+        page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
         return page.total
 
     async def lines(
@@ -87,7 +87,7 @@ class ListFiles:
         """
         members = _members(record_list)
         yield csv_line(members)
-        asked = [*filters_in(record_list, query), *order_in(record_list, query).call_parameters]
+        asked = [*filter_parameters(record_list, query), *requested_order(record_list, query).call_parameters]
         written = 0
         async for records in every_record(partial(self.list_page, member, record_list), asked):
             if written >= max_count:
@@ -113,24 +113,26 @@ def shows_donors(member: Member, record_list: RecordList) -> bool:
     return record_list.shows_donors and has_scope(member.person.roles, PERSONAL)
 
 
-def typed_in(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def search_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """What an address says of each filter, as it was typed."""
     return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 
-def filters_in(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The filters that an address sets."""
-    return [(name, value) for name, value in typed_in(record_list, query) if value]
+    return [(name, value) for name, value in search_parameters(record_list, query) if value]
 
 
-def order_in(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
+def requested_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
     """The order that an address asks for."""
-    return record_list.order(query.get("sort", ""), query.get("direction", ""), dict(filters_in(record_list, query)))
+    return record_list.order(
+        query.get("sort", ""), query.get("direction", ""), dict(filter_parameters(record_list, query))
+    )
 
 
-def query_of(record_list: RecordList, query: Mapping[str, str]) -> str:
+def list_query_string(record_list: RecordList, query: Mapping[str, str]) -> str:
     """An address's filters and order, as the list's address has them."""
-    return urlencode([*filters_in(record_list, query), *order_in(record_list, query).parameters])
+    return urlencode([*filter_parameters(record_list, query), *requested_order(record_list, query).parameters])
 
 
 def _members(record_list: RecordList) -> list[str]:

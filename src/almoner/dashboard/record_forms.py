@@ -12,7 +12,7 @@ from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
-Typed = Mapping[str, str | list[str]]
+FormValues = Mapping[str, str | list[str]]
 """The submitted values of a form, by field: text, or the selected options."""
 
 _TICKED: Final = frozenset({"choices", "nonprofits"})
@@ -30,7 +30,7 @@ def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
     return {field.member: list(field.initial) if field.kind in _TICKED else str(field.initial) for field in fields}
 
 
-def typed_form(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
+def submitted_form_values(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
     """The submitted form."""
     found: dict[str, str | list[str]] = {}
     for field in fields:
@@ -77,15 +77,19 @@ def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) 
 
 
 def body_of_form(
-    fields: Sequence[FormField], typed: Typed, before: Typed, texts: PageTexts, record: Mapping[str, Any] | None = None
+    fields: Sequence[FormField],
+    entered_values: FormValues,
+    before: FormValues,
+    texts: PageTexts,
+    record: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, object], dict[str, str]]:
     """The members that were changed, and the problems of fields that cannot be read. ``record``: what is changed."""
     known = _currency_of_record(record or {})
-    currency = _currency_typed(fields, typed) or known
+    currency = _currency_typed(fields, entered_values) or known
     body: dict[str, object] = {}
     problems: dict[str, str] = {}
     for field in fields:
-        text = typed[field.member]
+        text = entered_values[field.member]
         in_other_currency = field.kind in ("amount", "amounts") and currency != known and bool(text)
         if text == before[field.member] and not in_other_currency:
             continue
@@ -144,10 +148,10 @@ def _currency_of_record(record: Mapping[str, Any]) -> str:
     return str(record.get("currencyCode") or next(iter(record.get("currencies") or ()), _ANY_CURRENCY))
 
 
-def _currency_typed(fields: Sequence[FormField], typed: Typed) -> str | None:
+def _currency_typed(fields: Sequence[FormField], entered_values: FormValues) -> str | None:
     """The first currency that the form names, as amounts are in it."""
     for field in fields:
-        if field.kind == "codes" and isinstance(text := typed[field.member], str):
+        if field.kind == "codes" and isinstance(text := entered_values[field.member], str):
             first = next(iter(text.upper().replace(",", " ").split()), "")
             return first if len(first) == len(_ANY_CURRENCY) and first.isascii() and first.isalpha() else None
     return None

@@ -31,7 +31,14 @@ from almoner.dashboard.domain import (
 from almoner.dashboard.exports import PATH as EXPORTS_PATH
 from almoner.dashboard.exports import may_export
 from almoner.dashboard.facts import sections_of_record, value_at_path
-from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, filters_in, order_in, query_of, typed_in
+from almoner.dashboard.list_files import (
+    MAX_DOWNLOAD,
+    ListFiles,
+    filter_parameters,
+    list_query_string,
+    requested_order,
+    search_parameters,
+)
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
@@ -105,8 +112,8 @@ class RecordPages:
 
     async def list_records(self, visitor: Visitor, record_list: RecordList) -> Response:
         """One page of a list, filtered as its address says."""
-        texts, given = texts_of(self._context, visitor), filters_in(record_list, visitor.query)
-        order = order_in(record_list, visitor.query)
+        texts, given = texts_of(self._context, visitor), filter_parameters(record_list, visitor.query)
+        order = requested_order(record_list, visitor.query)
         asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
@@ -131,7 +138,7 @@ class RecordPages:
             caption=_caption(texts, record_list, page.total, order),
             heads=_heads(record_list, given, order, address),
             usual_order=not order.parameters,
-            typed=dict(typed_in(record_list, visitor.query)),
+            typed=dict(search_parameters(record_list, visitor.query)),
             chips=_chips(given, record_list, order, address, texts),
             order=order,
             views=await self._views(visitor, record_list),
@@ -205,7 +212,7 @@ class RecordPages:
         notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
         try:
             if record_list.counted and await self.files.count(visitor, record_list, visitor.query) > MAX_DOWNLOAD:
-                wanted = urlencode({"list": record_list.path, "query": query_of(record_list, visitor.query)})
+                wanted = urlencode({"list": record_list.path, "query": list_query_string(record_list, visitor.query)})
                 return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
             lines = self.files.lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
             return await file_response(lines, f"{record_list.path[1:]}-{day}.csv")

@@ -65,17 +65,17 @@ class SearchPages:
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
-    async def _groups(self, visitor: Visitor, typed: str) -> list[SearchGroup]:
+    async def _groups(self, visitor: Visitor, entered: str) -> list[SearchGroup]:
         """What was found of each kind of record that the visitor may see."""
-        if len(typed) < _SHORTEST:
+        if len(entered) < _SHORTEST:
             return []
         found = [
-            *[(one, await self._load_records(visitor, one, ids)) for one, ids in await self._find(visitor, typed)],
-            (ORGANISATIONS, await self._find_organisations(visitor, typed)),
+            *[(one, await self._load_records(visitor, one, ids)) for one, ids in await self._find(visitor, entered)],
+            (ORGANISATIONS, await self._find_organisations(visitor, entered)),
         ]
-        return [await self._group(visitor, one, records, typed) for one, records in found if records]
+        return [await self._group(visitor, one, records, entered) for one, records in found if records]
 
-    async def _find(self, visitor: Visitor, typed: str) -> list[tuple[RecordList, list[str]]]:
+    async def _find(self, visitor: Visitor, entered: str) -> list[tuple[RecordList, list[str]]]:
         """The identifiers of the newest records of each kind that match."""
         partner, found = partner_of_visitor(visitor), []
         async with self._context.db.read() as tx:
@@ -83,7 +83,7 @@ class SearchPages:
             personal = shared and has_scope(visitor.person.roles, PERSONAL)
             for one in SEARCHED_LISTS:
                 if has_scope(visitor.person.roles, one.scope):
-                    words = query_terms(partner.id, one.id_type, typed, personal=personal)
+                    words = query_terms(partner.id, one.id_type, entered, personal=personal)
                     ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
                     found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
         return found
@@ -99,11 +99,11 @@ class SearchPages:
                     raise
         return found
 
-    async def _find_organisations(self, visitor: Visitor, typed: str) -> list[Record]:
+    async def _find_organisations(self, visitor: Visitor, entered: str) -> list[Record]:
         """Nonprofits by name or number."""
-        if "@" in typed:
+        if "@" in entered:
             return []
-        asked = [("query", typed), ("pageSize", str(HITS))]
+        asked = [("query", entered), ("pageSize", str(HITS))]
         try:
             return (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
         except CallRefused as refused:
@@ -112,13 +112,13 @@ class SearchPages:
             return []  # what has no word in it is found nowhere
 
     async def _group(
-        self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], typed: str
+        self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], entered: str
     ) -> SearchGroup:
         await self._records.files.note_donors(visitor, record_list, records)
         rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, record_list, records)]
-        parameter = "email" if "@" in typed else "query"
+        parameter = "email" if "@" in entered else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)
-        address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: typed})}"
+        address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: entered})}"
         return SearchGroup(record_list, rows, address if filtered else None)
 
 

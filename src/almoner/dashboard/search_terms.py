@@ -73,7 +73,7 @@ def terms_of(record: SearchableRecord) -> list[int]:
     return sorted(list(found)[:_MOST_TERMS])
 
 
-def query_terms(partner_id: UUID, record_type: str, typed: str, *, personal: bool) -> list[list[int]]:
+def query_terms(partner_id: UUID, record_type: str, entered: str, *, personal: bool) -> list[list[int]]:
     """For each word that was typed the terms that it may be."""
     hashed = _hasher(partner_id, record_type)
     classes = (False, True) if personal else (False,)
@@ -83,13 +83,13 @@ def query_terms(partner_id: UUID, record_type: str, typed: str, *, personal: boo
             for one in classes
             for beginning in ((False, True) if _least(word) <= len(word) <= _LONGEST else (False,))
         ]
-        for word in query_words(typed)
+        for word in query_words(entered)
     ]
 
 
-def query_words(typed: str) -> list[str]:
+def query_words(entered: str) -> list[str]:
     """The words that are searched for."""
-    return list(dict.fromkeys(word[:_WORD] for word in _fold(typed).split()))[:MOST_WORDS]
+    return list(dict.fromkeys(word[:_WORD] for word in _fold(entered).split()))[:MOST_WORDS]
 
 
 def _words(text: str) -> Iterator[str]:

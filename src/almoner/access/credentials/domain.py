@@ -181,15 +181,15 @@ def is_storable_text(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def clean_passkey_name(typed: str) -> str:
+def clean_passkey_name(entered: str) -> str:
     """The name that a person gives a passkey, on one line; ``Passkey`` if empty."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in typed).split())
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in entered).split())
     return line[:_LONGEST_PASSKEY_NAME].rstrip() or "Passkey"
 
 
-def parse_one_time_code(typed: str) -> str | None:
+def parse_one_time_code(entered: str) -> str | None:
     """The six digits of a typed one-time code, spaces removed; None if it is not such a code."""
-    signs = [sign for sign in typed if not sign.isspace() and sign != "-"]
+    signs = [sign for sign in entered if not sign.isspace() and sign != "-"]
     digits = [unicodedata.decimal(sign, None) for sign in signs]
     return "".join(map(str, digits)) if len(digits) == 6 and None not in digits else None
 
@@ -200,9 +200,9 @@ def encode_recovery_code(random: bytes) -> str:
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
-def parse_recovery_code(typed: str) -> str | None:
+def parse_recovery_code(entered: str) -> str | None:
     """The typed recovery code in canonical form, whatever its case, spaces and hyphens; None if invalid."""
-    signs = "".join(typed.replace("-", "").split()).lower().translate(_CODE_SIGNS)
+    signs = "".join(entered.replace("-", "").split()).lower().translate(_CODE_SIGNS)
     if len(signs) != 16 or not signs.isascii() or not signs.isalnum():
         return None
     return "-".join(signs[at : at + 4] for at in range(0, 16, 4))

@@ -213,13 +213,15 @@ class _TokenPages(_PageBase):
             found = [self._token(one) for one in await service.list_tokens(tx, visitor.person.id)]
         return self._show(visitor, "tokens.html", found=found, typed=typed, problems=problems)
 
-    async def _make(self, visitor: Visitor, typed: Mapping[str, str]) -> Response:
-        if not typed["days"].isdecimal() or len(typed["days"]) > 3:
+    async def _make(self, visitor: Visitor, entered_values: Mapping[str, str]) -> Response:
+        if not entered_values["days"].isdecimal() or len(entered_values["days"]) > 3:
             raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
             person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
-            life = domain.parse_token_lifetime(int(typed["days"]))
-            token, secret = await service.create_token(tx, visitor.audit_context(tx.ids), person, typed["name"], life)
+            life = domain.parse_token_lifetime(int(entered_values["days"]))
+            token, secret = await service.create_token(
+                tx, visitor.audit_context(tx.ids), person, entered_values["name"], life
+            )
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
     async def _revoke(self, visitor: Visitor) -> Response:

@@ -77,7 +77,7 @@ class ProviderSetupPages:
                 return redirect_to(f"{visitor.place.home}/provider?done=saved")
             except InvalidProviderSettings as wrong:
                 problems = {field: _problem(field, texts) for field in wrong.problems}
-        return await self._page(visitor, typed=typed, problems=problems, status=422)
+        return await self._page(visitor, entered_values=typed, problems=problems, status=422)
 
     async def _test(self, visitor: Visitor) -> Response:
         try:
@@ -97,7 +97,7 @@ class ProviderSetupPages:
         self,
         visitor: Visitor,
         *,
-        typed: Mapping[str, str] | None = None,
+        entered_values: Mapping[str, str] | None = None,
         problems: Mapping[str, str] | None = None,
         status: int = 200,
         done: str | None = None,
@@ -113,7 +113,7 @@ class ProviderSetupPages:
             "provider.html",
             language=texts.language,
             status=status,
-            typed=typed or _form_values(provider, texts),
+            typed=entered_values or _form_values(provider, texts),
             provider=provider,
             redirect=redirect,
             roles_hint=texts.text("sso.roles.hint", **_role_words(texts)),

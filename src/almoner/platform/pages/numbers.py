@@ -38,16 +38,16 @@ class AmountProblem(Enum):
     TOO_LARGE = "too_large"
 
 
-def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProblem:
+def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountProblem:
     """Minor units of a typed amount in the language's notation, or why it is invalid.
 
     Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
     behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might
     group them.
     """
-    if len(typed) > _MAX_TYPED:
+    if len(entered) > _MAX_TYPED:
         return AmountProblem.NOT_A_NUMBER
-    text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE | _WIDE).strip()
+    text = unicodedata.normalize("NFC", entered).translate(_INVISIBLE | _WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:
         return AmountProblem.EMPTY

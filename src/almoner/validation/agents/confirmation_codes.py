@@ -42,18 +42,18 @@ class EmailConfirmation:
     sent_at: datetime
     failed_attempts: int
 
-    def check_code(self, typed: str, right: str) -> CodeCheckResult:
+    def check_code(self, entered: str, right: str) -> CodeCheckResult:
         """Check a typed code; an expired one is never reported as right or wrong."""
-        if not (given := extract_digits(typed)):
+        if not (given := extract_digits(entered)):
             return CodeCheckResult.MISSING
         if self.failed_attempts >= MAX_CODE_ATTEMPTS:
             return CodeCheckResult.EXHAUSTED
         return CodeCheckResult.CORRECT if compare_digest(given, right) else CodeCheckResult.WRONG
 
 
-def extract_digits(typed: str) -> str:
+def extract_digits(entered: str) -> str:
     """The digits in a typed text, as ASCII."""
-    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+    return "".join(str(unicodedata.digit(sign)) for sign in entered if unicodedata.digit(sign, None) is not None)
 
 
 def may_send_email(sent: Sequence[datetime], at: datetime, *, to_new_address: bool = False) -> bool:

@@ -68,13 +68,13 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     return await send_confirmation(tx, held)
 
 
-async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResult:
+async def check_code(tx: Tx, verification_id: UUID, entered: str) -> CodeCheckResult:
     """Check a typed code without confirming. A wrong one is counted: the caller must commit."""
     await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
     newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
-        return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(typed) else CodeCheckResult.MISSING
-    answer = newest.check_code(typed, confirmation_code_of(tx, newest.id))
+        return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(entered) else CodeCheckResult.MISSING
+    answer = newest.check_code(entered, confirmation_code_of(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
         await store_mails.record_code_attempt(tx, newest.id)
     return answer

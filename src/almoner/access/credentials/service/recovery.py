@@ -16,9 +16,9 @@ async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
     return codes
 
 
-async def consume_code(tx: Tx, person: Person, typed: str) -> bool:
+async def consume_code(tx: Tx, person: Person, entered: str) -> bool:
     """Use up a recovery code; False if it is not one of the person's unused codes."""
-    code = domain.parse_recovery_code(typed)
+    code = domain.parse_recovery_code(entered)
     return code is not None and await store.consume_recovery_code(tx, person, _hash(tx, person, code))
 
 

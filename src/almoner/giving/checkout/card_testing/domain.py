@@ -191,9 +191,9 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check(self, typed: str, right: str, at: datetime) -> CodeResult:
+    def check(self, entered: str, right: str, at: datetime) -> CodeResult:
         """Check a typed code; an expired one is never reported as right or wrong (H11)."""
-        if not (given := extract_digits(typed)):
+        if not (given := extract_digits(entered)):
             return CodeResult.MISSING
         if not self.is_valid_at(at):
             return CodeResult.OVER
@@ -282,9 +282,9 @@ def source_of_address(address: str) -> str:
     return str(parsed)
 
 
-def extract_digits(typed: str) -> str:
+def extract_digits(entered: str) -> str:
     """The digits in a typed text, as ASCII."""
-    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+    return "".join(str(unicodedata.digit(sign)) for sign in entered if unicodedata.digit(sign, None) is not None)
 
 
 def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_count: int, at: datetime) -> None:

@@ -125,12 +125,12 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 
-async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeResult:
+async def check_code(tx: Tx, session_id: UUID, email: str, entered: str) -> CodeResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeResult.OVER
-    answer = code.check(typed, email_code_digits(tx, code.id), tx.real_now)
+    answer = code.check(entered, email_code_digits(tx, code.id), tx.real_now)
     if answer in (CodeResult.RIGHT, CodeResult.WRONG):
         await store.record_code_attempt(tx, code.id, right=answer is CodeResult.RIGHT)
     return answer

@@ -110,9 +110,9 @@ def find_amount_problems(options: GiftOptions, currency: str) -> list[str]:
     return problems
 
 
-def read_typed_amount(typed: str, amounts: DonationAmounts, locale: Locale) -> int | str:
+def parse_entered_amount(entered: str, amounts: DonationAmounts, locale: Locale) -> int | str:
     """A typed amount in minor units, or the catalogue key of what is wrong with it."""
-    minor = numbers.parse_amount(typed, amounts.currency, locale)
+    minor = numbers.parse_amount(entered, amounts.currency, locale)
     if isinstance(minor, AmountProblem):
         return _UNREADABLE[minor]
     if minor < amounts.minimum:

@@ -222,7 +222,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             return int(self.amount)
         if self.amount not in ("", OTHER):
             return "give.problem.amount.missing"
-        return domain.read_typed_amount(self.typed, amounts, locale)
+        return domain.parse_entered_amount(self.typed, amounts, locale)
 
     def _designation(self, designations: Collection[str]) -> str | None:
         if len(designations) == 1:
@@ -233,9 +233,9 @@ class DonationForm(msgspec.Struct, frozen=True):
         return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
 
 
-def _postcode(typed: str) -> str:
+def _postcode(entered: str) -> str:
     """As the Post Office writes it, where it is one."""
-    return claimable.format_postcode(typed) or typed.upper()
+    return claimable.format_postcode(entered) or entered.upper()
 
 
 def _claim_problem(field: str, problem: DeclarerProblem) -> str:

@@ -76,7 +76,7 @@ class ConfirmationPages(LinkedPages):
         self,
         page: ConfirmationPage,
         visit: LinkSession,
-        typed: Mapping[str, str] | None = None,
+        entered_values: Mapping[str, str] | None = None,
         *,
         status: int = 200,
         notice: str | None = None,
@@ -92,7 +92,7 @@ class ConfirmationPages(LinkedPages):
             "accounts": page.accounts,
             "seen": page.fingerprint.hex(),
             "until": page.confirmation.expires_at,
-            "typed": {"name": "", "role": "", **(typed or {})},
+            "typed": {"name": "", "role": "", **(entered_values or {})},
         }
         shown: dict[str, Any] = {
             "notice": notice,

@@ -53,11 +53,11 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     return AccountNumbers(scheme, account, bank or None, bic)
 
 
-def is_same_account_number(known: AccountNumbers, typed: str) -> bool:
+def is_same_account_number(known: AccountNumbers, entered: str) -> bool:
     """Whether a typed number is that of a known account."""
     if known.scheme == "nz":
-        return _pad_new_zealand(typed) == known.account
-    return _BETWEEN.sub("", typed).upper() == (known.bank or "") + known.account
+        return _pad_new_zealand(entered) == known.account
+    return _BETWEEN.sub("", entered).upper() == (known.bank or "") + known.account
 
 
 def _scheme(names: set[str]) -> Scheme | None:

@@ -122,9 +122,9 @@ def schedule_name(last_name: str) -> str:
     return " ".join(last_name.replace("-", " ").split())
 
 
-def format_postcode(typed: str) -> str | None:
+def format_postcode(entered: str) -> str | None:
     """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one."""
-    plain = _NO_POSTCODE_SIGN.sub("", clean_code(typed)).upper()
+    plain = _NO_POSTCODE_SIGN.sub("", clean_code(entered)).upper()
     return f"{plain[:-3]} {plain[-3:]}" if _POSTCODE.fullmatch(plain) else None
 
 

@@ -72,7 +72,9 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     subscription = submitted_form.shown.subscription
     subscriptions_domain.ensure_status(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
-    minor = hosted_page_domain.read_typed_amount(submitted_form.field("typed"), amounts, submitted_form.language.locale)
+    minor = hosted_page_domain.parse_entered_amount(
+        submitted_form.field("typed"), amounts, submitted_form.language.locale
+    )
     if isinstance(minor, str):
         return {"typed": minor}
     agreement = submitted_form.agreement(Money(minor, subscription.money.currency), subscription.frequency)

@@ -157,9 +157,11 @@ class RegularDonationPages(LinkedPages):
         except InvalidState:
             return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
         except AgreementNeeded as needed:
-            return await self._form_page(opened_by, subscription_id, visit, name, typed=form, needed=needed)
+            return await self._form_page(opened_by, subscription_id, visit, name, entered_values=form, needed=needed)
         if problems:
-            return await self._form_page(opened_by, subscription_id, visit, name, problems=problems, typed=form)
+            return await self._form_page(
+                opened_by, subscription_id, visit, name, problems=problems, entered_values=form
+            )
         return self._redirect(opened_by, action.done)
 
     async def _perform(
@@ -397,7 +399,7 @@ class RegularDonationPages(LinkedPages):
         *,
         status: int = 200,
         problems: Problems | None = None,
-        typed: Mapping[str, object] | None = None,
+        entered_values: Mapping[str, object] | None = None,
         needed: AgreementNeeded | None = None,
     ) -> Response:
         async with self._db.read() as tx:
@@ -416,7 +418,7 @@ class RegularDonationPages(LinkedPages):
             partner_links=shown.partner.public_links,
             one=self._context(one, language),
             problems=problems or {},
-            typed=typed or {},
+            typed=entered_values or {},
             needed=needed,
             csrf=visit.csrf,
             back=self._action(opened_by),

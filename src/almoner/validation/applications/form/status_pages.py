@@ -95,7 +95,9 @@ class StatusPages(StatusPagesBase):
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         text = clean_text(str(form.get("text", "")), lines=True)
         if (problem := status.appeal_text_problem(text)) is not None:
-            return await self.render_status_page(seen, code=422, problems={"text": problem}, typed={"text": text})
+            return await self.render_status_page(
+                seen, code=422, problems={"text": problem}, entered_values={"text": text}
+            )
         try:
             async with self.db.write() as tx:
                 held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
@@ -159,6 +161,6 @@ class StatusPages(StatusPagesBase):
             if (key := upload_problem_key(problem)) is None:
                 raise
             return await self.render_status_page(
-                visit, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None
+                visit, code=422, problems={"file": key}, entered_values={"type": chosen} if chosen else None
             )
         return redirect_to(f"{visit.home}?did=added")

@@ -115,10 +115,10 @@ class StatusPagesBase(FormPagesBase):
         *,
         code: int = 200,
         problems: Mapping[str, str] | None = None,
-        typed: Mapping[str, str] | None = None,
+        entered_values: Mapping[str, str] | None = None,
         late: bool = False,
     ) -> Response:
-        """The page. ``problems``: keys by field; ``typed``: what was posted and not taken, by field.
+        """The page. ``problems``: keys by field; ``entered_values``: what was posted and not taken, by field.
 
         ``late``: what was posted came from a page that stood open while something was decided.
         """
@@ -142,5 +142,5 @@ class StatusPagesBase(FormPagesBase):
             problems=problems or {},
             notice="applied.late" if late else notice,
             late=late,
-            typed=typed or {},
+            entered_values=entered_values or {},
         )

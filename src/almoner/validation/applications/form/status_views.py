@@ -150,16 +150,16 @@ class StatusViews:
         problems: Mapping[str, str],
         notice: str | None,
         late: bool,
-        typed: Mapping[str, str],
+        entered_values: Mapping[str, str],
     ) -> HTMLResponse:
         """The status page. ``sender``: whether it is for the browser that sent the form, which shows the address.
 
-        ``problems`` and ``notice`` are text keys; ``typed`` has the posted values that were not accepted, by field.
+        ``problems`` and ``notice`` are text keys; ``entered_values``: the posted values that were refused, by field.
         """
         submission, appeal = application_status.submission, application_status.appeal
         language = self._pages.language(application_status.language)
         names = {one.code: registry_name(one) for one in registries}
-        values = self._values(application_status, names.get(typed.get("registry", ""), ""), sender=sender)
+        values = self._values(application_status, names.get(entered_values.get("registry", ""), ""), sender=sender)
         reported = {name: bidi_isolated(value) for name, value in values.items()}
         return self._pages.render_page(
             "application.html",
@@ -177,15 +177,15 @@ class StatusViews:
             missing=application_status.missing,
             checks=[self._row(row) for row in status.summarise_checks(submission, appeal)],
             kinds=(kinds := status.checks_accepting_documents(submission)),
-            chosen_kind=typed.get("type") or next(iter(kinds), None),
+            chosen_kind=entered_values.get("type") or next(iter(kinds), None),
             documents=self._documents(application_status, language, sender=sender),
             appeal=appeal,
             appeal_name=self._pages.deployment.ids.text_or_none("appeal", appeal.id if appeal else None),
             may_appeal=status.may_appeal(submission, appeal),
-            typed=typed,
+            typed=entered_values,
             email=values["email"],
             sender=sender,
-            number=self._number(application_status, names, typed),
+            number=self._number(application_status, names, entered_values),
             candidates=candidates,
             problems={field: language.html(key, **reported) for field, key in problems.items()},
             notice=language.html(notice, **reported) if notice else None,
@@ -203,7 +203,7 @@ class StatusViews:
         }
 
     def _number(
-        self, application_status: ApplicationStatus, names: Mapping[str, str], typed: Mapping[str, str]
+        self, application_status: ApplicationStatus, names: Mapping[str, str], entered_values: Mapping[str, str]
     ) -> dict[str, Any] | None:
         """What was looked up, to be corrected; None where it is not."""
         request = application_status.submission.check_records.request
@@ -212,8 +212,8 @@ class StatusViews:
         asked = request.details
         return {
             "registries": list(names.items()),
-            "registry": typed.get("registry", _code_of(asked.registry_name, names)),
-            "number": typed.get("number", asked.registry_number),
+            "registry": entered_values.get("registry", _code_of(asked.registry_name, names)),
+            "number": entered_values.get("number", asked.registry_number),
         }
 
     def _row(self, row: status.CheckSummary) -> dict[str, Any]:
